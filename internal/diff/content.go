@@ -1,0 +1,56 @@
+package diff
+
+import (
+	"encoding/base64"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// PruneNulls gives a copy of an object without the map values that are null. In a patch null deletes a field; an object that is
+// created must not have them, or the first apply and the second would not mean the same. Null items of lists stay.
+func PruneNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj == nil {
+		return nil
+	}
+	out := obj.DeepCopy()
+	pruneNulls(out.Object)
+	return out
+}
+
+func pruneNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, item any) bool { return item == nil })
+		for _, item := range v {
+			pruneNulls(item)
+		}
+	case []any:
+		for _, item := range v {
+			pruneNulls(item)
+		}
+	}
+}
+
+// foldStringData does to a Secret what the server does when it stores one: stringData goes into data, encoded.
+func foldStringData(obj *unstructured.Unstructured) {
+	plain, ok := obj.Object["stringData"].(map[string]any)
+	if !ok || !isSecret(obj) {
+		return
+	}
+	data := fieldsOf(obj.Object, "data")
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, value := range plain {
+		s, ok := value.(string)
+		if !ok {
+			return
+		}
+		data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+	}
+	delete(obj.Object, "stringData")
+	if len(data) > 0 {
+		obj.Object["data"] = data
+	}
+}
