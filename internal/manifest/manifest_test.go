@@ -1,0 +1,204 @@
+package manifest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+var update = flag.Bool("update", false, "rewrite the sections that are wanted")
+
+// TestGolden loads the files of each archive as a folder. The section "want" lists origin and reference of each object, or
+// the errors. Where the archive starts with "show values", the objects are written out as well.
+func TestGolden(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no test data: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := &archive.Files[len(archive.Files)-1]
+			if last.Name != "want" {
+				t.Fatalf("the last section of %s is %q", path, last.Name)
+			}
+			dir := t.TempDir()
+			extract(t, dir, archive.Files[:len(archive.Files)-1])
+			objects, err := LoadDir(dir, nil)
+			got := describe(t, objects, err, strings.HasPrefix(string(archive.Comment), "show values"))
+			if *update {
+				last.Data = []byte(got)
+				write(t, path, string(txtar.Format(archive)))
+				return
+			}
+			if diff := cmp.Diff(string(last.Data), got); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadEncodings(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\ndata:\n  text: |\n    one\n    two\n"
+	windows := strings.ReplaceAll(manifest, "\n", "\r\n")
+	for _, tc := range []struct{ name, in, want string }{
+		{"unix", manifest, "web.yaml: configmap/web\n"},
+		{"windows", windows, "web.yaml: configmap/web\n"},
+		{"windows documents", "---\r\n" + windows + "---\r\n" + windows, "web.yaml: document 1 (line 2): configmap/web\nweb.yaml: document 2 (line 11): configmap/web\n"},
+		{"byte order mark", "\uFEFF" + manifest, "web.yaml: configmap/web\n"},
+		{"byte order mark and marker", "\uFEFF---\n" + manifest, "web.yaml: configmap/web\n"},
+		{"no last line end", strings.TrimSuffix(manifest, "\n    two\n"), "web.yaml: configmap/web\n"},
+		{"json", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"web\"}\n}\n", "web.yaml: configmap/web\n"},
+		{"nothing", "", ""},
+		{"utf-16", "\xFF\xFEa\x00", "error: web.yaml: line 1: the text is UTF-16; save it as UTF-8\n"},
+		{"latin 1", "a: b\nc: f\xfcr\n", "error: web.yaml: line 2: invalid leading UTF-8 octet\n"},
+		{"control character", "---\na: b\n---\na: b\nc: \x01\n", "error: web.yaml: document 1, line 2: apiVersion and kind are missing; leave out what is not a Kubernetes object\nerror: web.yaml: document 2, line 5: control characters are not allowed\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			objects, err := Read(strings.NewReader(tc.in), "web.yaml")
+			if diff := cmp.Diff(tc.want, describe(t, objects, err, false)); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+			for _, o := range objects {
+				if text := o.Object["data"]; strings.Contains(fmt.Sprint(text), "\r") {
+					t.Errorf("line ends were kept: %q", text)
+				}
+			}
+		})
+	}
+}
+
+func TestReadKeepsTypes(t *testing.T) {
+	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []any{int64(1), float64(1 << 64), float64(1), "x", true, nil, map[string]any{}, []any{}, "2025-11-03"}
+	if diff := cmp.Diff(want, objects[0].Object["v"]); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	objects[0].DeepCopy() // panics on types that do not belong there
+}
+
+func TestReadFails(t *testing.T) {
+	broken := errors.New("broken pipe")
+	if _, err := Read(iotest.ErrReader(broken), "stdin"); !errors.Is(err, broken) || err.Error() != "read stdin: broken pipe" {
+		t.Errorf("Read = %v", err)
+	}
+}
+
+func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
+	root := t.TempDir()
+	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}"
+	write(t, filepath.Join(root, "real/web.yaml"), manifest)
+	write(t, filepath.Join(root, "elsewhere/other.yaml"), manifest)
+	for link, target := range map[string]string{"link": "real", "real/file.yaml": "web.yaml", "real/folder": "../elsewhere", "real/gone.yaml": "nowhere"} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	objects, err := LoadDir(filepath.Join(root, "link"), nil)
+	if diff := cmp.Diff("web.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadDirSkips(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a.yaml", "b.yaml", "c/a.yaml", "d/a.yaml", "d/e/a.yaml"} {
+		write(t, filepath.Join(root, name), "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
+	}
+	skip := func(rel string, d fs.DirEntry) bool {
+		return rel == "b.yaml" || rel == "d/e" || d.IsDir() && rel == "c"
+	}
+	objects, err := LoadDir(root, skip)
+	if diff := cmp.Diff("a.yaml: configmap/web\nd/a.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadDirNeedsAFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := LoadDir("shop", nil)
+	if !errors.Is(err, fs.ErrNotExist) || err.Error() != `package folder "shop" does not exist` {
+		t.Errorf("missing folder: %v", err)
+	}
+	write(t, "web.yaml", "")
+	if _, err := LoadDir("web.yaml", nil); err == nil || err.Error() != `"web.yaml" is a file, but a package is a folder: name the folder that the file is in` {
+		t.Errorf("file: %v", err)
+	}
+}
+
+func TestLoadDirNamesWhatItCannotRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("nothing is unreadable for root")
+	}
+	root := t.TempDir()
+	write(t, filepath.Join(root, "secret.yaml"), "")
+	write(t, filepath.Join(root, "closed/web.yaml"), "")
+	for _, name := range []string{"secret.yaml", "closed"} {
+		if err := os.Chmod(filepath.Join(root, name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := LoadDir(root, nil)
+	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") || !strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
+		t.Errorf("LoadDir = %v", err)
+	}
+}
+
+// describe lists objects, or the errors, a line each.
+func describe(t *testing.T, objects []Object, err error, values bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err != nil {
+		for line := range strings.Lines(err.Error() + "\n") {
+			b.WriteString("error: " + line)
+		}
+		if objects != nil {
+			t.Errorf("objects beside an error: %v", objects)
+		}
+	}
+	for _, o := range objects {
+		fmt.Fprintf(&b, "%s: %s\n", o.Origin, object.RefOf(o.Unstructured))
+		if values {
+			data, err := o.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.WriteString("  " + string(data))
+		}
+	}
+	return b.String()
+}
+
+func extract(t *testing.T, dir string, files []txtar.File) {
+	t.Helper()
+	for _, f := range files {
+		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package manifest
+
+import "go.yaml.in/yaml/v3"
+
+// mapping gives the entries of a map, its own before those that it merges in.
+func (d *document) mapping(n *yaml.Node) any {
+	entries := make(map[string]any, len(n.Content)/2)
+	var merged *yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			if merged != nil {
+				d.duplicate(n, i)
+			}
+			merged = value
+			continue
+		}
+		name, ok := d.key(key)
+		if !ok {
+			continue
+		}
+		if _, ok := entries[name]; ok {
+			d.duplicate(n, i)
+			continue
+		}
+		entries[name] = d.value(value)
+	}
+	if merged != nil {
+		d.merge(entries, merged)
+	}
+	return entries
+}
+
+// isMerge says whether a key is the << of YAML 1.1, which stands for the entries of another map.
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
+}
+
+// key gives a map's key, which in JSON is always a string.
+func (d *document) key(n *yaml.Node) (string, bool) {
+	scalar := n
+	if n.Kind == yaml.AliasNode {
+		scalar = n.Alias
+	}
+	if scalar.Kind != yaml.ScalarNode {
+		d.failAt(n.Line, "a map key must be a string, got non-scalar; is this a template that has not been rendered?")
+		return "", false
+	}
+	word := ""
+	switch scalar.ShortTag() {
+	case "!!str", "!!timestamp", "!!merge":
+		return scalar.Value, true
+	case "!!null":
+		word = "null"
+	case "!!bool":
+		word = "boolean"
+	case "!!int":
+		word = "integer"
+	case "!!float":
+		word = "number"
+	default:
+		d.unknownTag(scalar)
+		return "", false
+	}
+	d.failAt(n.Line, "map key %q must be a string, got %s; put it in quotes", scalar.Value, word)
+	return "", false
+}
+
+// duplicate notes that the key at an index of the map is there before. Only then are the keys searched, so that the
+// time stays in proportion to the text.
+func (d *document) duplicate(n *yaml.Node, at int) {
+	if d.full() {
+		return
+	}
+	key := n.Content[at]
+	for i := 0; i < at; i += 2 {
+		if keyText(n.Content[i]) == keyText(key) {
+			d.failAt(key.Line, "key %q is already on line %d; remove one of them", keyText(key), d.start+n.Content[i].Line)
+			return
+		}
+	}
+}
+
+// keyText gives what a scalar or an alias to one says.
+func keyText(n *yaml.Node) string {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias.Value
+	}
+	return n.Value
+}
+
+// merge adds the entries of a map, or of several of which the first wins, where there are none of the same name.
+func (d *document) merge(entries map[string]any, n *yaml.Node) {
+	sources := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		sources = n.Content
+	}
+	for _, source := range sources {
+		more, ok := d.value(source).(map[string]any)
+		if !ok {
+			d.failAt(source.Line, "the merge key << takes a map or a list of maps")
+		}
+		for name, value := range more {
+			if _, ok := entries[name]; !ok {
+				entries[name] = value
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// unwrap gives the objects that a value holds: itself, or if it is a list its items and theirs.
+func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
+	obj, ok := value.(map[string]any)
+	if !ok {
+		d.failAt(n.Line, "an object must be a map with apiVersion, kind and metadata, got %s", typeName(value))
+		return nil
+	}
+	if !isList(obj) {
+		d.check(obj, n)
+		return []map[string]any{obj}
+	}
+	at := child(n, "items")
+	items, ok := obj["items"].([]any)
+	if !ok && obj["items"] != nil {
+		d.failAt(at.Line, "items must be a list, got %s", typeName(obj["items"]))
+	}
+	var objects []map[string]any
+	for i, item := range items {
+		typeItem(obj, item)
+		objects = append(objects, d.unwrap(item, element(at, i))...)
+	}
+	return objects
+}
+
+// isList says whether an object is only the wrapping of others: it is the List of the core group, or of a kind named
+// after its items, has them and has no name. A custom resource such as an AllowList has one.
+func isList(obj map[string]any) bool {
+	kind, _ := obj["kind"].(string)
+	if kind == "List" && obj["apiVersion"] == "v1" {
+		return true
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	_, isArray := obj["items"].([]any)
+	return isArray && strings.HasSuffix(kind, "List") && metadata["name"] == nil
+}
+
+// typeItem completes an item that leaves its type to the list, as the API server writes the items of a ConfigMapList.
+func typeItem(list map[string]any, item any) {
+	obj, _ := item.(map[string]any)
+	kind := strings.TrimSuffix(list["kind"].(string), "List")
+	if obj == nil || kind == "" || obj["apiVersion"] != nil || obj["kind"] != nil {
+		return
+	}
+	obj["apiVersion"], obj["kind"] = list["apiVersion"], kind
+}
+
+// check notes what keeps an object from being identified and labelled.
+func (d *document) check(obj map[string]any, n *yaml.Node) {
+	if obj["apiVersion"] == nil && obj["kind"] == nil {
+		d.failAt(n.Line, "apiVersion and kind are missing; leave out what is not a Kubernetes object")
+		return
+	}
+	d.checkType(obj, n)
+	metadata, ok := obj["metadata"].(map[string]any)
+	if !ok && obj["metadata"] != nil {
+		d.failAt(child(n, "metadata").Line, "metadata must be a map, got %s", typeName(obj["metadata"]))
+		return
+	}
+	at := child(n, "metadata")
+	d.checkName(metadata, at)
+	d.checkString(metadata, at, "namespace", "metadata.namespace")
+	d.checkStrings(metadata, at, "label", "labels")
+	d.checkStrings(metadata, at, "annotation", "annotations")
+}
+
+func (d *document) checkType(obj map[string]any, n *yaml.Node) {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if obj[key] == nil || obj[key] == "" {
+			d.failAt(n.Line, "%s is missing", key)
+		}
+		d.checkString(obj, n, key, key)
+	}
+	version, _ := obj["apiVersion"].(string)
+	if gv, err := schema.ParseGroupVersion(version); err != nil || version != "" && gv.Version == "" {
+		d.failAt(child(n, "apiVersion").Line, "apiVersion %q must be a version or group/version", version)
+	}
+}
+
+func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
+	d.checkString(metadata, n, "name", "metadata.name")
+	if name := metadata["name"]; name != nil && name != "" {
+		return
+	}
+	if metadata["generateName"] != nil {
+		d.failAt(child(n, "generateName").Line,
+			"metadata.generateName is not supported, since the next run could not tell which object it made; set metadata.name")
+		return
+	}
+	d.failAt(n.Line, "metadata.name is missing")
+}
+
+// checkString notes a value that is there but no string. The field is its name in the message.
+func (d *document) checkString(m map[string]any, n *yaml.Node, key, field string) {
+	value := m[key]
+	if _, ok := value.(string); ok || value == nil {
+		return
+	}
+	d.failAt(child(n, key).Line, "%s must be a string, got %s", field, typeName(value))
+}
+
+// checkStrings notes the values of a map of metadata that are no strings. A null map counts as none.
+func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key string) {
+	values, ok := metadata[key].(map[string]any)
+	if !ok && metadata[key] != nil {
+		d.failAt(child(n, key).Line, "metadata.%s must be a string map", key)
+	}
+	at := child(n, key)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := values[name].(string); !ok && !d.full() {
+			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name, typeName(values[name]))
+		}
+	}
+}
+
+// child gives the node of a map's entry, or the map's own where it cannot be told, as for merged entries.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.MappingNode {
+		return n
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if keyText(n.Content[i]) == key {
+			return n.Content[i+1]
+		}
+	}
+	return n
+}
+
+// element gives the node of a list's element.
+func element(n *yaml.Node, i int) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.SequenceNode || i >= len(n.Content) {
+		return n
+	}
+	return n.Content[i]
+}

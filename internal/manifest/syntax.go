@@ -1,0 +1,80 @@
+package manifest
+
+import (
+	"bytes"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxSearched is the length of a text in which the line of an error is searched if the YAML library does not tell it.
+const maxSearched = 1 << 20
+
+// syntaxError gives the line, counted from 1 in the text, and the message of an error of the YAML library.
+func syntaxError(err error, text []byte) (int, string) {
+	line, message := cutLine(err)
+	last := 1 + bytes.Count(bytes.TrimRight(text, "\r\n"), []byte("\n"))
+	switch what := strings.TrimPrefix(message, "did not find expected "); what {
+	case "<document start>":
+		line++
+		message += "; put --- between documents"
+	case "node content", "',' or ']'", "',' or '}'":
+		line++ // the library counts these lines from 0; it is where the brackets open
+	case "key", "'-' indicator":
+		line = searchLine(text, last, message) // the library gives the line where the map or list starts
+	default:
+		if line == 0 {
+			line = searchLine(text, last, message)
+		}
+	}
+	return min(max(line, 1), last), message
+}
+
+// cutLine takes the line off the front of an error of the YAML library, which has it nowhere else.
+func cutLine(err error) (int, string) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	rest, ok := strings.CutPrefix(message, "line ")
+	if !ok {
+		return 0, message
+	}
+	number, rest, _ := strings.Cut(rest, ": ")
+	line, err := strconv.Atoi(number)
+	if err != nil {
+		return 0, message
+	}
+	return line, rest
+}
+
+// searchLine gives the line on which a parser stumbles: the fewest lines of the text that give the message.
+func searchLine(text []byte, last int, message string) int {
+	if len(text) > maxSearched {
+		return 0
+	}
+	ends := make([]int, 1, last+1)
+	for len(ends) <= last {
+		ends = append(ends, endOfLine(text, ends[len(ends)-1]))
+	}
+	return sort.Search(last, func(lines int) bool {
+		err := parse(text[:ends[lines]])
+		if err == nil {
+			return false
+		}
+		_, other := cutLine(err)
+		return other == message
+	})
+}
+
+// parse reads all documents of a text and gives the first error.
+func parse(text []byte) error {
+	for parser := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var node yaml.Node
+		if err := parser.Decode(&node); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxExpanded is how many values the aliases of one stream may stand for. Without a limit, a few lines of aliases to
+// aliases fill any memory.
+const maxExpanded = 500_000
+
+// expansion counts what the aliases of a stream stand for.
+type expansion struct {
+	values int
+	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
+}
+
+// value gives what a node stands for, as package unstructured wants it, and notes problems on the way. We do this
+// ourselves because the YAML library looks for duplicate keys in quadratic time, takes timestamps for times and keeps
+// the lines of what it decodes to itself.
+func (d *document) value(n *yaml.Node) any {
+	if !d.spend(n) {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return d.alias(n)
+	case yaml.MappingNode:
+		d.wantTag(n, "!!map")
+		return d.mapping(n)
+	case yaml.SequenceNode:
+		d.wantTag(n, "!!seq")
+		return d.sequence(n)
+	default:
+		return d.scalar(n)
+	}
+}
+
+// spend counts a value if an alias leads to it, and reports whether it may be expanded.
+func (d *document) spend(n *yaml.Node) bool {
+	if len(d.expansion.open) == 0 {
+		return true
+	}
+	if d.expansion.values == maxExpanded {
+		d.failAt(n.Line, "the aliases of the file stand for more than %d values; write some of them out", maxExpanded)
+		return false
+	}
+	d.expansion.values++
+	return true
+}
+
+func (d *document) alias(n *yaml.Node) any {
+	for _, open := range d.expansion.open {
+		if open == n.Alias {
+			d.failAt(n.Line, "anchor %q contains itself", n.Value)
+			return nil
+		}
+	}
+	d.expansion.open = append(d.expansion.open, n.Alias)
+	value := d.value(n.Alias)
+	d.expansion.open = d.expansion.open[:len(d.expansion.open)-1]
+	return value
+}
+
+func (d *document) sequence(n *yaml.Node) any {
+	list := make([]any, 0, len(n.Content))
+	for _, element := range n.Content {
+		list = append(list, d.value(element))
+	}
+	return list
+}
+
+func (d *document) scalar(n *yaml.Node) any {
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!!timestamp", "!!merge":
+		return n.Value
+	case "!!null", "!!bool", "!!int", "!!float":
+		var value any
+		if err := n.Decode(&value); err != nil {
+			d.failAt(n.Line, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		return d.narrow(n, value)
+	default:
+		d.unknownTag(n)
+		return nil
+	}
+}
+
+// narrow makes a number one of the two types that unstructured objects have, and leaves everything else as it is.
+// Integers beyond 64 bits lose precision, as they do when they are read from JSON.
+func (d *document) narrow(n *yaml.Node, value any) any {
+	switch v := value.(type) {
+	case int:
+		return int64(v)
+	case uint64:
+		return float64(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			d.failAt(n.Line, "%s is a number that Kubernetes objects cannot hold; put it in quotes if it is a text", n.Value)
+		}
+	}
+	return value
+}
+
+func (d *document) wantTag(n *yaml.Node, tag string) {
+	if n.ShortTag() != tag {
+		d.unknownTag(n)
+	}
+}
+
+func (d *document) unknownTag(n *yaml.Node) {
+	d.failAt(n.Line, "tag %s has no meaning in Kubernetes objects; remove it", n.Tag)
+}
+
+// typeName is the word for the type of a value in messages.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case int64:
+		return "integer"
+	case float64:
+		return "number"
+	}
+	return "non-scalar"
+}
