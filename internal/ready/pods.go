@@ -1,0 +1,97 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// pods are the kinds that run containers themselves.
+func pods() []Rule {
+	return []Rule{{schema.GroupKind{Kind: "Pod"}, pod}}
+}
+
+func pod(obj *unstructured.Unstructured) Status {
+	switch phase := text(obj, "status", "phase"); phase {
+	case "":
+		return inProgress("PodNotObserved", "Pod phase not available")
+	case "Succeeded":
+		return current("Pod has completed successfully")
+	case "Failed":
+		return failed("PodFailed", "Pod has completed, but not successfully")
+	case "Pending":
+		return pendingPod(obj)
+	case "Running":
+		return runningPod(obj)
+	default:
+		return Status{State: Unknown, Message: fmt.Sprintf("Pod phase %q is not known", phase)}
+	}
+}
+
+func pendingPod(obj *unstructured.Unstructured) Status {
+	if c := conditionOf(obj, "PodScheduled"); c.Status == "False" && c.Reason == "Unschedulable" {
+		return inProgress("PodUnschedulable", join("Pod has not been scheduled", c.Message))
+	}
+	if s := byContainers(obj); s.State != "" {
+		return s
+	}
+	return inProgress("PodPending", "Pod is in the Pending phase")
+}
+
+func runningPod(obj *unstructured.Unstructured) Status {
+	if conditionOf(obj, "Ready").holds() {
+		return current("Pod is Ready")
+	}
+	if s := byContainers(obj); s.State != "" {
+		return s
+	}
+	return inProgress("PodRunningNotReady", "Pod is running but is not Ready")
+}
+
+// byContainers explains a pod by containers that keep crashing or whose image cannot be had. A missing image is no
+// failure: registries come back and images are pushed late.
+func byContainers(obj *unstructured.Unstructured) Status {
+	var crashing []string
+	var pulling Status
+	for _, c := range containers(obj) {
+		switch reason := str(c, "state", "waiting", "reason"); reason {
+		case "CrashLoopBackOff":
+			crashing = append(crashing, str(c, "name"))
+		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName":
+			if pulling.State == "" {
+				pulling = inProgress(reason, waitingFor(c))
+			}
+		}
+	}
+	if len(crashing) > 0 {
+		return failed("ContainerCrashLooping", "Containers in CrashLoop state: "+strings.Join(crashing, ","))
+	}
+	return pulling
+}
+
+// containers gives the statuses of all containers, in the order in which they start.
+func containers(obj *unstructured.Unstructured) []map[string]any {
+	return append(list(obj, "status", "initContainerStatuses"), list(obj, "status", "containerStatuses")...)
+}
+
+// waitingFor names a container and what it waits for, in the kubelet's words.
+func waitingFor(container map[string]any) string {
+	why := str(container, "state", "waiting", "message")
+	if why == "" {
+		why = str(container, "state", "waiting", "reason")
+	}
+	return fmt.Sprintf("Container %s is waiting: %s", str(container, "name"), why)
+}
+
+// join puts a colon between the parts that are not empty.
+func join(parts ...string) string {
+	var full []string
+	for _, part := range parts {
+		if part != "" {
+			full = append(full, part)
+		}
+	}
+	return strings.Join(full, ": ")
+}
