@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// sorted lays the nodes out as steps: what is applied, then, after all of that, what is removed, each part in an order in
+// which needs come first and ranks decide among the rest.
+func (b *builder) sorted() []Step {
+	b.rank()
+	applies, removes := b.partition()
+	position := make([]int, len(b.nodes))
+	steps := b.layOut(nil, applies, position)
+	join := -1
+	if len(applies) > 0 && len(removes) > 0 {
+		join = len(steps)
+		steps = append(steps, b.join(position, applies))
+	}
+	start := len(steps)
+	steps = b.layOut(steps, removes, position)
+	for i := start; i < len(steps) && join >= 0; i++ {
+		steps[i].Needs = append(steps[i].Needs, join)
+	}
+	return b.homeLast(steps)
+}
+
+// rank gives every node its place among the kinds; what is removed ranks behind all that is applied, in reverse.
+func (b *builder) rank() {
+	ranks, highest := b.in.Policy.Order.ranks(), b.in.Policy.Order.highest()
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		rank, ok := ranks[n.Ref.GroupKind()]
+		if !ok {
+			rank = len(b.in.Policy.Order.First)
+		}
+		if n.Op.Removes() {
+			rank = 2*highest + 1 - rank
+		}
+		if n.Op == Delete && n.Ref == b.in.Policy.Home {
+			rank = 2*highest + 2
+		}
+		n.Rank = rank
+	}
+}
+
+func (b *builder) partition() (applies, removes []int) {
+	for i, n := range b.nodes {
+		if n.Op.Removes() {
+			removes = append(removes, i)
+		} else {
+			applies = append(applies, i)
+		}
+	}
+	return applies, removes
+}
+
+// join makes the step that comes after all that is applied.
+func (b *builder) join(position, applies []int) Step {
+	step := Step{Op: Guard, Reason: "nothing is pruned after a failure"}
+	if b.in.Policy.PruneAfterFailure {
+		step = Step{Op: Barrier}
+	}
+	for _, i := range applies {
+		step.After = append(step.After, position[i])
+	}
+	slices.Sort(step.After)
+	return step
+}
+
+// homeLast makes the deletion of the namespace that holds the record wait for all others to succeed: with the namespace
+// goes the record, so nothing may be left that only the record knows. Orphans are not in the record any more.
+func (b *builder) homeLast(steps []Step) []Step {
+	last := len(steps) - 1
+	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.Home {
+		return steps
+	}
+	home := &steps[last]
+	for i, s := range steps[:last] {
+		if (s.Op == Delete || s.Op == Keep) && !slices.Contains(home.Needs, i) {
+			home.Needs = append(home.Needs, i)
+		}
+	}
+	slices.Sort(home.Needs)
+	return steps
+}
+
+// layOut appends the nodes in order and notes where each came to stand.
+func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
+	blocked := make(map[int]int, len(members))
+	dependants := map[int][]int{}
+	queue := &nodeQueue{nodes: b.nodes}
+	for _, i := range members {
+		needs := slices.Compact(slices.Sorted(slices.Values(b.nodes[i].needs)))
+		b.nodes[i].needs = needs
+		blocked[i] = len(needs)
+		for _, j := range needs {
+			dependants[j] = append(dependants[j], i)
+		}
+		if len(needs) == 0 {
+			queue.members = append(queue.members, i)
+		}
+	}
+	heap.Init(queue)
+	for queue.Len() > 0 {
+		i := heap.Pop(queue).(int)
+		position[i] = len(steps)
+		step := b.nodes[i].Step
+		for _, j := range b.nodes[i].needs {
+			step.Needs = append(step.Needs, position[j])
+		}
+		slices.Sort(step.Needs)
+		steps = append(steps, step)
+		for _, k := range dependants[i] {
+			if blocked[k]--; blocked[k] == 0 {
+				heap.Push(queue, k)
+			}
+		}
+	}
+	return steps
+}
+
+// nodeQueue is a heap of node indexes: lower rank first, then group, kind, namespace and name; among what is removed the
+// later reference goes first.
+type nodeQueue struct {
+	nodes   []node
+	members []int
+}
+
+func (q *nodeQueue) Len() int { return len(q.members) }
+
+func (q *nodeQueue) Less(x, y int) bool {
+	a, b := &q.nodes[q.members[x]], &q.nodes[q.members[y]]
+	byRef := object.Compare(a.Ref, b.Ref)
+	if a.Op.Removes() {
+		byRef = -byRef
+	}
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), byRef) < 0
+}
+
+func (q *nodeQueue) Swap(x, y int) { q.members[x], q.members[y] = q.members[y], q.members[x] }
+
+func (q *nodeQueue) Push(x any) { q.members = append(q.members, x.(int)) }
+
+func (q *nodeQueue) Pop() any {
+	last := q.members[len(q.members)-1]
+	q.members = q.members[:len(q.members)-1]
+	return last
+}

@@ -1,0 +1,122 @@
+// Package plan decides what to do with a set of objects and in what order.
+//
+// In go the objects that are wanted, the objects as they are, what the record lists, and policy; out comes a Plan: one
+// step per object, in execution order, with the steps that each has to wait for. Nothing here reads a clock, a file or a
+// server, and nothing knows the annotations of a particular tool: a dialect hands those in as policy.
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Op is what a step does.
+type Op string
+
+// The operations. Barrier and Guard concern no object: they join many steps into one, so that others can come after all
+// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed.
+const (
+	Create    Op = "create"
+	Update    Op = "update"
+	Unchanged Op = "unchanged"
+	Delete    Op = "delete"
+	Orphan    Op = "orphan" // leave the object in the cluster and forget it
+	Keep      Op = "keep"   // leave the object in the cluster and in the record
+	Skip      Op = "skip"   // do not apply the object
+	Barrier   Op = "barrier"
+	Guard     Op = "guard"
+)
+
+// Applies reports whether the operation belongs to bringing an object to its wanted state.
+func (o Op) Applies() bool {
+	return o == Create || o == Update || o == Unchanged || o == Skip
+}
+
+// Removes reports whether the operation concerns an object that is no longer wanted.
+func (o Op) Removes() bool {
+	return o == Delete || o == Orphan || o == Keep
+}
+
+// Writes reports whether the operation sends a change to the cluster.
+func (o Op) Writes() bool {
+	return o == Create || o == Update || o == Delete || o == Orphan
+}
+
+// Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
+type Step struct {
+	Ref    object.Ref                 `json:"ref"`
+	Op     Op                         `json:"op"`
+	Reason string                     `json:"reason,omitempty"` // why skipped, kept or orphaned; shown to the user verbatim
+	Source string                     `json:"source,omitempty"` // the file and document that describe the object
+	Want   *unstructured.Unstructured `json:"want,omitempty"`   // as it will be sent or, for an update, as it will become
+	Have   *unstructured.Unstructured `json:"have,omitempty"`   // as it was read; nil when absent
+	Diff   diff.Diff                  `json:"diff,omitempty"`
+	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
+
+	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped
+	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome
+	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
+
+	First bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside
+	Wait  bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
+}
+
+// Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
+// written and deleted. It goes to JSON and back unchanged.
+type Plan struct {
+	Steps    []Step       `json:"steps"`
+	Recorded []object.Ref `json:"recorded,omitempty"` // what the record listed when the plan was made, in its order
+
+	ServerSide  bool                       `json:"serverSide,omitempty"` // objects are written by server-side apply
+	Manager     string                     `json:"manager,omitempty"`    // field manager of every write
+	Force       bool                       `json:"force,omitempty"`      // take over fields of other managers (server-side only)
+	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	Destroys    bool                       `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
+}
+
+// Refs gives the objects of the steps, in order.
+func (p *Plan) Refs() []object.Ref {
+	refs := make([]object.Ref, 0, len(p.Steps))
+	for _, step := range p.Steps {
+		if step.Op != Barrier && step.Op != Guard {
+			refs = append(refs, step.Ref)
+		}
+	}
+	return refs
+}
+
+// String is the form that tests compare: a line per step with its edges, then its reason and its differences, indented.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for i, step := range p.Steps {
+		fmt.Fprintf(&b, "%d %s", i, step.Op)
+		if step.Op != Barrier && step.Op != Guard {
+			fmt.Fprintf(&b, " %s rank %d", step.Ref, step.Rank)
+		}
+		writeEdges(&b, " needs", step.Needs)
+		writeEdges(&b, " after", step.After)
+		if step.First {
+			b.WriteString(" first")
+		}
+		b.WriteString("\n")
+		if step.Reason != "" {
+			fmt.Fprintf(&b, "    %s\n", step.Reason)
+		}
+		for line := range strings.Lines(step.Diff.String()) {
+			fmt.Fprintf(&b, "    %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return b.String()
+}
+
+func writeEdges(b *strings.Builder, label string, steps []int) {
+	if len(steps) > 0 {
+		fmt.Fprintf(b, "%s %s", label, strings.Trim(fmt.Sprint(steps), "[]"))
+	}
+}

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Desired is one object that is wanted and the place that describes it.
+type Desired struct {
+	Object *unstructured.Unstructured
+	Source string
+}
+
+// Input is everything that Build decides from. It is read, never changed.
+type Input struct {
+	Desired  []Desired
+	Recorded []object.Ref                              // what the record lists, in its order
+	Live     map[object.Ref]*unstructured.Unstructured // of desired and recorded; an object without an entry does not exist
+	Unserved *object.Set                               // recorded objects of kinds that the cluster does not serve now
+	Policy   Policy
+}
+
+// Policy is what a dialect wants done, in neutral terms. The zero value applies on the client's side, in no particular
+// order, to objects that nobody owns.
+type Policy struct {
+	Order  KindOrder
+	Owner  Owner
+	Retain []Annotation // a live object that carries one of these is not deleted but orphaned
+
+	// DependsOn names the objects that must be ready before this one is written, as the object itself says it. An error
+	// is the object's: Build adds its identity. Nil means that no object says anything.
+	DependsOn func(*unstructured.Unstructured) ([]object.Ref, error)
+
+	Home        object.Ref // the namespace that holds the record; zero when the record does not live in one
+	Destroy     bool       // nothing is wanted any more: Desired is empty and the record goes as well
+	LastApplied string     // annotation that keeps the applied configuration, for client-side apply
+
+	ServerSide        bool
+	Manager           string
+	Force             bool
+	Propagation       metav1.DeletionPropagation // empty means Background
+	PruneAfterFailure bool                       // prune although an apply failed
+}
+
+// Annotation is a key with the value that counts.
+type Annotation struct{ Key, Value string }
+
+// Owner says by which annotation an object belongs to a set and what may be done with objects of others.
+type Owner struct {
+	Annotation string // its value is the ID of the set that owns the object; empty turns ownership off
+	ID         string
+	Adoption   Adoption
+}
+
+// Adoption tells which objects may be written or deleted although they are not marked as ours.
+type Adoption string
+
+// The degrees of adoption.
+const (
+	AdoptNone    Adoption = ""        // only our own objects
+	AdoptUnowned Adoption = "unowned" // also those that belong to nobody
+	AdoptAll     Adoption = "all"     // also those of others
+)
+
+// KindOrder ranks kinds: those of First in their order, then all that are not named, then those of Last. Objects are
+// written in the order of their ranks and deleted in the reverse order.
+type KindOrder struct {
+	First, Last []schema.GroupKind
+}
+
+// ranks numbers the named kinds; the rank of all others is len(o.First).
+func (o KindOrder) ranks() map[schema.GroupKind]int {
+	ranks := make(map[schema.GroupKind]int, len(o.First)+len(o.Last))
+	for i, gk := range o.First {
+		ranks[gk] = i
+	}
+	for i, gk := range o.Last {
+		ranks[gk] = len(o.First) + 1 + i
+	}
+	return ranks
+}
+
+// highest is the largest rank there is.
+func (o KindOrder) highest() int { return len(o.First) + len(o.Last) }
