@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// Kind is what the server, or a definition that is about to be applied, says of one kind.
+type Kind struct {
+	Resource   schema.GroupVersionResource // in the version that the server prefers
+	Versions   []string                    // all that are served
+	Namespaced bool
+	Served     bool // false for a kind that is only known from a definition
+}
+
+// kinds is what is known of the server's kinds.
+type kinds struct {
+	known  map[schema.GroupKind]Kind
+	broken map[string]error // groups that the server could not describe, as when an aggregated API is down
+}
+
+// UnknownKindError says that the server does not know a kind, and why that may be so.
+type UnknownKindError struct {
+	GroupKind schema.GroupKind
+	Cause     error // what kept the server from describing the group; nil when it simply is not there
+}
+
+func (e *UnknownKindError) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("the cluster cannot describe the kind %s now: %v", e.GroupKind, e.Cause)
+	}
+	return fmt.Sprintf("the cluster does not know the kind %s", e.GroupKind)
+}
+
+func (e *UnknownKindError) Unwrap() error { return e.Cause }
+
+// Kind gives what is known of a kind: an *UnknownKindError if that is nothing.
+func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.discover(ctx); err != nil {
+		return Kind{}, err
+	}
+	if kind, ok := c.kinds.known[gk]; ok {
+		return kind, nil
+	}
+	return Kind{}, &UnknownKindError{GroupKind: gk, Cause: c.kinds.broken[gk.Group]}
+}
+
+// Learn takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
+// does not serve them yet. A kind that is served already keeps what the server said. Other objects are ignored.
+func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) error {
+	spec := map[string]string{}
+	for name, path := range map[string][]string{
+		"group": {"spec", "group"}, "kind": {"spec", "names", "kind"}, "plural": {"spec", "names", "plural"}, "scope": {"spec", "scope"},
+	} {
+		spec[name], _, _ = unstructured.NestedString(crd.Object, path...)
+	}
+	versions := definedVersions(crd)
+	if spec["kind"] == "" || spec["plural"] == "" || len(versions) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.discover(ctx); err != nil {
+		return err
+	}
+	gk := schema.GroupKind{Group: spec["group"], Kind: spec["kind"]}
+	if _, ok := c.kinds.known[gk]; !ok {
+		c.kinds.known[gk] = Kind{
+			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
+			Versions:   versions,
+			Namespaced: spec["scope"] == "Namespaced",
+		}
+	}
+	return nil
+}
+
+func definedVersions(crd *unstructured.Unstructured) []string {
+	var names []string
+	list, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, item := range list {
+		version, _ := item.(map[string]any)
+		name, _ := version["name"].(string)
+		if served, _ := version["served"].(bool); served && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// discover asks the server once for its kinds. Groups that cannot be described leave the others usable.
+func (c *Client) discover(ctx context.Context) error {
+	if c.kinds != nil {
+		return nil
+	}
+	_, lists, err := c.discovery.ServerGroupsAndResources()
+	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}}
+	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
+		for gv, cause := range failed.Groups {
+			found.broken[gv.Group] = cause
+		}
+	} else if err != nil {
+		return c.explain(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, list := range lists {
+		found.add(list)
+	}
+	c.kinds = found
+	return nil
+}
+
+// add takes in the resources of one version. Versions come in the order of the server's preference.
+func (k *kinds) add(list *metav1.APIResourceList) {
+	gv, err := schema.ParseGroupVersion(list.GroupVersion)
+	if err != nil {
+		return
+	}
+	for i := range list.APIResources {
+		resource := &list.APIResources[i]
+		if isSubresource(resource.Name) {
+			continue
+		}
+		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
+		kind, ok := k.known[gk]
+		if !ok {
+			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Served: true}
+		}
+		kind.Versions = append(kind.Versions, gv.Version)
+		k.known[gk] = kind
+	}
+}
+
+func isSubresource(name string) bool {
+	for _, r := range name {
+		if r == '/' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Reading is done in pages, by a few requests at once. When the rest of a list is this many times longer than what is
+// still missing, the missing objects are asked for one by one.
+const (
+	pageSize        = 500
+	readConcurrency = 8
+	crowded         = 20
+)
+
+// Target names an object to read, in the version in which it is wanted; an empty version is the one that the server prefers.
+type Target struct {
+	object.Ref
+	Version string
+}
+
+// Snapshot is what Read found. An object that is in neither part does not exist.
+type Snapshot struct {
+	Objects  map[object.Ref]*unstructured.Unstructured
+	Unserved *object.Set // objects of kinds that the server does not know, so that nothing can be said of them
+}
+
+// scope is what one list or watch covers.
+type scope struct {
+	resource  schema.GroupResource
+	namespace string
+}
+
+// batch is the objects of one scope, in one version.
+type batch struct {
+	resource  schema.GroupVersionResource
+	namespace string
+	names     map[string]object.Ref
+}
+
+func (b *batch) scope() scope { return scope{b.resource.GroupResource(), b.namespace} }
+
+// Read gives the live objects among the targets, with one paginated list for each kind and namespace, or by single requests
+// where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent.
+func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
+	batches, unserved, err := c.batches(ctx, targets)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: unserved}
+	var mu sync.Mutex
+	keep := func(ref object.Ref, obj *unstructured.Unstructured) {
+		mu.Lock()
+		defer mu.Unlock()
+		snapshot.Objects[ref] = obj
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readConcurrency)
+	for _, b := range batches {
+		group.Go(func() error { return c.readBatch(ctx, b, keep) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return snapshot, nil
+}
+
+// batches sorts the targets by what one list can answer, in the order in which they come.
+func (c *Client) batches(ctx context.Context, targets []Target) ([]*batch, *object.Set, error) {
+	type key struct {
+		resource  schema.GroupVersionResource
+		namespace string
+	}
+	var order []*batch
+	found, unserved := map[key]*batch{}, object.NewSet()
+	for _, target := range targets {
+		kind, err := c.Kind(ctx, target.GroupKind())
+		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
+			unserved.Insert(target.Ref)
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !kind.Served {
+			continue // only just being defined: none of its objects can exist
+		}
+		resource := kind.Resource
+		if target.Version != "" {
+			resource.Version = target.Version
+		}
+		k := key{resource, target.Namespace}
+		if found[k] == nil {
+			found[k] = &batch{resource: resource, namespace: target.Namespace, names: map[string]object.Ref{}}
+			order = append(order, found[k])
+		}
+		found[k].names[target.Name] = target.Ref
+	}
+	return order, unserved, nil
+}
+
+func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) error {
+	missing, err := c.readList(ctx, b, keep)
+	switch {
+	case unserved(err):
+		return nil // its definition went away since discovery
+	case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
+		missing = b.names
+	case err != nil:
+		return c.explain(fmt.Errorf("list %s: %w", b, err))
+	}
+	for name, ref := range missing {
+		obj, err := c.in(b.resource, b.namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return c.explain(fmt.Errorf("read %s: %w", ref, err))
+		}
+		keep(ref, obj)
+	}
+	return nil
+}
+
+// readList pages through the scope of a batch and gives the objects that are better asked for one by one.
+func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) (map[string]object.Ref, error) {
+	options := metav1.ListOptions{Limit: pageSize}
+	if len(b.names) == 1 {
+		for name := range b.names {
+			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		}
+	}
+	seen := map[string]bool{}
+	for {
+		list, err := c.in(b.resource, b.namespace).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if ref, ok := b.names[list.Items[i].GetName()]; ok {
+				seen[ref.Name] = true
+				keep(ref, &list.Items[i])
+			}
+		}
+		c.remember(b.scope(), list.GetResourceVersion())
+		if list.GetContinue() == "" || len(seen) == len(b.names) {
+			return nil, nil
+		}
+		if rest := list.GetRemainingItemCount(); rest != nil && *rest > int64(crowded*(len(b.names)-len(seen))) {
+			return without(b.names, seen), nil
+		}
+		options.Continue = list.GetContinue()
+	}
+}
+
+func without(names map[string]object.Ref, seen map[string]bool) map[string]object.Ref {
+	rest := make(map[string]object.Ref, len(names)-len(seen))
+	for name, ref := range names {
+		if !seen[name] {
+			rest[name] = ref
+		}
+	}
+	return rest
+}
+
+func (b *batch) String() string {
+	if b.namespace == "" {
+		return b.resource.GroupResource().String()
+	}
+	return fmt.Sprintf("%s in namespace %s", b.resource.GroupResource(), b.namespace)
+}
+
+func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return c.dynamic.Resource(resource)
+	}
+	return c.dynamic.Resource(resource).Namespace(namespace)
+}
+
+// remember keeps the first version at which a scope was listed: a watch that goes on from there misses nothing.
+func (c *Client) remember(s scope, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.versions[s] == "" {
+		c.versions[s] = version
+	}
+}
+
+func (c *Client) remembered(s scope) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.versions[s]
+}

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// retry sends until the answer is final. What the server itself asks for (429 and 503 with Retry-After) is obeyed by the
+// transport below; this is for answers that pass by themselves: a connection refused or lost, a server that timed out,
+// and a kind that was defined a moment ago and is not served yet.
+func (c *Client) retry(ctx context.Context, method Method, send func(again bool) error) error {
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: 2 * time.Second}
+	var last error
+	again := false
+	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
+		last = send(again)
+		again = true
+		if passing(last) {
+			return false, nil
+		}
+		return true, last
+	})
+	if wait.Interrupted(err) && last != nil {
+		return last
+	}
+	return err
+}
+
+// passing reports whether the same request may well succeed a moment later.
+func passing(err error) bool {
+	switch {
+	case err == nil:
+		return false
+	case utilnet.IsConnectionRefused(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
+		return true
+	case unserved(err):
+		return true
+	default:
+		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+	}
+}
+
+// unserved reports that the server has no such path: it does not serve the kind, at least not yet or not any more. An
+// object that does not exist is another thing.
+func unserved(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+func asUnknown(err error, target **UnknownKindError) bool { return errors.As(err, target) }
+
+// Refused reports whether an error of Write is the server's final word that it did not store the object. Any other error
+// leaves open whether the object exists now.
+func Refused(err error) bool {
+	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
+		return true
+	}
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
+
+// UnreachableError says that no server answered.
+type UnreachableError struct {
+	Host  string
+	Cause error
+}
+
+func (e *UnreachableError) Error() string {
+	return "cannot reach the cluster at " + e.Host + ": " + e.Cause.Error()
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// explain turns a failure to reach the server into an *UnreachableError; other errors stay as they are.
+func (c *Client) explain(err error) error {
+	var failed *url.Error
+	if !errors.As(err, &failed) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &UnreachableError{Host: c.host, Cause: failed.Err}
+}

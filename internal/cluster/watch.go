@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// pollPeriod is how often objects are read where watching is refused.
+const pollPeriod = 2 * time.Second
+
+// Sighting is one look at an object.
+type Sighting struct {
+	Ref     object.Ref
+	Object  *unstructured.Unstructured // nil when it is gone
+	Version string                     // the resource version at which it was gone
+	Err     error                      // why it cannot be seen at present; the watch goes on trying
+}
+
+// Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
+// Read last listed them; where nothing was listed, their present state is reported first. It returns at once; see is
+// called by one goroutine. A watch that breaks is taken up again, one that fell too far behind begins with a new list,
+// and where watching is not allowed the objects are read every few seconds.
+func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting)) {
+	if len(refs) == 0 {
+		return
+	}
+	w := &watcher{client: c, refs: refs, see: see, batch: &batch{namespace: refs[0].Namespace, names: map[string]object.Ref{}}}
+	for _, ref := range refs {
+		w.batch.names[ref.Name] = ref
+	}
+	// Nobody waits for this goroutine: it ends with the context.
+	go w.run(ctx)
+}
+
+// watcher is one watch of one kind and namespace.
+type watcher struct {
+	client *Client
+	refs   []object.Ref
+	batch  *batch
+	see    func(Sighting)
+}
+
+// run watches, and begins anew with a list whenever the watch cannot go on.
+func (w *watcher) run(ctx context.Context) {
+	kind, err := w.client.Kind(ctx, w.refs[0].GroupKind())
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.batch.resource = kind.Resource
+	version := w.client.remembered(w.batch.scope())
+	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 6, Cap: pollPeriod}
+	for ctx.Err() == nil {
+		if version == "" {
+			version, err = w.list(ctx)
+		}
+		if version != "" {
+			err = w.follow(ctx, version)
+			version = ""
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
+			w.poll(ctx)
+			return
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+			continue
+		case err != nil && !unserved(err):
+			w.fail(err)
+		}
+		pause(ctx, delay.Step())
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (w *watcher) fail(err error) {
+	for _, ref := range w.refs {
+		w.see(Sighting{Ref: ref, Err: w.client.explain(err)})
+	}
+}
+
+// list reports the present state of all refs and gives the version from which a watch can go on.
+func (w *watcher) list(ctx context.Context) (version string, err error) {
+	found := map[object.Ref]bool{}
+	options := w.selected(metav1.ListOptions{Limit: pageSize})
+	for {
+		list, err := w.client.in(w.batch.resource, w.batch.namespace).List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range list.Items {
+			if ref, ok := w.batch.names[list.Items[i].GetName()]; ok {
+				found[ref] = true
+				w.see(Sighting{Ref: ref, Object: &list.Items[i]})
+			}
+		}
+		version = list.GetResourceVersion()
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			break
+		}
+	}
+	for _, ref := range w.refs {
+		if !found[ref] {
+			w.see(Sighting{Ref: ref, Version: version})
+		}
+	}
+	return version, nil
+}
+
+// follow reports changes from a version on. It returns the reason for which the watch cannot be taken up again, or nil
+// when there was none.
+func (w *watcher) follow(ctx context.Context, version string) error {
+	stream, err := watchtools.NewRetryWatcherWithContext(ctx, version, w)
+	if err != nil {
+		return err
+	}
+	defer stream.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case change, ok := <-stream.ResultChan():
+			if !ok {
+				return nil
+			}
+			if change.Type == watch.Error {
+				return apierrors.FromObject(change.Object)
+			}
+			w.report(change)
+		}
+	}
+}
+
+func (w *watcher) report(change watch.Event) {
+	obj, ok := change.Object.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	ref, ok := w.batch.names[obj.GetName()]
+	if !ok {
+		return
+	}
+	if change.Type == watch.Deleted {
+		w.see(Sighting{Ref: ref, Version: obj.GetResourceVersion()})
+		return
+	}
+	w.see(Sighting{Ref: ref, Object: obj})
+}
+
+// WatchWithContext opens one stream, for the library that takes broken streams up again.
+func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
+}
+
+// selected narrows a request to the object, if it is only one.
+func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
+	if len(w.refs) == 1 {
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", w.refs[0].Name).String()
+	}
+	return options
+}
+
+// poll reads the objects again and again.
+func (w *watcher) poll(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		for _, ref := range w.refs {
+			obj, err := w.client.in(w.batch.resource, w.batch.namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+			switch {
+			case ctx.Err() != nil:
+				return
+			case apierrors.IsNotFound(err):
+				w.see(Sighting{Ref: ref})
+			case err != nil:
+				w.see(Sighting{Ref: ref, Err: w.client.explain(err)})
+			default:
+				w.see(Sighting{Ref: ref, Object: obj})
+			}
+		}
+	}, pollPeriod)
+}

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Method is how an object is written.
+type Method string
+
+// The methods.
+const (
+	Create  Method = "create"
+	Patch   Method = "patch"
+	Apply   Method = "apply"   // server-side apply
+	Replace Method = "replace" // with the object's resource version as precondition
+)
+
+// Write is one object to be written.
+type Write struct {
+	Object      *unstructured.Unstructured // what is sent; for Patch it only names the object
+	Method      Method
+	Subresource string
+	PatchType   types.PatchType // for Patch
+	Patch       []byte
+	Manager     string // field manager
+	Force       bool   // take over fields of other managers (Apply)
+	DryRun      bool   // have the server validate and persist nothing
+}
+
+// Delete is one object to be deleted.
+type Delete struct {
+	Ref         object.Ref
+	UID         types.UID // the object must still be this one; empty is any
+	Propagation metav1.DeletionPropagation
+	DryRun      bool
+}
+
+// Write sends one object and gives it as the server stored it.
+func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ctx, w.Object.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	var stored *unstructured.Unstructured
+	err = c.retry(ctx, w.Method, func(again bool) error {
+		stored, err = c.send(ctx, resource, w)
+		if again && w.Method == Create && apierrors.IsAlreadyExists(err) {
+			// The first attempt was stored although its answer was lost.
+			stored, err = c.in(resource, w.Object.GetNamespace()).Get(ctx, w.Object.GetName(), metav1.GetOptions{})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return stored, nil
+}
+
+func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource, w Write) (*unstructured.Unstructured, error) {
+	client := c.in(resource, w.Object.GetNamespace())
+	var subresources []string
+	if w.Subresource != "" {
+		subresources = []string{w.Subresource}
+	}
+	var dryRun []string
+	if w.DryRun {
+		dryRun = []string{metav1.DryRunAll}
+	}
+	switch w.Method {
+	case Create:
+		return client.Create(ctx, w.Object, metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun}, subresources...)
+	case Replace:
+		return client.Update(ctx, w.Object, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun}, subresources...)
+	case Patch:
+		options := metav1.PatchOptions{FieldManager: w.Manager, DryRun: dryRun}
+		return client.Patch(ctx, w.Object.GetName(), w.PatchType, w.Patch, options, subresources...)
+	case Apply:
+		data, err := w.Object.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("encode the object: %w", err)
+		}
+		options := metav1.PatchOptions{FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun}
+		return client.Patch(ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...)
+	default:
+		return nil, fmt.Errorf("unknown method %q", w.Method)
+	}
+}
+
+// Delete asks for one deletion; gone means that the object was not there any more. An object of another UID is left alone
+// and is an error.
+func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
+	kind, err := c.Kind(ctx, d.Ref.GroupKind())
+	if err != nil {
+		return false, err
+	}
+	options := metav1.DeleteOptions{}
+	if d.Propagation != "" {
+		options.PropagationPolicy = &d.Propagation
+	}
+	if d.UID != "" {
+		options.Preconditions = &metav1.Preconditions{UID: &d.UID}
+	}
+	if d.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	err = c.retry(ctx, Patch, func(bool) error {
+		return c.in(kind.Resource, d.Ref.Namespace).Delete(ctx, d.Ref.Name, options)
+	})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, c.explain(err)
+	}
+	return false, nil
+}
+
+// resource finds where objects of a kind and version are written.
+func (c *Client) resource(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	kind, err := c.Kind(ctx, gvk.GroupKind())
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	resource := kind.Resource
+	resource.Version = gvk.Version
+	return resource, nil
+}
