@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// saveTimeout bounds the last write of an interrupted run, so that a cluster that is gone cannot hold the process.
+const saveTimeout = 30 * time.Second
+
+// Apply runs a plan. The record covers, from before the first write until after the last, every object that may exist
+// because of this run: an interruption at any moment leaves nothing untracked. When the context ends, nothing new is
+// started, writes in flight finish, and the record is saved. The error tells of the record alone; how the steps went is in
+// the summary.
+func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.Sink) (event.Summary, error) {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	r := newRun(e.Cluster, p, o, sink)
+	if o.DryRun != DryRunNone {
+		r.loop(ctx)
+		return r.summary, nil
+	}
+	if err := r.actFirst(ctx); err != nil {
+		return r.summary, err
+	}
+	if err := e.saveIntent(ctx, p); err != nil {
+		return r.summary, err
+	}
+	r.loop(ctx)
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	return r.summary, e.saveOutcome(ctx, p, r.tracks)
+}
+
+// saveIntent stores what was recorded and what is about to be written, so that all of it is known whatever happens. A plan
+// that writes nothing new is covered by the record as it is.
+func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
+	recorded := object.NewSet(p.Recorded...)
+	removed := object.NewSet()
+	members := object.NewSet(p.Recorded...)
+	changes := false
+	for _, step := range p.Steps {
+		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged {
+			members.Insert(step.Ref)
+		}
+		if step.Op.Removes() {
+			removed.Insert(step.Ref)
+		}
+		changes = changes || step.Op.Writes()
+	}
+	if !changes && members.Len() == recorded.Len() {
+		return nil
+	}
+	state := &record.State{}
+	for _, ref := range members.Refs() {
+		strategy := record.Apply
+		if p.Destroys || removed.Has(ref) {
+			strategy = record.Delete
+		}
+		state.Members = append(state.Members, record.Member{
+			Ref: ref, Strategy: strategy, Actuation: record.Pending, Reconcile: record.Pending,
+		})
+	}
+	if err := e.Records.Save(ctx, state); err != nil {
+		return fmt.Errorf("save the record before the first write: %w", err)
+	}
+	return nil
+}
+
+// saveOutcome stores what is left: every object that exists, or may exist, because of this set. After a destroy that left
+// nothing the record goes as well.
+func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) error {
+	members := map[object.Ref]record.Member{}
+	order := object.NewSet(p.Recorded...)
+	recorded := object.NewSet(p.Recorded...)
+	for i, step := range p.Steps {
+		if step.Op == plan.Barrier || step.Op == plan.Guard {
+			continue
+		}
+		order.Insert(step.Ref)
+		if member, ok := remains(step, &tracks[i], recorded.Has(step.Ref)); ok {
+			members[step.Ref] = member
+		}
+	}
+	state := &record.State{}
+	for _, ref := range order.Refs() {
+		if member, ok := members[ref]; ok {
+			state.Members = append(state.Members, member)
+		}
+	}
+	if p.Destroys && len(state.Members) == 0 {
+		if err := e.Records.Delete(ctx); err != nil {
+			return fmt.Errorf("delete the record: %w", err)
+		}
+		return nil
+	}
+	if err := e.Records.Save(ctx, state); err != nil {
+		return fmt.Errorf("save the record after the last write: %w", err)
+	}
+	return nil
+}
+
+// remains tells whether the object of a step stays in the record, and in what condition.
+func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
+	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
+	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
+	if step.Op.Removes() {
+		member.Strategy = record.Delete
+		switch step.Op {
+		case plan.Delete:
+			return member, t.settled != event.Succeeded
+		case plan.Orphan:
+			return member, t.acted != event.Skipped
+		default:
+			return member, true
+		}
+	}
+	switch t.acted {
+	case event.Succeeded:
+		return member, true
+	case event.Failed:
+		return member, recorded || !cluster.Refused(t.err)
+	default:
+		return member, recorded
+	}
+}
+
+// progress is an outcome in the words of the record.
+func progress(outcome event.Outcome) record.Progress {
+	switch outcome {
+	case event.Succeeded:
+		return record.Succeeded
+	case event.Failed:
+		return record.Failed
+	case event.Skipped:
+		return record.Skipped
+	case event.TimedOut:
+		return record.TimedOut
+	default:
+		return record.Pending
+	}
+}

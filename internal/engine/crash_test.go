@@ -1,0 +1,170 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// before and after are two versions of a set that share some objects; between them things are created, updated, pruned and
+// waited for. after moves on from before.
+func before() []plan.Desired {
+	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"))
+}
+
+func after() []plan.Desired {
+	return want(thing("Namespace/n"), thing("ConfigMap/b", "new=yes"), thing("ConfigMap/c"), thing("Deployment/web", "after=ConfigMap/c"))
+}
+
+// crashWorld is a cluster in which before was deployed.
+func crashWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(&enginetest.Cluster{
+		Takes: 10 * time.Millisecond,
+		Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/web"): {{After: time.Second, Status: available}},
+			ref("Deployment/old"): {{After: time.Second, Status: available}},
+		},
+		Lingers: map[object.Ref]time.Duration{ref("Deployment/old"): time.Second},
+	})
+	if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2}, before()...); err != nil {
+		t.Fatal(err)
+	}
+	w.Wrote, w.lines = nil, nil
+	return w
+}
+
+func home() plan.Policy {
+	p := policy()
+	p.Home = ref("Namespace/n")
+	return p
+}
+
+// expectTracked checks the superset rule: whatever exists because of us is in the record.
+func expectTracked(t *testing.T, w *world) {
+	t.Helper()
+	recorded := object.NewSet(w.store.State.Refs()...)
+	for _, ref := range w.Refs().Refs() {
+		if !recorded.Has(ref) {
+			t.Errorf("%s exists but is not in the record", ref)
+		}
+	}
+}
+
+// expectContinued runs again, undisturbed, and checks that exactly after exists and is recorded, and that destroying then
+// leaves nothing.
+func expectContinued(t *testing.T, w *world) {
+	t.Helper()
+	w.Revive()
+	w.hear = nil
+	summary, err := w.apply(t.Context(), home(), engine.Options{}, after()...)
+	if err != nil || summary.Bad() != 0 {
+		t.Fatalf("running again = %+v, %v", summary, err)
+	}
+	names := func(refs []object.Ref) map[object.Ref]bool {
+		set := map[object.Ref]bool{}
+		for _, ref := range refs {
+			set[ref] = true
+		}
+		return set
+	}
+	var desired []object.Ref
+	for _, d := range after() {
+		desired = append(desired, object.RefOf(d.Object))
+	}
+	if diff := cmp.Diff(names(desired), names(w.Refs().Refs())); diff != "" {
+		t.Errorf("what exists after running again (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(names(desired), names(w.store.State.Refs())); diff != "" {
+		t.Errorf("what is recorded after running again (-want +got):\n%s", diff)
+	}
+	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.Refs().Len() != 0 || !w.store.Deleted {
+		t.Errorf("destroying: %v, left %v, record deleted %t", err, w.Refs().Refs(), w.store.Deleted)
+	}
+}
+
+// TestInterruptAfterEveryEvent ends the context after each event in turn.
+func TestInterruptAfterEveryEvent(t *testing.T) {
+	eachMoment(t, 10, func(t *testing.T, moment int) bool {
+		w := crashWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w.hear = func(event.Event) {
+			if len(w.lines) == moment {
+				cancel()
+			}
+		}
+		summary, err := w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached := ctx.Err() != nil
+		if reached && !summary.Interrupted && summary.Bad() > 0 {
+			t.Errorf("summary = %+v", summary)
+		}
+		expectTracked(t, w)
+		expectContinued(t, w)
+		return reached
+	})
+}
+
+// TestDeathAfterEveryEvent cuts the process off after each event in turn: nothing that it sends from then on arrives.
+func TestDeathAfterEveryEvent(t *testing.T) {
+	eachMoment(t, 10, func(t *testing.T, moment int) bool {
+		w := crashWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w.hear = func(event.Event) {
+			if len(w.lines) == moment {
+				w.Kill()
+				cancel()
+			}
+		}
+		_, _ = w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...) // whatever it says, nobody hears it
+		expectTracked(t, w)
+		expectContinued(t, w)
+		return ctx.Err() != nil
+	})
+}
+
+// TestDeathAtEveryChange cuts the process off at each change in turn: it is stored, but the answer is lost.
+func TestDeathAtEveryChange(t *testing.T) {
+	eachMoment(t, 7, func(t *testing.T, moment int) bool {
+		w := crashWorld(t)
+		w.Dies = moment
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...)
+		expectTracked(t, w)
+		expectContinued(t, w)
+		return errors.Is(err, enginetest.ErrDead)
+	})
+}
+
+// eachMoment runs a test for moments 1, 2, … until it reports that its moment never came. At least a number of them must.
+func eachMoment(t *testing.T, atLeast int, test func(t *testing.T, moment int) (came bool)) {
+	t.Helper()
+	for moment := 1; ; moment++ {
+		came := false
+		t.Run(fmt.Sprint(moment), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { came = test(t, moment) })
+		})
+		if !came || t.Failed() {
+			if moment <= atLeast {
+				t.Errorf("only %d moments came, expected at least %d", moment-1, atLeast)
+			}
+			return
+		}
+	}
+}

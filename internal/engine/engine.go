@@ -1,0 +1,119 @@
+// Package engine reads the world, plans, runs a plan and records what came of it.
+//
+// It is handed a cluster, a record and policy, and emits events. It prints nothing, asks nothing, and knows neither the
+// annotations nor the wording of any tool.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Cluster is what the engine needs of an API server. Its methods may be called by several goroutines at once.
+type Cluster interface {
+	// Read gives the live objects among the targets. An object that is in neither part of the snapshot does not exist; one that
+	// may not be read is an error.
+	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
+	// Write sends one object and gives it as the server stored it.
+	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
+	// Delete asks for one deletion; gone means that there is nothing left to wait for.
+	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
+	// Watch reports changes of the refs, all of one kind and namespace, until the context ends: everything since they
+	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine.
+	Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting))
+}
+
+// Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
+type Engine struct {
+	Cluster Cluster
+	Records record.Store
+}
+
+// Request is what is wanted.
+type Request struct {
+	Desired []plan.Desired
+	Policy  plan.Policy
+}
+
+// DryRun tells how much of a run is real.
+type DryRun string
+
+// The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere.
+const (
+	DryRunNone   DryRun = ""
+	DryRunClient DryRun = "client"
+	DryRunServer DryRun = "server"
+)
+
+// DefaultConcurrency is how many writes are under way at once unless Options says otherwise.
+const DefaultConcurrency = 32
+
+// Options are the circumstances of a run. The zero value is a real run that waits without limit.
+type Options struct {
+	DryRun        DryRun
+	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
+	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
+	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency
+}
+
+// Plan reads the record and the live objects and decides what to do. It changes nothing.
+func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
+	state, err := e.Records.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var targets []cluster.Target
+	wanted := object.NewSet()
+	for _, d := range req.Desired {
+		ref := object.RefOf(d.Object)
+		if wanted.Insert(ref) {
+			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version})
+		}
+	}
+	for _, ref := range state.Refs() {
+		if !wanted.Has(ref) {
+			targets = append(targets, cluster.Target{Ref: ref})
+		}
+	}
+	live, err := e.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, fmt.Errorf("read the cluster: %w", err)
+	}
+	return plan.Build(plan.Input{
+		Desired:  req.Desired,
+		Recorded: state.Refs(),
+		Live:     live.Objects,
+		Unserved: live.Unserved,
+		Policy:   req.Policy,
+	})
+}
+
+// Observe judges the objects as they are now, in the order of refs, with one Observed event for each.
+func (e *Engine) Observe(ctx context.Context, refs []object.Ref, sink event.Sink) error {
+	targets := make([]cluster.Target, len(refs))
+	for i, ref := range refs {
+		targets[i].Ref = ref
+	}
+	live, err := e.Cluster.Read(ctx, targets)
+	if err != nil {
+		return fmt.Errorf("read the cluster: %w", err)
+	}
+	for i, ref := range refs {
+		status := ready.Of(live.Objects[ref])
+		if live.Unserved.Has(ref) {
+			status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
+		}
+		sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: status})
+	}
+	return nil
+}

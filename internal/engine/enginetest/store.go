@@ -1,0 +1,48 @@
+package enginetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Store keeps a record in memory. It shares the fate of the cluster: it counts as one of its changes, and when the cluster
+// is dead it answers nothing.
+type Store struct {
+	Cluster *Cluster
+	State   record.State
+	Deleted bool
+}
+
+// Load gives the state.
+func (s *Store) Load(context.Context) (*record.State, error) {
+	s.Cluster.mu.Lock()
+	defer s.Cluster.mu.Unlock()
+	if s.Cluster.dead {
+		return nil, ErrDead
+	}
+	return &record.State{Members: slices.Clone(s.State.Members)}, nil
+}
+
+// Save replaces the state.
+func (s *Store) Save(_ context.Context, state *record.State) error {
+	s.Cluster.mu.Lock()
+	defer s.Cluster.mu.Unlock()
+	if s.Cluster.dead {
+		return ErrDead
+	}
+	s.State = record.State{Members: slices.Clone(state.Members)}
+	return s.Cluster.countRecord("save")
+}
+
+// Delete empties the state.
+func (s *Store) Delete(context.Context) error {
+	s.Cluster.mu.Lock()
+	defer s.Cluster.mu.Unlock()
+	if s.Cluster.dead {
+		return ErrDead
+	}
+	s.State, s.Deleted = record.State{}, true
+	return s.Cluster.countRecord("forget")
+}

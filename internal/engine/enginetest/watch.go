@@ -1,0 +1,113 @@
+package enginetest
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// watcher is one Watch call: what it has still to see, in order.
+type watcher struct {
+	refs  *object.Set
+	queue []cluster.Sighting
+	more  chan struct{} // holds one token while the queue is not empty
+}
+
+// Watch reports every change of the refs since the latest Read.
+func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+	w := &watcher{refs: object.NewSet(refs...), more: make(chan struct{}, 1)}
+	c.mu.Lock()
+	for _, s := range c.history {
+		if versionOf(s) > c.read {
+			w.add(s)
+		}
+	}
+	c.watchers = append(c.watchers, w)
+	c.mu.Unlock()
+	// It ends with the context.
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.more:
+			}
+			for _, s := range c.take(w) {
+				see(s)
+			}
+		}
+	}()
+}
+
+func (c *Cluster) take(w *watcher) []cluster.Sighting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	queue := w.queue
+	w.queue = nil
+	return queue
+}
+
+func (w *watcher) add(s cluster.Sighting) {
+	if !w.refs.Has(s.Ref) {
+		return
+	}
+	w.queue = append(w.queue, s)
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+func versionOf(s cluster.Sighting) int {
+	text := s.Version
+	if s.Object != nil {
+		text = s.Object.GetResourceVersion()
+	}
+	version, _ := strconv.Atoi(text)
+	return version
+}
+
+// tell has every watcher see a change.
+func (c *Cluster) tell(s cluster.Sighting) {
+	c.history = append(c.history, s)
+	for _, w := range c.watchers {
+		w.add(s)
+	}
+}
+
+// script begins what controllers do after a write.
+func (c *Cluster) script(ref object.Ref, uid types.UID) {
+	for _, change := range c.Script[ref] {
+		c.later(ref, uid, change)
+	}
+}
+
+// later makes a change in time, if the object is still the same.
+func (c *Cluster) later(ref object.Ref, uid types.UID, change Change) {
+	time.AfterFunc(change.After, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		obj := c.objects[ref]
+		if obj == nil || obj.GetUID() != uid {
+			return
+		}
+		if change.Gone || change.Again {
+			c.remove(ref)
+		}
+		next := obj.DeepCopy()
+		switch {
+		case change.Gone:
+			return
+		case change.Again:
+			next.SetUID("")
+		default:
+			next.Object["status"] = change.Status
+		}
+		c.store(next, false)
+	})
+}

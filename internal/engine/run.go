@@ -1,0 +1,365 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// track is what a run knows of one step. It belongs to the goroutine of the loop.
+type track struct {
+	acted   event.Outcome // empty until the write is over
+	settled event.Outcome // empty until the end
+	err     error
+
+	waiting  bool         // written, not yet settled
+	told     bool         // the Waiting event was sent
+	shown    ready.Status // what the last event said of it
+	failing  bool         // its status is Failed; it may still recover while others are waited for
+	deadline time.Time
+
+	base sighting // the object as our write left it, or as it was when its deletion was asked for
+	seen sighting // the latest that was seen of the object
+}
+
+// sighting is one look at an object, reduced to what the run needs. The zero value is no look at all.
+type sighting struct {
+	uid     types.UID // empty when the object is gone
+	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
+	status  ready.Status
+	err     error // why the object cannot be seen at present
+}
+
+// before reports whether the look is older than another one. Versions that cannot be compared count as newer.
+func (s sighting) before(other sighting) bool {
+	order, err := resourceversion.CompareResourceVersion(s.version, other.version)
+	return s == sighting{} || err == nil && order < 0
+}
+
+// message is what workers and watches tell the loop.
+type message struct {
+	step int
+	done *result // the write is over
+	seen sighting
+}
+
+// run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
+type run struct {
+	cluster  Cluster
+	plan     *plan.Plan
+	options  Options
+	sink     event.Sink
+	summary  event.Summary
+	schedule *schedule
+	tracks   []track
+	early    map[int]*result // steps done before the record was saved
+	groups   map[group][]int // the steps of each kind and namespace
+	watched  map[group]bool
+	messages chan message
+
+	flying  int      // writes under way
+	waiting int      // steps written but not settled
+	failing int      // of these, how many have failed
+	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
+}
+
+// group is what one watch covers.
+type group struct{ Group, Kind, Namespace string }
+
+func groupOf(ref object.Ref) group { return group{ref.Group, ref.Kind, ref.Namespace} }
+
+func newRun(c Cluster, p *plan.Plan, o Options, sink event.Sink) *run {
+	r := &run{
+		cluster:  c,
+		plan:     p,
+		options:  o,
+		sink:     sink,
+		schedule: newSchedule(p.Steps),
+		tracks:   make([]track, len(p.Steps)),
+		early:    map[int]*result{},
+		groups:   map[group][]int{},
+		watched:  map[group]bool{},
+		messages: make(chan message),
+	}
+	for i, step := range p.Steps {
+		if step.Op != plan.Barrier && step.Op != plan.Guard {
+			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
+		}
+	}
+	return r
+}
+
+// loop starts steps as their edges allow and settles them on what workers and watches report, until all have settled.
+func (r *run) loop(ctx context.Context) {
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+
+	interrupted := ctx.Done()
+	for {
+		if interrupted != nil {
+			r.start(watching)
+		}
+		if r.schedule.done() && r.flying == 0 {
+			return
+		}
+		if r.hopeless() {
+			r.giveUp()
+			continue
+		}
+		r.arm(timer)
+		select {
+		case m := <-r.messages:
+			r.handle(watching, m)
+		case <-timer.C:
+			r.expire(time.Now())
+		case <-interrupted:
+			interrupted = nil
+			r.interrupt()
+		}
+	}
+}
+
+// start hands out steps while there are free slots. A slot is held while writing, never while waiting.
+func (r *run) start(ctx context.Context) {
+	for {
+		if b, ok := r.schedule.blocked(); ok {
+			r.skip(b)
+			continue
+		}
+		if r.flying >= r.options.Concurrency {
+			return
+		}
+		i, ok := r.schedule.next()
+		if !ok {
+			return
+		}
+		r.begin(ctx, i)
+	}
+}
+
+// begin does what a step needs done now, or has a worker do it.
+func (r *run) begin(ctx context.Context, i int) {
+	step := &r.plan.Steps[i]
+	switch {
+	case step.Op == plan.Barrier || step.Op == plan.Guard:
+		r.tracks[i].settled = r.schedule.guarded(i)
+		r.schedule.settle(i, r.tracks[i].settled)
+	case r.early[i] != nil:
+		r.finish(ctx, i, r.early[i])
+	case !r.mustWrite(step):
+		r.finish(ctx, i, r.withoutWriting(step))
+	default:
+		r.flying++
+		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by an interrupt.
+		go func() {
+			done := act(context.WithoutCancel(ctx), r.cluster, r.plan, step, r.options.DryRun)
+			r.messages <- message{step: i, done: done}
+		}()
+	}
+}
+
+// handle takes one message in.
+func (r *run) handle(ctx context.Context, m message) {
+	if m.done != nil {
+		r.flying--
+		r.finish(ctx, m.step, m.done)
+		return
+	}
+	t := &r.tracks[m.step]
+	if m.seen.err != nil {
+		t.seen.status = m.seen.status
+	} else {
+		t.seen = m.seen
+	}
+	if t.waiting {
+		r.judge(m.step)
+	}
+}
+
+// finish takes in the end of a step's write and settles the step or begins to wait.
+func (r *run) finish(ctx context.Context, i int, done *result) {
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	t.acted, t.err = done.outcome, done.err
+	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err})
+	r.schedule.acted(i)
+	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
+		r.settle(i, done.outcome, nil)
+		return
+	}
+	if t.seen.before(done.seen) {
+		t.seen = done.seen
+	}
+	t.base = done.seen
+	t.waiting = true
+	r.waiting++
+	if r.summary.Interrupted {
+		r.settle(i, event.Interrupted, nil)
+		return
+	}
+	r.setDeadline(i)
+	r.judge(i)
+	if t.waiting {
+		r.watch(ctx, groupOf(step.Ref))
+	}
+}
+
+// judge decides whether a waiting step has what it waits for.
+func (r *run) judge(i int) {
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	gone := t.seen.status.State == ready.NotFound
+	replaced := !gone && t.seen.uid != t.base.uid
+	switch {
+	case t.seen.before(t.base):
+		r.wait(i) // what was seen is from before our write
+	case step.Op == plan.Delete && (gone || replaced):
+		r.settle(i, event.Succeeded, nil)
+	case step.Op == plan.Delete:
+		r.wait(i)
+	case replaced:
+		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
+	case gone:
+		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
+	case t.seen.status.State == ready.Current:
+		r.settle(i, event.Succeeded, nil)
+	default:
+		r.setFailing(t, t.seen.status.State == ready.Failed)
+		r.wait(i)
+	}
+}
+
+// wait tells once that the step is waited for, and later whenever its status has changed.
+func (r *run) wait(i int) {
+	t := &r.tracks[i]
+	kind := event.Observed
+	if !t.told {
+		kind = event.Waiting
+	} else if t.shown == t.seen.status {
+		return
+	}
+	t.told, t.shown = true, t.seen.status
+	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status})
+}
+
+// settle ends a step, once. The status that was seen last goes with it.
+func (r *run) settle(i int, outcome event.Outcome, err error) {
+	t := &r.tracks[i]
+	if t.waiting {
+		r.setFailing(t, false)
+		t.waiting = false
+		r.waiting--
+	}
+	if err != nil {
+		t.err = err
+	}
+	t.settled = outcome
+	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Err: t.err})
+	r.schedule.settle(i, outcome)
+}
+
+func (r *run) setFailing(t *track, failing bool) {
+	if t.failing == failing {
+		return
+	}
+	t.failing = failing
+	if failing {
+		r.failing++
+	} else {
+		r.failing--
+	}
+}
+
+// skip ends a step that will never start.
+func (r *run) skip(b blocked) {
+	t := &r.tracks[b.step]
+	t.acted = event.Skipped
+	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
+	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
+		e.Reason = by.Reason
+	}
+	r.emit(e)
+	r.settle(b.step, event.Skipped, nil)
+}
+
+func (r *run) emit(e event.Event) {
+	e.Ref = r.plan.Steps[e.Step].Ref
+	r.summary.Add(e)
+	r.sink(e)
+}
+
+// hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
+func (r *run) hopeless() bool {
+	return r.flying == 0 && r.waiting > 0 && r.failing == r.waiting
+}
+
+// giveUp settles the steps that have failed and will not be waited for.
+func (r *run) giveUp() {
+	for i := range r.tracks {
+		if r.tracks[i].failing {
+			r.settle(i, event.Failed, nil)
+		}
+	}
+}
+
+// interrupt ends everything that is not being written at this moment; steps that never started have nothing to settle.
+func (r *run) interrupt() {
+	r.summary.Interrupted = true
+	for i, step := range r.plan.Steps {
+		if r.schedule.state[i] == writing || r.tracks[i].settled != "" {
+			continue
+		}
+		if step.Op == plan.Barrier || step.Op == plan.Guard {
+			r.tracks[i].settled = event.Interrupted
+			r.schedule.settle(i, event.Interrupted)
+			continue
+		}
+		r.settle(i, event.Interrupted, nil)
+	}
+}
+
+// watch has one watch report the objects of a kind and namespace. It is begun when the first of them is waited for and
+// covers all of them, from the moment at which they were read.
+func (r *run) watch(ctx context.Context, g group) {
+	if r.watched[g] {
+		return
+	}
+	r.watched[g] = true
+	steps := make(map[object.Ref]int, len(r.groups[g]))
+	refs := make([]object.Ref, 0, len(r.groups[g]))
+	for _, i := range r.groups[g] {
+		steps[r.plan.Steps[i].Ref] = i
+		refs = append(refs, r.plan.Steps[i].Ref)
+	}
+	r.cluster.Watch(ctx, refs, func(s cluster.Sighting) {
+		i, ok := steps[s.Ref]
+		if !ok {
+			return
+		}
+		select {
+		case r.messages <- message{step: i, seen: look(s)}:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// look judges what a watch saw.
+func look(s cluster.Sighting) sighting {
+	switch {
+	case s.Err != nil:
+		return sighting{err: s.Err, status: ready.Status{State: ready.Unknown, Message: s.Err.Error()}}
+	case s.Object == nil:
+		return sighting{version: s.Version, status: ready.Of(nil)}
+	default:
+		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: ready.Of(s.Object)}
+	}
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// schedule decides which step may start now. It does no I/O and knows no time: one goroutine tells it what happened and
+// asks it what is next.
+type schedule struct {
+	steps      []plan.Step
+	state      []phase
+	outcome    []event.Outcome
+	edges      []int   // edges of a step that have not settled yet
+	dependants [][]int // steps that have an edge on a step
+	startable  stepQueue
+	stuck      []blocked
+	writing    map[int]int // how many steps are being written, by rank
+	unsettled  int
+}
+
+// phase is how far the schedule has let a step go.
+type phase int
+
+const (
+	pending phase = iota
+	writing       // handed out by next
+	written       // reported by acted
+	settled
+	stopped // blocked: it never starts, and settles as soon as the caller says so
+)
+
+// blocked is a step that never starts because another one did not succeed.
+type blocked struct{ step, by int }
+
+func newSchedule(steps []plan.Step) *schedule {
+	s := &schedule{
+		steps:      steps,
+		state:      make([]phase, len(steps)),
+		outcome:    make([]event.Outcome, len(steps)),
+		edges:      make([]int, len(steps)),
+		dependants: make([][]int, len(steps)),
+		writing:    map[int]int{},
+		unsettled:  len(steps),
+	}
+	s.startable.steps = steps
+	for i, step := range steps {
+		s.edges[i] = len(step.Needs) + len(step.After)
+		for _, j := range step.Needs {
+			s.dependants[j] = append(s.dependants[j], i)
+		}
+		for _, j := range step.After {
+			s.dependants[j] = append(s.dependants[j], i)
+		}
+		if s.edges[i] == 0 {
+			s.startable.members = append(s.startable.members, i)
+		}
+	}
+	heap.Init(&s.startable)
+	return s
+}
+
+// next hands out a step that may start now: one whose edges have settled, of the lowest rank, unless a step of a lower
+// rank is still being written.
+func (s *schedule) next() (int, bool) {
+	for s.startable.Len() > 0 {
+		i := s.startable.members[0]
+		if s.state[i] != pending {
+			heap.Pop(&s.startable) // stopped in the meantime
+			continue
+		}
+		for rank := range s.writing {
+			if rank < s.steps[i].Rank {
+				return 0, false
+			}
+		}
+		heap.Pop(&s.startable)
+		s.state[i] = writing
+		s.writing[s.steps[i].Rank]++
+		return i, true
+	}
+	return 0, false
+}
+
+// acted says that the step's write is over, whatever came of it.
+func (s *schedule) acted(i int) {
+	if s.state[i] != writing {
+		return
+	}
+	s.state[i] = written
+	rank := s.steps[i].Rank
+	if s.writing[rank]--; s.writing[rank] == 0 {
+		delete(s.writing, rank)
+	}
+}
+
+// settle ends a step. Steps that waited for it become startable or, if they need it and it did not succeed, blocked.
+func (s *schedule) settle(i int, outcome event.Outcome) {
+	if s.state[i] == settled {
+		return
+	}
+	s.acted(i)
+	s.state[i], s.outcome[i] = settled, outcome
+	s.unsettled--
+	for _, k := range s.dependants[i] {
+		s.edges[k]--
+		if s.state[k] != pending {
+			continue
+		}
+		if outcome != event.Succeeded && needs(s.steps[k], i) {
+			s.state[k] = stopped
+			s.stuck = append(s.stuck, blocked{step: k, by: i})
+			continue
+		}
+		if s.edges[k] == 0 {
+			heap.Push(&s.startable, k)
+		}
+	}
+}
+
+// blocked hands out, once each, the steps that will never start. The caller settles them.
+func (s *schedule) blocked() (blocked, bool) {
+	if len(s.stuck) == 0 {
+		return blocked{}, false
+	}
+	first := s.stuck[0]
+	s.stuck = s.stuck[1:]
+	return first, true
+}
+
+// guarded is how a step that joins others ends: a guard fails when a step that it comes after did.
+func (s *schedule) guarded(i int) event.Outcome {
+	if s.steps[i].Op == plan.Guard {
+		for _, j := range s.steps[i].After {
+			if s.outcome[j].Bad() {
+				return event.Failed
+			}
+		}
+	}
+	return event.Succeeded
+}
+
+// done reports whether every step has settled.
+func (s *schedule) done() bool { return s.unsettled == 0 }
+
+func needs(step plan.Step, i int) bool {
+	_, found := slices.BinarySearch(step.Needs, i) // Build sorts them
+	return found
+}
+
+// stepQueue is a heap of steps: lower rank first, then the order of the plan.
+type stepQueue struct {
+	steps   []plan.Step
+	members []int
+}
+
+func (q *stepQueue) Len() int { return len(q.members) }
+
+func (q *stepQueue) Less(x, y int) bool {
+	i, j := q.members[x], q.members[y]
+	if q.steps[i].Rank != q.steps[j].Rank {
+		return q.steps[i].Rank < q.steps[j].Rank
+	}
+	return i < j
+}
+
+func (q *stepQueue) Swap(x, y int) { q.members[x], q.members[y] = q.members[y], q.members[x] }
+
+func (q *stepQueue) Push(x any) { q.members = append(q.members, x.(int)) }
+
+func (q *stepQueue) Pop() any {
+	last := q.members[len(q.members)-1]
+	q.members = q.members[:len(q.members)-1]
+	return last
+}

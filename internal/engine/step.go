@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// result is the end of a step's write.
+type result struct {
+	op      plan.Op // what was really done
+	outcome event.Outcome
+	reason  string
+	err     error
+	seen    sighting // the object afterwards
+}
+
+// mustWrite reports whether the step sends anything in this run.
+func (r *run) mustWrite(step *plan.Step) bool {
+	switch {
+	case r.options.DryRun == DryRunClient || !step.Op.Writes():
+		return false
+	case step.Op == plan.Orphan:
+		return len(step.Patch.Data) > 0
+	case r.unborn(step) != "":
+		return false
+	default:
+		return true
+	}
+}
+
+// unborn says, in a server dry run, why the server cannot validate a step: what the object needs would be created by the
+// same run and so does not exist.
+func (r *run) unborn(step *plan.Step) string {
+	if r.options.DryRun != DryRunServer {
+		return ""
+	}
+	for _, j := range step.Needs {
+		needed := &r.plan.Steps[j]
+		if needed.Op == plan.Create && homes[needed.Ref.GroupKind()] {
+			return fmt.Sprintf("not validated by the server: %s would be created by the same run", needed.Ref)
+		}
+	}
+	return ""
+}
+
+// homes are the kinds whose objects the server must have before it looks at what depends on them.
+var homes = map[schema.GroupKind]bool{
+	{Kind: "Namespace"}: true,
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
+}
+
+// withoutWriting is the result of a step that sends nothing.
+func (r *run) withoutWriting(step *plan.Step) *result {
+	switch step.Op {
+	case plan.Skip, plan.Keep, plan.Orphan:
+		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+	default:
+		done := &result{op: step.Op, outcome: event.Succeeded, reason: r.unborn(step)}
+		if step.Have != nil {
+			done.seen = lookAt(step.Have)
+		}
+		return done
+	}
+}
+
+// act sends what the step decided.
+func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+	switch step.Op {
+	case plan.Delete:
+		return actDelete(ctx, c, p, step, dryRun)
+	case plan.Orphan:
+		if _, err := c.Write(ctx, request(p, step, step.Have, dryRun)); err != nil {
+			return &result{op: step.Op, outcome: event.Failed, err: err}
+		}
+		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+	default:
+		return actApply(ctx, c, p, step, dryRun)
+	}
+}
+
+func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+	live, err := c.Write(ctx, request(p, step, step.Want, dryRun))
+	if err != nil {
+		return &result{op: step.Op, outcome: event.Failed, err: err}
+	}
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: lookAt(live)}
+	if step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion() && dryRun == DryRunNone {
+		done.op = plan.Unchanged
+	}
+	return done
+}
+
+// request is the write of a step: server-side apply if the plan says so, else what Build computed.
+func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, dryRun DryRun) cluster.Write {
+	w := cluster.Write{
+		Object:  obj,
+		Method:  cluster.Create,
+		Manager: p.Manager,
+		Force:   p.Force,
+		DryRun:  dryRun == DryRunServer,
+	}
+	switch {
+	case len(step.Patch.Data) > 0:
+		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
+	case p.ServerSide:
+		w.Method = cluster.Apply
+	}
+	return w
+}
+
+func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+	gone, err := c.Delete(ctx, cluster.Delete{
+		Ref:         step.Ref,
+		UID:         step.Have.GetUID(),
+		Propagation: p.Propagation,
+		DryRun:      dryRun == DryRunServer,
+	})
+	if err != nil {
+		return &result{op: step.Op, outcome: event.Failed, err: err}
+	}
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: lookAt(step.Have)}
+	done.seen.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
+	if gone {
+		done.seen = sighting{version: step.Have.GetResourceVersion(), status: ready.Of(nil)}
+	}
+	return done
+}
+
+func lookAt(obj *unstructured.Unstructured) sighting {
+	return look(cluster.Sighting{Object: obj})
+}
+
+// actFirst carries out the steps that come before the record is saved, because the record will live inside what they
+// create. One that fails ends the run: nothing else was written yet.
+func (r *run) actFirst(ctx context.Context) error {
+	for i := range r.plan.Steps {
+		step := &r.plan.Steps[i]
+		if !step.First {
+			continue
+		}
+		done := act(context.WithoutCancel(ctx), r.cluster, r.plan, step, r.options.DryRun)
+		if done.err != nil {
+			return fmt.Errorf("create %s for the record: %w", step.Ref, done.err)
+		}
+		r.early[i] = done
+	}
+	return nil
+}

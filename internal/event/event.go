@@ -1,0 +1,89 @@
+// Package event is the vocabulary of a run: what can happen to a step, as facts.
+//
+// The engine emits events from one goroutine, in order; a view turns them into words. Events carry no sentences of their
+// own, no colours and no times.
+package event
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// Kind tells what happened.
+type Kind string
+
+// The kinds, in the order in which they reach a step. Every step that concerns an object is Settled once, and Acted once
+// before that unless the run was interrupted before the step began. Waiting comes at most once between the two, Observed
+// any number of times after it.
+const (
+	Acted    Kind = "acted"    // the write is over, or there was none to do: Op, Outcome and Err say how it went
+	Waiting  Kind = "waiting"  // the object is written but not yet ready, or not yet gone
+	Observed Kind = "observed" // the object was seen in a new Status
+	Settled  Kind = "settled"  // nothing more will happen to the step: Outcome
+)
+
+// Outcome is how a write, or the step as a whole, ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded   Outcome = "succeeded"
+	Failed      Outcome = "failed"
+	Skipped     Outcome = "skipped"
+	TimedOut    Outcome = "timed out"
+	Interrupted Outcome = "interrupted" // the run was told to end before the step did
+)
+
+// Bad reports whether the outcome makes the run as a whole unsuccessful.
+func (o Outcome) Bad() bool { return o == Failed || o == TimedOut || o == Interrupted }
+
+// Event is one fact about one step. For an event that is not about a step of a plan (from Observe) Step counts the objects.
+type Event struct {
+	Kind    Kind         `json:"kind"`
+	Step    int          `json:"step"`
+	Ref     object.Ref   `json:"ref"`
+	Op      plan.Op      `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
+	Status  ready.Status `json:"status,omitzero"`
+	Outcome Outcome      `json:"outcome,omitempty"`
+	Reason  string       `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
+	Blocker *int         `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
+	Err     error        `json:"-"`
+}
+
+// Sink receives events. It is called from one goroutine at a time and must not block for long.
+type Sink func(Event)
+
+// plainEvent has Event's fields without its methods.
+type plainEvent Event
+
+// wireEvent is the JSON form: the error becomes its text.
+type wireEvent struct {
+	plainEvent
+	Error string `json:"error,omitempty"`
+}
+
+// MarshalJSON writes the error as text.
+func (e Event) MarshalJSON() ([]byte, error) {
+	wire := wireEvent{plainEvent: plainEvent(e)}
+	if e.Err != nil {
+		wire.Error = e.Err.Error()
+	}
+	return json.Marshal(wire)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; the error keeps its text alone.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var wire wireEvent
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	*e = Event(wire.plainEvent)
+	if wire.Error != "" {
+		e.Err = errors.New(wire.Error)
+	}
+	return nil
+}
