@@ -1,0 +1,13 @@
+// Command muster deploys sets of Kubernetes objects as one unit.
+package main
+
+import (
+	"os"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/kpt"
+)
+
+func main() {
+	os.Exit(cli.Main(cli.Process(), kpt.Commands))
+}

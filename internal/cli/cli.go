@@ -1,0 +1,123 @@
+// Package cli is what every command shares: the environment it runs in, the flags that find the cluster, signals, and the
+// mapping of errors to exit codes.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/muster-deploy/muster/internal/event"
+)
+
+// Env is what a command may use of the process: its arguments (the first is the name by which it was called) and its
+// three streams.
+type Env struct {
+	Args []string
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+}
+
+// Process is the environment of this process.
+func Process() *Env {
+	return &Env{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+}
+
+// Name is the name by which the program was called, without its folder.
+func (e *Env) Name() string {
+	return strings.TrimSuffix(filepath.Base(e.Args[0]), ".exe")
+}
+
+// Exit codes, as every command's help lists them.
+const (
+	exitDone        = 0
+	exitError       = 1
+	exitIncomplete  = 3
+	exitInterrupted = 130
+)
+
+// ExitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
+const ExitCodes = `Exit codes:
+  0    everything was done
+  1    nothing was done, or the record could not be saved: the error says why
+  3    the run finished, but an object failed or was not ready in time
+  130  the run was interrupted; the record is complete and the same command continues`
+
+// ResultError says that a run ended otherwise than well. It has no text of its own: the run's output told it already.
+type ResultError struct{ Interrupted bool }
+
+func (e *ResultError) Error() string {
+	if e.Interrupted {
+		return "interrupted"
+	}
+	return "not everything succeeded"
+}
+
+// Result is the error of a run, by its summary: nil if all went well.
+func Result(s event.Summary) error {
+	if s.Interrupted {
+		return &ResultError{Interrupted: true}
+	}
+	if s.Bad() > 0 {
+		return &ResultError{}
+	}
+	return nil
+}
+
+// Main runs the command line of the environment and gives the exit code. Each group makes the commands of one grammar.
+func Main(env *Env, groups ...func(*Env, *Kube) []*cobra.Command) int {
+	klog.SetLogger(klog.Logger{}) // libraries have nothing to say to our users
+	ctx, stop := interruptible(env)
+	defer stop()
+	root := newRoot(env, groups)
+	return exitCode(env, root.ExecuteContext(ctx))
+}
+
+func newRoot(env *Env, groups []func(*Env, *Kube) []*cobra.Command) *cobra.Command {
+	kube := newKube(env)
+	root := &cobra.Command{
+		Use:   env.Name(),
+		Short: "Deploy sets of Kubernetes objects as one unit",
+		Long: `Deploy sets of Kubernetes objects as one unit: apply them in order, wait until they are
+really ready, prune what is gone, and remember what was deployed.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetArgs(env.Args[1:])
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	kube.addFlags(root.PersistentFlags())
+	root.AddCommand(newVersion(env))
+	for _, group := range groups {
+		root.AddCommand(group(env, kube)...)
+	}
+	return root
+}
+
+// exitCode prints the error, if it has something to say, and maps it to the exit code.
+func exitCode(env *Env, err error) int {
+	result := (*ResultError)(nil)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &result) && result.Interrupted:
+		return exitInterrupted
+	case errors.As(err, &result):
+		return exitIncomplete
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(env.Err, "error: interrupted before anything was written")
+		return exitInterrupted
+	default:
+		fmt.Fprintln(env.Err, "error:", err)
+		return exitError
+	}
+}

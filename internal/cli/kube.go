@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+)
+
+// traceLevel is the verbosity from which requests are shown, as in kubectl.
+const traceLevel = 6
+
+// Kube finds the cluster by kubectl's rules: the flags, else KUBECONFIG, else the file in the home folder.
+type Kube struct {
+	env       *Env
+	flags     *genericclioptions.ConfigFlags
+	verbosity int
+}
+
+func newKube(env *Env) *Kube {
+	return &Kube{env: env, flags: genericclioptions.NewConfigFlags(false)}
+}
+
+func (k *Kube) addFlags(flags *pflag.FlagSet) {
+	k.flags.AddFlags(flags)
+	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
+}
+
+// Namespace is the namespace of the flags or else of the context, and whether it was given by flag.
+func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
+	namespace, _, err = k.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", false, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return namespace, k.flags.Namespace != nil && *k.flags.Namespace != "", nil
+}
+
+// Client gives a client for the cluster. It sends nothing.
+func (k *Kube) Client() (*cluster.Client, error) {
+	config, err := k.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	options := cluster.Options{UserAgent: "muster/" + Version(), Warn: k.warn()}
+	if k.verbosity >= traceLevel {
+		options.Trace = trace(k.env.Err)
+	}
+	return cluster.New(config, options)
+}
+
+// warn shows each warning of the server once.
+func (k *Kube) warn() func(string) {
+	var mu sync.Mutex
+	shown := map[string]bool{}
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !shown[text] {
+			shown[text] = true
+			fmt.Fprintln(k.env.Err, "Warning:", text)
+		}
+	}
+}
+
+// trace writes a line per request.
+func trace(out io.Writer) func(cluster.Request) {
+	var mu sync.Mutex
+	return func(r cluster.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Err != nil {
+			fmt.Fprintf(out, "%s %s failed after %s: %v\n", r.Method, r.Path, r.Took.Round(time.Millisecond), r.Err)
+			return
+		}
+		fmt.Fprintf(out, "%s %s %d in %s\n", r.Method, r.Path, r.Code, r.Took.Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,72 @@
+package kpt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// choice is a flag with a fixed set of values.
+type choice struct {
+	value   string
+	what    string // the flag's meaning, for the error
+	allowed []string
+}
+
+// outputs, adoptions and propagations are the choices that several commands offer.
+func outputs() choice { return choice{value: "events", what: "output", allowed: []string{"events"}} }
+
+func adoptions() choice {
+	return choice{value: "strict", what: "inventory policy", allowed: []string{"strict", "adopt", "force-adopt"}}
+}
+
+func propagations(what string) choice {
+	return choice{value: "Background", what: what, allowed: []string{"Background", "Foreground", "Orphan"}}
+}
+
+// String, Set and Type make a choice a pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Set takes the value of the flag.
+func (c *choice) Set(value string) error {
+	for _, allowed := range c.allowed {
+		if value == allowed {
+			c.value = value
+			return nil
+		}
+	}
+	return fmt.Errorf("%s must be one of %s", c.what, strings.Join(c.allowed, ", "))
+}
+
+// Type is the word for the value in help.
+func (c *choice) Type() string { return "string" }
+
+func (c *choice) addTo(flags *pflag.FlagSet, name, usage string) {
+	flags.Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
+}
+
+// adoption is what an inventory policy means.
+func (c *choice) adoption() plan.Adoption {
+	switch c.value {
+	case "adopt":
+		return plan.AdoptUnowned
+	case "force-adopt":
+		return plan.AdoptAll
+	default:
+		return plan.AdoptNone
+	}
+}
+
+func (c *choice) propagation() metav1.DeletionPropagation { return metav1.DeletionPropagation(c.value) }
+
+// folder is the package folder of the arguments: the working folder if there is none.
+func folder(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}

@@ -1,0 +1,90 @@
+package kpt
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+//go:embed crd.yaml
+var definitionFile []byte
+
+// establishTimeout is how long the server may take to accept the definition of the record.
+const establishTimeout = 30 * time.Second
+
+func newInstall(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	return &cobra.Command{
+		Use:   "install-resource-group",
+		Short: "Install or update the ResourceGroup definition in the cluster",
+		Long: `Install the CustomResourceDefinition of ResourceGroup, in which packages keep their record, or bring
+it up to date. apply does the same by itself where the definition is missing.
+
+Exit codes:
+  0  the definition is there
+  1  it could not be installed: the error says why`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := kube.Client()
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(env.Out, "installing inventory ResourceGroup CRD...")
+			if err := installDefinition(cmd.Context(), client); err != nil {
+				fmt.Fprintln(env.Out, "failed")
+				return err
+			}
+			fmt.Fprintln(env.Out, "success")
+			return nil
+		},
+	}
+}
+
+func definitionServed(ctx context.Context, client *cluster.Client) (bool, error) {
+	kind, err := client.Kind(ctx, resourceGroupKind.GroupKind())
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+		return false, nil
+	}
+	return kind.Served, err
+}
+
+// installDefinition brings the definition to the cluster in the way of every other object: planned, written if it differs,
+// waited for. Afterwards the client knows the kind.
+func installDefinition(ctx context.Context, client *cluster.Client) error {
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(definitionFile, &crd.Object); err != nil {
+		return fmt.Errorf("read the ResourceGroup definition: %w", err)
+	}
+	eng := &engine.Engine{Cluster: client, Records: record.Nowhere{}}
+	p, err := eng.Plan(ctx, engine.Request{
+		Desired: []plan.Desired{{Object: crd}},
+		Policy:  plan.Policy{LastApplied: lastAppliedKey, Manager: manager},
+	})
+	if err != nil {
+		return fmt.Errorf("install the ResourceGroup definition: %w", err)
+	}
+	var last event.Event
+	summary, err := eng.Apply(ctx, p, engine.Options{ApplyTimeout: establishTimeout}, func(e event.Event) { last = e })
+	if err == nil && summary.Bad() > 0 {
+		err = last.Err
+		if err == nil {
+			err = fmt.Errorf("it is not established: %s", last.Status.Message)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("install the ResourceGroup definition: %w", err)
+	}
+	return client.Learn(ctx, crd)
+}

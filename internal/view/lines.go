@@ -1,0 +1,66 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Words is a dialect's wording. Each function gives lines without their newlines; none means that nothing is said.
+type Words struct {
+	Event  func(b *Board, e event.Event) []string // what happened; the board has it already
+	Totals func(b *Board) []Total                 // the totals of the run, in the order in which they are printed
+}
+
+// Total is a line that is printed as soon as what it counts is complete, or else at the end.
+type Total struct {
+	Complete bool
+	Line     string
+}
+
+// Lines prints a line per event as it comes, and each total when it is due.
+func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
+	l := &lines{out: out, board: NewBoard(p), words: words}
+	l.due(false)
+	return l
+}
+
+type lines struct {
+	out     io.Writer
+	board   *Board
+	words   Words
+	printed int // totals
+	err     error
+}
+
+// Event prints one event.
+func (l *lines) Event(e event.Event) {
+	l.board.Add(e)
+	for _, line := range l.words.Event(l.board, e) {
+		l.print(line)
+	}
+	l.due(false)
+}
+
+// Close prints the totals that are still to come.
+func (l *lines) Close() error {
+	l.due(true)
+	return l.err
+}
+
+// due prints totals in their order, up to the first that is not complete.
+func (l *lines) due(end bool) {
+	totals := l.words.Totals(l.board)
+	for l.printed < len(totals) && (end || totals[l.printed].Complete) {
+		l.print(totals[l.printed].Line)
+		l.printed++
+	}
+}
+
+func (l *lines) print(line string) {
+	if _, err := fmt.Fprintln(l.out, line); err != nil && l.err == nil {
+		l.err = fmt.Errorf("write the output: %w", err)
+	}
+}
