@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
@@ -52,10 +53,10 @@ func newInventory(obj manifest.Object) (*inventory, error) {
 
 // resourceGroup keeps a record in a ResourceGroup. It is a record.Store.
 type resourceGroup struct {
-	cluster   *cluster.Client
+	cluster   engine.Cluster
 	inventory *inventory
 	stored    *unstructured.Unstructured // as the server gave it last; nil when there is none
-	base      *object.Set                // the members that were there at Load: others that appear later are somebody else's
+	known     *object.Set                // the members that Load found or Save stored: any other that appears is somebody else's
 }
 
 // saveAttempts is how often a record that somebody else changed meanwhile is merged anew.
@@ -70,7 +71,7 @@ func (g *resourceGroup) Load(ctx context.Context) (*record.State, error) {
 	if g.stored != nil {
 		state = decode(g.stored)
 	}
-	g.base = object.NewSet(state.Refs()...)
+	g.known = object.NewSet(state.Refs()...)
 	return state, nil
 }
 
@@ -112,7 +113,14 @@ func (g *resourceGroup) Save(ctx context.Context, state *record.State) error {
 }
 
 func (g *resourceGroup) save(ctx context.Context, state *record.State) error {
-	state = g.merge(state)
+	merged := g.merge(state)
+	for _, member := range state.Members {
+		g.known.Insert(member.Ref)
+	}
+	return g.store(ctx, merged)
+}
+
+func (g *resourceGroup) store(ctx context.Context, state *record.State) error {
 	switch {
 	case g.stored == nil:
 		created, err := g.cluster.Write(ctx, cluster.Write{Object: g.fresh(state), Method: cluster.Create, Manager: manager})
@@ -152,7 +160,7 @@ func (g *resourceGroup) merge(state *record.State) *record.State {
 	ours := object.NewSet(state.Refs()...)
 	merged := &record.State{Members: state.Members}
 	for _, member := range decode(g.stored).Members {
-		if !ours.Has(member.Ref) && !g.base.Has(member.Ref) {
+		if !ours.Has(member.Ref) && !g.known.Has(member.Ref) {
 			merged.Members = append(merged.Members[:len(merged.Members):len(merged.Members)], member)
 		}
 	}

@@ -105,7 +105,10 @@ func (w wording) settled(b *view.Board, e event.Event) string {
 	case event.Failed:
 		return "reconcile failed" + detail(e)
 	case event.Interrupted:
-		return "interrupted"
+		if b.Rows[e.Step].Acted == "" {
+			return "not begun: interrupted"
+		}
+		return "reconcile interrupted"
 	default:
 		return "reconcile skipped"
 	}

@@ -23,7 +23,7 @@ func (b *builder) sorted() []Step {
 	start := len(steps)
 	steps = b.layOut(steps, removes, position)
 	for i := start; i < len(steps) && join >= 0; i++ {
-		steps[i].Needs = append(steps[i].Needs, join)
+		steps[i].Needs = slices.Insert(steps[i].Needs, 0, join) // join comes before all that is removed
 	}
 	return b.homeLast(steps)
 }

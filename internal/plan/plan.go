@@ -59,8 +59,8 @@ type Step struct {
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
 
-	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped
-	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome
+	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
+	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
 	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
 
 	First bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside

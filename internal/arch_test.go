@@ -1,0 +1,154 @@
+// Package internal holds no code. Its test keeps the boundaries between the packages: who imports whom, which libraries
+// each may use, and where the keys of particular tools may be known. docs/architecture.md explains the table.
+package internal
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/muster-deploy/muster"
+
+// room is what one package may import: packages of this module, by their path below internal, and libraries, by prefix.
+type room struct {
+	level     int
+	module    []string
+	libraries []string
+	why       string
+}
+
+// machinery is the part of the Kubernetes libraries that describes objects and talks to nobody.
+const machinery = "k8s.io/apimachinery"
+
+// rooms is the import table. A package of level n imports only lower levels.
+var rooms = map[string]room{
+	"object":   {0, nil, []string{machinery}, "identity needs nothing"},
+	"golden":   {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
+	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library"},
+	"diff": {1, []string{"object"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "gopkg.in/evanphx/json-patch.v4"},
+		"the built-in types say how their lists merge; nothing here connects to a server"},
+	"ready":             {1, []string{"object"}, []string{machinery}, "judging is pure"},
+	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
+	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
+	"cluster":           {1, []string{"object"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/sync"}, "the only package that connects"},
+	"plan":              {2, []string{"object", "diff"}, []string{machinery}, "deciding is pure"},
+	"event":             {3, []string{"object", "plan", "ready"}, nil, "facts alone"},
+	"engine": {4, []string{"object", "diff", "ready", "record", "cluster", "plan", "event"}, []string{machinery},
+		"it reaches the server through cluster and prints nothing"},
+	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
+	"view":              {4, []string{"object", "diff", "plan", "event", "ready"}, nil, "shapes, no words"},
+	"cli": {5, []string{"cluster", "event", "engine", "view", "manifest"},
+		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/klog"}, "flags, signals and exit codes"},
+	"kpt": {6, []string{"object", "manifest", "diff", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
+		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+}
+
+func TestImports(t *testing.T) {
+	for dir, imports := range packages(t) {
+		allowed, ok := rooms[dir]
+		if !ok {
+			t.Errorf("internal/%s is not in the import table; add it there and to docs/architecture.md", dir)
+			continue
+		}
+		for _, imported := range imports {
+			inside, ours := strings.CutPrefix(imported, module+"/internal/")
+			switch {
+			case ours && !slices.Contains(allowed.module, inside):
+				t.Errorf("internal/%s imports internal/%s, which the table does not allow: %s", dir, inside, allowed.why)
+			case ours && rooms[inside].level >= allowed.level:
+				t.Errorf("internal/%s (level %d) imports internal/%s (level %d)", dir, allowed.level, inside, rooms[inside].level)
+			case !ours && strings.Contains(imported, ".") && !hasPrefix(imported, allowed.libraries):
+				t.Errorf("internal/%s imports %s, which the table does not allow: %s", dir, imported, allowed.why)
+			}
+		}
+	}
+}
+
+func hasPrefix(imported string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+	})
+}
+
+// packages gives the imports of every package below internal, tests left out.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for line := range strings.Lines(run(t, "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")) {
+		fields := strings.Fields(line)
+		if dir, ok := strings.CutPrefix(fields[0], module+"/internal/"); ok {
+			found[dir] = fields[1:]
+		}
+	}
+	if len(found) < 5 {
+		t.Fatalf("go list found %d packages only", len(found))
+	}
+	return found
+}
+
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// TestVendorKeys keeps annotation and label keys of particular tools in the dialects: the engine gets them as policy.
+func TestVendorKeys(t *testing.T) {
+	key := regexp.MustCompile(`"[^"\s]*(cli-utils\.sigs\.k8s\.io|config\.kubernetes\.io|config\.k8s\.io|kpt\.dev|kapp\.k14s\.io|kubectl\.kubernetes\.io|cnrm\.cloud\.google\.com)[^"\s]*"`)
+	scanned := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		if strings.HasPrefix(name, "kpt"+string(filepath.Separator)) {
+			return nil
+		}
+		scanned++
+		text, err := os.ReadFile(name)
+		if found := key.Find(text); found != nil {
+			t.Errorf("internal/%s knows the key %s; hand it in as policy from a dialect", name, found)
+		}
+		return err
+	})
+	if err != nil || scanned < 20 {
+		t.Fatalf("scanned %d files: %v", scanned, err)
+	}
+}
+
+// TestDependencies keeps what is heavy or another deployer's engine out of the tool's module.
+func TestDependencies(t *testing.T) {
+	refused := map[string]string{
+		"go.etcd.io/etcd":                     "a database server has no place in a client; it belongs in local/go.mod",
+		"k8s.io/kubernetes":                   "the control plane belongs in local/go.mod",
+		"k8s.io/kubectl":                      "kubectl's commands are another deployer's engine",
+		"sigs.k8s.io/kwok":                    "simulated nodes belong in local/go.mod",
+		"sigs.k8s.io/cli-utils":               "another deployer's engine",
+		"helm.sh/helm":                        "another deployer's engine",
+		"github.com/fluxcd":                   "another deployer's engine",
+		"carvel.dev/kapp":                     "another deployer's engine",
+		"github.com/vmware-tanzu/carvel-kapp": "another deployer's engine",
+	}
+	modules := strings.Fields(run(t, "go", "list", "-m", "-f", "{{.Path}}", "all"))
+	if len(modules) < 10 {
+		t.Fatalf("go list found %d modules only", len(modules))
+	}
+	for _, dependency := range modules {
+		for prefix, why := range refused {
+			if strings.HasPrefix(dependency, prefix) {
+				t.Errorf("the module depends on %s: %s", dependency, why)
+			}
+		}
+	}
+}

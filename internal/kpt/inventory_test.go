@@ -1,0 +1,82 @@
+package kpt
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/record/recordtest"
+)
+
+func anInventory() *inventory {
+	return &inventory{
+		ref:    object.Ref{Group: "kpt.dev", Kind: "ResourceGroup", Namespace: "n", Name: "inventory"},
+		id:     "id-1",
+		labels: map[string]string{inventoryIDKey: "id-1"},
+	}
+}
+
+func TestResourceGroupConforms(t *testing.T) {
+	recordtest.Run(t, func(*testing.T) recordtest.Place {
+		c := &enginetest.Cluster{}
+		return recordtest.Place{
+			Open:   func() record.Store { return &resourceGroup{cluster: c, inventory: anInventory()} },
+			Writes: func() int { return len(c.Wrote) },
+		}
+	})
+}
+
+func TestRecordOfAnotherPackageIsRefused(t *testing.T) {
+	c := &enginetest.Cluster{}
+	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Save(t.Context(), &record.State{}); err != nil {
+		t.Fatal(err)
+	}
+	other := anInventory()
+	other.id = "id-2"
+	_, err := (&resourceGroup{cluster: c, inventory: other}).Load(t.Context())
+	want := `the inventory n/resourcegroup.kpt.dev/inventory in the cluster has the id "id-1", but this package has "id-2": ` +
+		`it is the record of another package; give this package an inventory of its own with init --force --name`
+	if err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+// TestFormat pins the stored form: other tools read and write the same objects.
+func TestFormat(t *testing.T) {
+	c := &enginetest.Cluster{}
+	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := store.Save(t.Context(), &record.State{Members: []record.Member{{
+		Ref:      object.Ref{Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web"},
+		Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.TimedOut,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := c.Object(anInventory().ref).Object
+	want := map[string]any{
+		"spec": map[string]any{"resources": []any{
+			map[string]any{"group": "apps", "kind": "Deployment", "namespace": "n", "name": "web"},
+		}},
+		"status": map[string]any{
+			"observedGeneration": int64(1),
+			"resourceStatuses": []any{map[string]any{
+				"group": "apps", "kind": "Deployment", "namespace": "n", "name": "web",
+				"status": "Unknown", "strategy": "Apply", "actuation": "Succeeded", "reconcile": "Timeout",
+			}},
+		},
+	}
+	got := map[string]any{"spec": stored["spec"], "status": stored["status"]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+}

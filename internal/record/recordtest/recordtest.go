@@ -1,0 +1,176 @@
+// Package recordtest is the conformance suite of record stores: every dialect's format must pass it.
+package recordtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Place is where one record is kept. Open gives a new store of it, as another process would have; Writes counts the changes
+// that were sent so far.
+type Place struct {
+	Open   func() record.Store
+	Writes func() int
+}
+
+// Run tests stores of a format. Each test gets a place in which nothing is recorded.
+func Run(t *testing.T, place func(t *testing.T) Place) {
+	for name, test := range map[string]func(*testing.T, Place){
+		"nothing is recorded at first":          empty,
+		"what is saved is loaded":               roundTrip,
+		"saving the same writes nothing":        same,
+		"members of others are kept":            concurrent,
+		"members leave":                         shrink,
+		"deleting forgets, also twice":          forget,
+		"a thousand members":                    many,
+		"a record without members is a record":  nobody,
+		"the condition of a member changes":     progress,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, place(t)) })
+	}
+}
+
+// members makes a state from names; all are config maps that were applied.
+func members(names ...string) *record.State {
+	state := &record.State{}
+	for _, name := range names {
+		state.Members = append(state.Members, record.Member{
+			Ref:      object.Ref{Kind: "ConfigMap", Namespace: "n", Name: name},
+			Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.Succeeded,
+		})
+	}
+	return state
+}
+
+func load(t *testing.T, store record.Store) *record.State {
+	t.Helper()
+	state, err := store.Load(t.Context())
+	if err != nil {
+		t.Fatalf("load: %v", err)
+	}
+	return state
+}
+
+func save(t *testing.T, store record.Store, state *record.State) {
+	t.Helper()
+	if err := store.Save(t.Context(), state); err != nil {
+		t.Fatalf("save: %v", err)
+	}
+}
+
+func expect(t *testing.T, p Place, want *record.State) {
+	t.Helper()
+	if got := load(t, p.Open()); !got.Equal(want) {
+		t.Errorf("loaded (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+func empty(t *testing.T, p Place) {
+	expect(t, p, &record.State{})
+	if p.Writes() != 0 {
+		t.Error("loading wrote something")
+	}
+}
+
+func roundTrip(t *testing.T, p Place) {
+	want := &record.State{Members: []record.Member{
+		{Ref: object.Ref{Kind: "Namespace", Name: "n"}, Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.Pending},
+		{Ref: object.Ref{Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web"}, Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.TimedOut},
+		{Ref: object.Ref{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "system:thing"}, Strategy: record.Delete, Actuation: record.Failed, Reconcile: record.Skipped},
+	}}
+	store := p.Open()
+	load(t, store)
+	save(t, store, want)
+	expect(t, p, want)
+	if got := load(t, p.Open()).Refs(); cmp.Diff(want.Refs(), got) != "" {
+		t.Errorf("the order changed: %v", got)
+	}
+}
+
+func same(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a", "b"))
+	before := p.Writes()
+	save(t, store, members("b", "a"))
+	again := p.Open()
+	load(t, again)
+	save(t, again, members("a", "b"))
+	if after := p.Writes(); after != before {
+		t.Errorf("%d writes for a record that had not changed", after-before)
+	}
+}
+
+func concurrent(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	load(t, second)
+	save(t, first, members("a"))
+	save(t, second, members("b"))
+	expect(t, p, members("a", "b"))
+	save(t, first, members("a", "c"))
+	expect(t, p, members("a", "b", "c"))
+}
+
+func shrink(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a", "b", "c"))
+	again := p.Open()
+	load(t, again)
+	save(t, again, members("a", "b", "c"))
+	save(t, again, members("b"))
+	expect(t, p, members("b"))
+}
+
+func forget(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a"))
+	for range 2 {
+		if err := store.Delete(t.Context()); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+	}
+	expect(t, p, &record.State{})
+	fresh := p.Open()
+	load(t, fresh)
+	if err := fresh.Delete(t.Context()); err != nil {
+		t.Errorf("delete of what is not there: %v", err)
+	}
+}
+
+func many(t *testing.T, p Place) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	store := p.Open()
+	load(t, store)
+	save(t, store, members(names...))
+	expect(t, p, members(names...))
+}
+
+func nobody(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a"))
+	save(t, store, &record.State{})
+	expect(t, p, &record.State{})
+}
+
+func progress(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	pending := members("a")
+	pending.Members[0].Actuation, pending.Members[0].Reconcile = record.Pending, record.Pending
+	save(t, store, pending)
+	expect(t, p, pending)
+	save(t, store, members("a"))
+	expect(t, p, members("a"))
+}
