@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,44 +11,24 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 
+	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-var update = flag.Bool("update", false, "rewrite the sections that are wanted")
-
-// TestGolden loads the files of each archive as a folder. The section "want" lists origin and reference of each object, or
-// the errors. Where the archive starts with "show values", the objects are written out as well.
-func TestGolden(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no test data: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last := &archive.Files[len(archive.Files)-1]
-			if last.Name != "want" {
-				t.Fatalf("the last section of %s is %q", path, last.Name)
-			}
-			dir := t.TempDir()
-			extract(t, dir, archive.Files[:len(archive.Files)-1])
-			objects, err := LoadDir(dir, nil)
-			got := describe(t, objects, err, strings.HasPrefix(string(archive.Comment), "show values"))
-			if *update {
-				last.Data = []byte(got)
-				write(t, path, string(txtar.Format(archive)))
-				return
-			}
-			if diff := cmp.Diff(string(last.Data), got); diff != "" {
-				t.Errorf("objects (-want +got):\n%s", diff)
-			}
-		})
-	}
+// TestLoadDir loads the files of each archive as a folder. The golden section lists origin and reference of each object,
+// and the errors. Where the archive has a section show-values, the objects are written out as well.
+func TestLoadDir(t *testing.T) {
+	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		_, values := files["show-values"]
+		delete(files, "show-values")
+		dir := t.TempDir()
+		for name, text := range files {
+			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+		}
+		objects, err := LoadDir(dir, nil)
+		return map[string]string{"objects": describe(t, objects, err, values)}
+	})
 }
 
 func TestReadEncodings(t *testing.T) {
@@ -169,9 +148,6 @@ func describe(t *testing.T, objects []Object, err error, values bool) string {
 		for line := range strings.Lines(err.Error() + "\n") {
 			b.WriteString("error: " + line)
 		}
-		if objects != nil {
-			t.Errorf("objects beside an error: %v", objects)
-		}
 	}
 	for _, o := range objects {
 		fmt.Fprintf(&b, "%s: %s\n", o.Origin, object.RefOf(o.Unstructured))
@@ -184,13 +160,6 @@ func describe(t *testing.T, objects []Object, err error, values bool) string {
 		}
 	}
 	return b.String()
-}
-
-func extract(t *testing.T, dir string, files []txtar.File) {
-	t.Helper()
-	for _, f := range files {
-		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
-	}
 }
 
 func write(t *testing.T, path, text string) {
