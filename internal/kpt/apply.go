@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,7 +44,8 @@ package deployed earlier and no longer has are pruned.
 ` + cli.ExitCodes,
 		Example: `  muster apply wordpress --dry-run
   muster apply wordpress --reconcile-timeout=2m`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
 			return runApply(cmd.Context(), env, kube, folder(args), f)
@@ -58,9 +60,9 @@ package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
-	f.output.addTo(flags, "output", "form of the output")
-	f.adoption.addTo(flags, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(flags, "prune-propagation-policy", "how dependents of pruned objects are deleted")
+	f.output.addTo(cmd, "output", "form of the output")
+	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
+	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 	return cmd
 }
 
@@ -76,9 +78,17 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 	}
 }
 
-func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags) error {
+// check refuses what does not go together.
+func (f applyFlags) check() error {
 	if f.forceConflicts && !f.serverSide {
-		return fmt.Errorf("--force-conflicts goes with --server-side alone")
+		return errors.New("--force-conflicts goes with --server-side alone")
+	}
+	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
+}
+
+func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags) error {
+	if err := f.check(); err != nil {
+		return err
 	}
 	p, err := open(dir)
 	if err != nil {
@@ -136,7 +146,7 @@ func (f applyFlags) ensureDefinition(ctx context.Context, env *cli.Env, client *
 	case f.dryRun:
 		return nil // nothing is recorded, and nothing was
 	default:
-		return fmt.Errorf("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
+		return errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
 	}
 }
 

@@ -28,8 +28,9 @@ func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 reverse order of applying, wait until all are gone, and then delete the record.
 
 ` + cli.ExitCodes,
-		Example: `  muster destroy wordpress`,
-		Args:    cobra.MaximumNArgs(1),
+		Example:           `  muster destroy wordpress`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runDestroy(cmd.Context(), env, kube, folder(args), f)
 		},
@@ -37,13 +38,16 @@ reverse order of applying, wait until all are gone, and then delete the record.
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be deleted")
 	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0, "how long an object may take to be gone; 0 is without limit")
-	f.output.addTo(flags, "output", "form of the output")
-	f.adoption.addTo(flags, "inventory-policy", "which objects may be deleted")
-	f.propagation.addTo(flags, "delete-propagation-policy", "how dependents of the objects are deleted")
+	f.output.addTo(cmd, "output", "form of the output")
+	f.adoption.addTo(cmd, "inventory-policy", "which objects may be deleted")
+	f.propagation.addTo(cmd, "delete-propagation-policy", "how dependents of the objects are deleted")
 	return cmd
 }
 
 func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f destroyFlags) error {
+	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
+		return err
+	}
 	inv, err := openInventory(dir)
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package kpt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/plan"
@@ -33,11 +35,9 @@ func (c *choice) String() string { return c.value }
 
 // Set takes the value of the flag.
 func (c *choice) Set(value string) error {
-	for _, allowed := range c.allowed {
-		if value == allowed {
-			c.value = value
-			return nil
-		}
+	if slices.Contains(c.allowed, value) {
+		c.value = value
+		return nil
 	}
 	return fmt.Errorf("%s must be one of %s", c.what, strings.Join(c.allowed, ", "))
 }
@@ -45,8 +45,11 @@ func (c *choice) Set(value string) error {
 // Type is the word for the value in help.
 func (c *choice) Type() string { return "string" }
 
-func (c *choice) addTo(flags *pflag.FlagSet, name, usage string) {
-	flags.Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
+// addTo makes the choice a flag of a command, with its values offered by the shell.
+func (c *choice) addTo(cmd *cobra.Command, name, usage string) {
+	cmd.Flags().Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
+	// The only error is a flag that does not exist or has a completion already.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // adoption is what an inventory policy means.
@@ -69,4 +72,20 @@ func folder(args []string) string {
 		return "."
 	}
 	return args[0]
+}
+
+// completeFolders has the shell offer folders for the one argument that commands take.
+func completeFolders(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// checkTimeout refuses a time that has passed before it begins.
+func checkTimeout(flag string, timeout time.Duration) error {
+	if timeout < 0 {
+		return fmt.Errorf("--%s %s: must not be negative; 0 is without limit", flag, timeout)
+	}
+	return nil
 }

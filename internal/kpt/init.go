@@ -46,8 +46,9 @@ one that all objects of the package share, else that of the kubeconfig's context
 Exit codes:
   0  the inventory was written
   1  it was not: the error says why`,
-		Example: `  muster init wordpress`,
-		Args:    cobra.MaximumNArgs(1),
+		Example:           `  muster init wordpress`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runInit(env, kube, folder(args), f)
 		},

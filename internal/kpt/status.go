@@ -22,13 +22,14 @@ deployed.
 Exit codes:
   0  the state was shown, whatever it is
   1  the state could not be read: the error says why`,
-		Example: `  muster status wordpress`,
-		Args:    cobra.MaximumNArgs(1),
+		Example:           `  muster status wordpress`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStatus(cmd.Context(), env, kube, folder(args))
 		},
 	}
-	output.addTo(cmd.Flags(), "output", "form of the output")
+	output.addTo(cmd, "output", "form of the output")
 	return cmd
 }
 
