@@ -16,8 +16,8 @@ import (
 // retry sends until the answer is final. What the server itself asks for (429 and 503 with Retry-After) is obeyed by the
 // transport below; this is for answers that pass by themselves: a connection refused or lost, a server that timed out,
 // and a kind that was defined a moment ago and is not served yet.
-func (c *Client) retry(ctx context.Context, method Method, send func(again bool) error) error {
-	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: 2 * time.Second}
+func (c *Client) retry(ctx context.Context, send func(again bool) error) error {
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8} // 6 seconds in all
 	var last error
 	again := false
 	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {

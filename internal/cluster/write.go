@@ -52,7 +52,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		return nil, err
 	}
 	var stored *unstructured.Unstructured
-	err = c.retry(ctx, w.Method, func(again bool) error {
+	err = c.retry(ctx, func(again bool) error {
 		stored, err = c.send(ctx, resource, w)
 		if again && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			// The first attempt was stored although its answer was lost.
@@ -113,7 +113,7 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if d.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	err = c.retry(ctx, Patch, func(bool) error {
+	err = c.retry(ctx, func(bool) error {
 		return c.in(kind.Resource, d.Ref.Namespace).Delete(ctx, d.Ref.Name, options)
 	})
 	if apierrors.IsNotFound(err) {

@@ -21,15 +21,15 @@ type Place struct {
 // Run tests stores of a format. Each test gets a place in which nothing is recorded.
 func Run(t *testing.T, place func(t *testing.T) Place) {
 	for name, test := range map[string]func(*testing.T, Place){
-		"nothing is recorded at first":          empty,
-		"what is saved is loaded":               roundTrip,
-		"saving the same writes nothing":        same,
-		"members of others are kept":            concurrent,
-		"members leave":                         shrink,
-		"deleting forgets, also twice":          forget,
-		"a thousand members":                    many,
-		"a record without members is a record":  nobody,
-		"the condition of a member changes":     progress,
+		"nothing is recorded at first":         empty,
+		"what is saved is loaded":              roundTrip,
+		"saving the same writes nothing":       same,
+		"members of others are kept":           concurrent,
+		"members leave":                        shrink,
+		"deleting forgets, also twice":         forget,
+		"a thousand members":                   many,
+		"a record without members is a record": nobody,
+		"the condition of a member changes":    progress,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, place(t)) })
 	}

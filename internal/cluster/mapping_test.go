@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
+	found := &kinds{known: map[schema.GroupKind]Kind{}}
+	found.add(&metav1.APIResourceList{GroupVersion: "autoscaling/v2", APIResources: []metav1.APIResource{
+		{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true},
+		{Name: "horizontalpodautoscalers/status", Kind: "HorizontalPodAutoscaler", Namespaced: true},
+	}})
+	found.add(&metav1.APIResourceList{GroupVersion: "autoscaling/v1", APIResources: []metav1.APIResource{
+		{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true},
+	}})
+	found.add(&metav1.APIResourceList{GroupVersion: "a/b/c", APIResources: []metav1.APIResource{{Name: "x", Kind: "X"}}})
+	want := map[schema.GroupKind]Kind{
+		{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {
+			Resource:   schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+			Versions:   []string{"v2", "v1"},
+			Namespaced: true,
+			Served:     true,
+		},
+	}
+	if diff := cmp.Diff(want, found.known); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}
+
+func TestLearn(t *testing.T) {
+	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
+	served := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v9", Resource: "crontabs"}, Served: true}
+	crd := func(spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	}
+	whole := map[string]any{
+		"group": "example.com", "scope": "Namespaced",
+		"names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
+		"versions": []any{
+			map[string]any{"name": "v1alpha1", "served": false},
+			map[string]any{"name": "v1", "served": true},
+			"nonsense",
+		},
+	}
+	for _, tc := range []struct {
+		name  string
+		known map[schema.GroupKind]Kind
+		crd   *unstructured.Unstructured
+		want  map[schema.GroupKind]Kind
+	}{
+		{"a new kind", nil, crd(whole), map[schema.GroupKind]Kind{gk: {
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Versions: []string{"v1"}, Namespaced: true,
+		}}},
+		{"a kind that is served already", map[schema.GroupKind]Kind{gk: served}, crd(whole), map[schema.GroupKind]Kind{gk: served}},
+		{"nothing of the kind", nil, crd(map[string]any{"names": "x", "versions": int64(3)}), map[schema.GroupKind]Kind{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			known := map[schema.GroupKind]Kind{}
+			for gk, kind := range tc.known {
+				known[gk] = kind
+			}
+			c := &Client{kinds: &kinds{known: known}}
+			if err := c.Learn(t.Context(), tc.crd); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, known); diff != "" {
+				t.Errorf("kinds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

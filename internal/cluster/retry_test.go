@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The errors as the client library gives them.
+var (
+	pods     = schema.GroupResource{Resource: "pods"}
+	refused  = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
+	lost     = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}
+	noPath   = apierrors.NewGenericServerResponse(404, "post", schema.GroupResource{Resource: "crontabs"}, "", "404 page not found", 0, true)
+	noObject = apierrors.NewNotFound(pods, "web")
+	invalid  = apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web", nil)
+	timeout  = apierrors.NewServerTimeout(pods, "post", 1)
+	tooMany  = apierrors.NewTooManyRequests("slow down", 1)
+	internal = apierrors.NewInternalError(errors.New("webhook"))
+)
+
+func TestPassing(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false}, {refused, true}, {lost, true}, {noPath, true}, {noObject, false}, {invalid, false},
+		{timeout, true}, {tooMany, true}, {internal, false}, {context.Canceled, false},
+		{fmt.Errorf("wrapped: %w", refused), true},
+	} {
+		if got := passing(tc.err); got != tc.want {
+			t.Errorf("passing(%v) = %t, want %t", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true}, {&UnknownKindError{}, true},
+		{fmt.Errorf("wrapped: %w", invalid), true},
+		{lost, false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
+	} {
+		if got := Refused(tc.err); got != tc.want {
+			t.Errorf("Refused(%v) = %t, want %t", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		answers []error // the last one is repeated
+		want    error
+		sent    int
+	}{
+		{"a good answer is final", []error{nil}, nil, 1},
+		{"a bad answer is final", []error{invalid}, invalid, 1},
+		{"a lost connection is not", []error{lost, refused, nil}, nil, 3},
+		{"nor a kind that is not served yet", []error{noPath, noPath, noPath, nil}, nil, 4},
+		{"but patience ends, with the last answer", []error{refused}, refused, 8},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, sent := time.Now(), 0
+				err := (&Client{}).retry(t.Context(), func(again bool) error {
+					if again != (sent > 0) {
+						t.Errorf("attempt %d: again = %t", sent+1, again)
+					}
+					answer := tc.answers[min(sent, len(tc.answers)-1)]
+					sent++
+					return answer
+				})
+				if !errors.Is(err, tc.want) || sent != tc.sent {
+					t.Errorf("retry = %v after %d attempts, want %v after %d", err, sent, tc.want, tc.sent)
+				}
+				if took := time.Since(start); took > 15*time.Second {
+					t.Errorf("took %s", took)
+				}
+			})
+		})
+	}
+}
+
+func TestExplainNamesTheServer(t *testing.T) {
+	c := &Client{host: "https://127.0.0.1:1"}
+	err := c.explain(fmt.Errorf("list pods: %w", refused))
+	if want := "cannot reach the cluster at https://127.0.0.1:1: dial: connect: connection refused"; err.Error() != want {
+		t.Errorf("error = %q, want %q", err, want)
+	}
+	if got := c.explain(invalid); got != error(invalid) {
+		t.Errorf("an answer of the server was changed to %v", got)
+	}
+}
