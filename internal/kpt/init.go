@@ -107,6 +107,9 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 				obj.Origin, f.file)
 		}
 	}
+	if err := refuseKptfileInventory(dir); err != nil {
+		return err
+	}
 	text, err := inventoryFile(namespace, f)
 	if err != nil {
 		return err

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -66,6 +68,9 @@ func findInventory(dir string, objects []manifest.Object) (*inventory, error) {
 	}
 	switch len(found) {
 	case 0:
+		if err := refuseKptfileInventory(dir); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir)
 	case 1:
 		return newInventory(found[0])
@@ -73,6 +78,29 @@ func findInventory(dir string, objects []manifest.Object) (*inventory, error) {
 		return nil, fmt.Errorf("package %q has several inventories, in %s and in %s; keep one ResourceGroup",
 			dir, found[0].Origin, found[1].Origin)
 	}
+}
+
+// refuseKptfileInventory stops at packages whose inventory is a section of their Kptfile, as older tools wrote it: a new
+// inventory would lose sight of what was deployed under that one.
+func refuseKptfileInventory(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "Kptfile"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the Kptfile: %w", err)
+	}
+	var file struct {
+		Inventory map[string]any `json:"inventory"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return fmt.Errorf("read the Kptfile: %w", err)
+	}
+	if len(file.Inventory) > 0 {
+		return fmt.Errorf("the inventory of package %q is in its Kptfile, which is not supported; move name, namespace and ID "+
+			"to a ResourceGroup object, so that what was deployed stays known", dir)
+	}
+	return nil
 }
 
 func inSubpackage(dir, file string) bool {
@@ -151,10 +179,11 @@ func (s scoping) place(obj manifest.Object, kind cluster.Kind) error {
 	return nil
 }
 
-// isInventory refuses an object that looks like an inventory of another format.
+// isInventory refuses an object that is, or looks like, an inventory of an older format.
 func isInventory(obj manifest.Object) error {
 	if _, ok := obj.GetLabels()[inventoryIDKey]; ok {
-		return fmt.Errorf("the label %s is for inventories alone; remove it", inventoryIDKey)
+		return fmt.Errorf("the label %s marks an inventory, and only ResourceGroup inventories are supported; "+
+			"what was deployed under this one is known to it alone", inventoryIDKey)
 	}
 	return nil
 }
