@@ -3,11 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 )
@@ -43,6 +45,9 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 // Client gives a client for the cluster. It sends nothing.
 func (k *Kube) Client() (*cluster.Client, error) {
 	config, err := k.flags.ToRESTConfig()
+	if err == nil {
+		err = k.checkFound()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
@@ -51,6 +56,21 @@ func (k *Kube) Client() (*cluster.Client, error) {
 		options.Trace = trace(k.env.Err)
 	}
 	return cluster.New(config, options)
+}
+
+// checkFound refuses to go on with the library's last resort, a server on this machine, when nothing names a cluster.
+func (k *Kube) checkFound() error {
+	loader := k.flags.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return err
+	}
+	named := len(raw.Clusters) > 0 || *k.flags.APIServer != ""
+	if _, err := rest.InClusterConfig(); named || err == nil {
+		return nil
+	}
+	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server",
+		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 }
 
 // warn shows each warning of the server once.

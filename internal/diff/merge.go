@@ -19,7 +19,8 @@ type Patch struct {
 // ThreeWay gives the patch that brings live to want, deleting what recorded (the object as it was applied last, nil if unknown)
 // had and want has no longer, and the object that results. Fields that are in neither stay as they are in live, and null in want
 // deletes a field. It decides as kubectl apply does: a strategic merge for the kinds of Kubernetes itself, else a JSON merge; only
-// that a patch that would change nothing is the zero Patch, and the result then is live itself. The result is what the patch makes
+// that lists are not sent to undo the defaults in their items, and that a patch that would change nothing is the zero Patch,
+// with live itself as the result. The result is what the patch makes
 // of live here; the server may still default and mutate it.
 //
 // It is an error if apiVersion, kind or name of live and want differ, since no patch can change them.
@@ -40,6 +41,9 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	}
 	data, err := merge.create(in)
 	if err != nil {
+		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
+	}
+	if data, err = dropDefaulted(data, recorded, want, live); err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
 	if string(data) == "{}" {

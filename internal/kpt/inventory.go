@@ -135,7 +135,7 @@ func (g *resourceGroup) store(ctx context.Context, state *record.State) error {
 			return err
 		}
 	}
-	if decode(g.stored).Equal(state) {
+	if decode(g.stored).Equal(state) && len(entries(g.stored, "status", "resourceStatuses")) == len(statuses(state)) {
 		return nil
 	}
 	next := g.stored.DeepCopy()

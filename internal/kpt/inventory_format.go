@@ -13,9 +13,9 @@ const manager = "muster"
 // decode reads the record that a ResourceGroup holds: members from spec.resources, their condition from
 // status.resourceStatuses. Entries that name no object are passed over.
 func decode(group *unstructured.Unstructured) *record.State {
-	statuses := map[object.Ref]map[string]any{}
+	conditions := map[object.Ref]map[string]any{}
 	for _, entry := range entries(group, "status", "resourceStatuses") {
-		statuses[refOf(entry)] = entry
+		conditions[refOf(entry)] = entry
 	}
 	state := &record.State{}
 	seen := object.NewSet()
@@ -24,7 +24,7 @@ func decode(group *unstructured.Unstructured) *record.State {
 		if ref.Kind == "" || ref.Name == "" || !seen.Insert(ref) {
 			continue
 		}
-		status := statuses[ref]
+		status := conditions[ref]
 		state.Members = append(state.Members, record.Member{
 			Ref:       ref,
 			Strategy:  record.Strategy(text(status, "strategy")),
@@ -84,10 +84,10 @@ func setMembers(group *unstructured.Unstructured, state *record.State) {
 	set(group, resources, "spec", "resources")
 }
 
-// setStatuses writes status.resourceStatuses, with the literal status Unknown that readers of this format expect, and the
-// generation that they belong to. Members of which nothing is known have no entry.
-func setStatuses(group *unstructured.Unstructured, state *record.State) {
-	statuses := make([]any, 0, len(state.Members))
+// statuses are the entries of status.resourceStatuses, with the literal status Unknown that readers of this format expect.
+// Members of which nothing is known have none.
+func statuses(state *record.State) []any {
+	list := make([]any, 0, len(state.Members))
 	for _, member := range state.Members {
 		if member.Strategy == "" && member.Actuation == "" && member.Reconcile == "" {
 			continue
@@ -97,9 +97,14 @@ func setStatuses(group *unstructured.Unstructured, state *record.State) {
 		entry["strategy"] = string(member.Strategy)
 		entry["actuation"] = string(member.Actuation)
 		entry["reconcile"] = string(member.Reconcile)
-		statuses = append(statuses, entry)
+		list = append(list, entry)
 	}
-	set(group, statuses, "status", "resourceStatuses")
+	return list
+}
+
+// setStatuses writes status.resourceStatuses and the generation that they belong to.
+func setStatuses(group *unstructured.Unstructured, state *record.State) {
+	set(group, statuses(state), "status", "resourceStatuses")
 	if status, ok := group.Object["status"].(map[string]any); ok {
 		status["observedGeneration"] = group.GetGeneration()
 	} else {

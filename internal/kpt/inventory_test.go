@@ -80,3 +80,21 @@ func TestFormat(t *testing.T) {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 }
+
+func TestEmptyRecordHasNoStatuses(t *testing.T) {
+	c := &enginetest.Cluster{}
+	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	member := record.Member{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, Strategy: record.Apply, Actuation: record.Pending, Reconcile: record.Pending}
+	for _, state := range []*record.State{{Members: []record.Member{member}}, {}} {
+		if err := store.Save(t.Context(), state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]any{"observedGeneration": int64(2)}
+	if diff := cmp.Diff(want, c.Object(anInventory().ref).Object["status"]); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}

@@ -53,7 +53,7 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 	}
 	return plan.Policy{
 		Order: order,
-		Owner: plan.Owner{Annotation: ownerKey, ID: inv.id, Adoption: adoption},
+		Owner: plan.Owner{Annotation: ownerKey, ID: inv.id, Adoption: adoption, Hint: "--inventory-policy=adopt takes it over"},
 		Retain: []plan.Annotation{
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},

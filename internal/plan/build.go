@@ -189,7 +189,11 @@ func (o Owner) forbids(live *unstructured.Unstructured) string {
 	case o.Adoption == AdoptUnowned:
 		return ""
 	default:
-		return fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
+		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
+		if o.Hint != "" {
+			reason += "; " + o.Hint
+		}
+		return reason
 	}
 }
 

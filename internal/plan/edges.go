@@ -42,6 +42,10 @@ func (b *builder) depend(i, j int, implied bool) {
 		}
 	case from.Op.Applies() && to.Op == Delete:
 		to.Op, to.Wait, to.Reason = Keep, false, fmt.Sprintf("%s depends on it", from.Ref)
+	case from.Op == Orphan && to.Op == Delete && implied:
+		// Deleting a namespace or a definition would delete what is to be left in the cluster.
+		to.Op, to.Wait, to.Reason = Orphan, false, fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
+		to.Patch, to.needs = b.in.Policy.Owner.release(to.Have), nil
 	case from.Op.Removes() && to.Op == Delete:
 		to.needs = append(to.needs, i)
 	}

@@ -8,22 +8,24 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// sorted lays the nodes out as steps: what is applied, then, after all of that, what is removed, each part in an order in
-// which needs come first and ranks decide among the rest.
+// sorted lays the nodes out as steps: what is applied, then what is removed, each part in an order in which needs come first
+// and ranks decide among the rest. What is deleted waits for all that is applied.
 func (b *builder) sorted() []Step {
 	b.rank()
 	applies, removes := b.partition()
 	position := make([]int, len(b.nodes))
 	steps := b.layOut(nil, applies, position)
 	join := -1
-	if len(applies) > 0 && len(removes) > 0 {
+	if len(applies) > 0 && slices.ContainsFunc(removes, func(i int) bool { return b.nodes[i].Op == Delete }) {
 		join = len(steps)
 		steps = append(steps, b.join(position, applies))
 	}
 	start := len(steps)
 	steps = b.layOut(steps, removes, position)
 	for i := start; i < len(steps) && join >= 0; i++ {
-		steps[i].Needs = slices.Insert(steps[i].Needs, 0, join) // join comes before all that is removed
+		if steps[i].Op == Delete {
+			steps[i].Needs = slices.Insert(steps[i].Needs, 0, join) // join comes before all that is removed
+		}
 	}
 	return b.homeLast(steps)
 }

@@ -1,0 +1,82 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// dropDefaulted takes out of a patch the lists that would only undo defaults: a list that is replaced as a whole differs from
+// the live one as soon as the server has completed its items. Such a list need not be sent if it is wanted just as it was
+// recorded and the live list still has everything that is wanted. So fields that nobody asked for are left alone inside
+// lists as they are inside maps.
+func dropDefaulted(data []byte, recorded, want, live *unstructured.Unstructured) ([]byte, error) {
+	if recorded == nil {
+		return data, nil
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, fmt.Errorf("read the patch: %w", err)
+	}
+	if !dropLists(patch, recorded.Object, want.Object, live.Object) {
+		return data, nil
+	}
+	return json.Marshal(patch)
+}
+
+// dropLists works on the maps of one level and reports whether it took anything out.
+func dropLists(patch, recorded, want, live map[string]any) bool {
+	dropped := false
+	for key, value := range patch {
+		switch value := value.(type) {
+		case map[string]any:
+			r, _ := recorded[key].(map[string]any)
+			w, _ := want[key].(map[string]any)
+			l, _ := live[key].(map[string]any)
+			if dropLists(value, r, w, l) {
+				dropped = true
+				if len(value) == 0 {
+					delete(patch, key)
+				}
+			}
+		case []any:
+			if equal(value, want[key]) && equal(recorded[key], want[key]) && covers(live[key], value) {
+				delete(patch, key)
+				dropped = true
+			}
+		}
+	}
+	return dropped
+}
+
+// covers reports whether a live value has everything that is wanted: the same scalars, all keys of maps, and for lists as many
+// items in the same order. An empty list or map is covered by nothing at all.
+func covers(live, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok && (live != nil || len(want) > 0) {
+			return false
+		}
+		for key, value := range want {
+			if !covers(l[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		l, ok := live.([]any)
+		if !ok && live != nil || len(l) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !covers(l[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return equal(live, want)
+	}
+}
