@@ -1,0 +1,49 @@
+// Command muster-components is the Kubernetes control plane in one binary: the first argument names the component, the
+// rest are that component's own flags.
+//
+// Each component runs as a process of its own, started by muster-local: a crash stays where it happened, and the global
+// state that the components register (flags, metrics, feature gates) never meets.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	_ "time/tzdata" // CronJobs may name a time zone on a machine that has no zone files.
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics on /metrics
+	_ "k8s.io/component-base/metrics/prometheus/version"  // build information on /metrics
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+
+	"github.com/muster-deploy/muster/local/lifeline"
+)
+
+// components gives the command of each component.
+func components() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"etcd":                    etcdCommand,
+		"kube-apiserver":          apiserver.NewAPIServerCommand,
+		"kube-controller-manager": controllers.NewControllerManagerCommand,
+		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+	}
+}
+
+func main() {
+	lifeline.Follow()
+	all := components()
+	if len(os.Args) < 2 || all[os.Args[1]] == nil {
+		fmt.Fprintf(os.Stderr, "usage: muster-components COMPONENT [FLAGS]\ncomponents: %s\n",
+			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+		os.Exit(2)
+	}
+	command := all[os.Args[1]]()
+	os.Args = os.Args[1:]
+	os.Exit(cli.Run(command))
+}

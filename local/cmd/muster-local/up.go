@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/local/plane"
+)
+
+const upHelp = `Starts the plane and says how to reach it. A plane that is up is left alone; of one that is partly up, what is missing
+is started. A plane that was down continues with its data. When up fails or is interrupted, what it started is ended.`
+
+func upCommand(t *target) *cobra.Command {
+	o := plane.Options{}
+	wait := true
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the plane",
+		Long:  upHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.NoWait = !wait
+			return up(cmd, t, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.Nodes, "nodes", 0, "number of simulated nodes (default: as before, else 1)")
+	flags.BoolVar(&wait, "wait", true, "return when the plane is ready, not when it is started")
+	return cmd
+}
+
+func up(cmd *cobra.Command, t *target, o plane.Options) error {
+	dir, err := t.dir()
+	if err != nil {
+		return err
+	}
+	if o.Nodes < 0 {
+		return fmt.Errorf("--nodes: %d is less than 0", o.Nodes)
+	}
+	begin := time.Now()
+	o.Dir = dir
+	p, err := plane.Up(cmd.Context(), o)
+	if err != nil {
+		return fmt.Errorf("start plane %q: %w", t.name, err)
+	}
+	out := cmd.OutOrStdout()
+	switch started := p.Started(); {
+	case len(started) == 0:
+		fmt.Fprintf(out, "plane %q is already up\n", t.name)
+	case len(started) < len(plane.Names()):
+		fmt.Fprintf(out, "plane %q is up again: started %s\n", t.name, strings.Join(started, ", "))
+	case o.NoWait:
+		fmt.Fprintf(out, "plane %q is started\n", t.name)
+	default:
+		fmt.Fprintf(out, "plane %q is up after %.1fs\n", t.name, time.Since(begin).Seconds())
+	}
+	fmt.Fprintf(out, "  server      %s\n  kubeconfig  %s\n", p.Server(), p.Kubeconfig())
+	fmt.Fprintf(out, "\nexport KUBECONFIG=%s\n", quote(p.Kubeconfig()))
+	return nil
+}
+
+// quote makes a path one word for a shell.
+func quote(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+func downCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "End the plane, keeping its data",
+		Long: `Ends exactly the processes that up started. The data stays: up continues with it. A plane that is down, or was
+never up, is left as it is.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := existing(t)
+			if err != nil {
+				return err
+			}
+			if p != nil {
+				if err := p.Down(cmd.Context()); err != nil {
+					return fmt.Errorf("end plane %q: %w", t.name, err)
+				}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "plane %q is down\n", t.name)
+			return nil
+		},
+	}
+}
+
+func resetCommand(t *target) *cobra.Command {
+	o := plane.Options{}
+	cmd := &cobra.Command{
+		Use:   "reset",
+		Short: "End the plane, delete its data, and start it again",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := existing(t)
+			if err != nil {
+				return err
+			}
+			if p != nil {
+				if err := p.Delete(cmd.Context()); err != nil {
+					return fmt.Errorf("delete plane %q: %w", t.name, err)
+				}
+			}
+			return up(cmd, t, o)
+		},
+	}
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "number of simulated nodes (default 1)")
+	return cmd
+}
+
+// existing opens the plane; of one that was never up there is none, which is no error.
+func existing(t *target) (*plane.Plane, error) {
+	dir, err := t.dir()
+	if err != nil {
+		return nil, err
+	}
+	p, err := plane.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return p, err
+}

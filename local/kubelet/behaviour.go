@@ -1,0 +1,68 @@
+package kubelet
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Prefix starts the annotations with which a pod asks to misbehave.
+const Prefix = "local.muster.dev/"
+
+// Annotations of a pod. Durations are read by the stages.
+const (
+	Behaviour    = Prefix + "behaviour"     // one of the behaviours below
+	Container    = Prefix + "container"     // the container that misbehaves; absent: every main container
+	ReadyAfter   = Prefix + "ready-after"   // how long a running container takes to become ready
+	ExitCode     = Prefix + "exit-code"     // the container ends with this code
+	ExitAfter    = Prefix + "exit-after"    // how long a container that ends runs
+	StopAfter    = Prefix + "stop-after"    // how long a deleted pod takes to stop
+	Logs         = Prefix + "logs"          // the log; Logs + "." + container: of one container
+	PreviousLogs = Prefix + "previous-logs" // the log of the previous run
+)
+
+// Behaviours of a pod.
+const (
+	ImagePullError = "image-pull-error" // the image cannot be pulled
+	CrashLoop      = "crash-loop"       // the container ends soon after it starts, again and again
+	NeverReady     = "never-ready"      // the readiness probe fails
+	Pending        = "pending"          // the kubelet does not act
+)
+
+// wishes is what the annotations of a pod ask for.
+type wishes struct {
+	behaviour string
+	container string
+	slow      bool // becomes ready later
+	exits     bool
+	code      int32
+}
+
+func read(pod *corev1.Pod) wishes {
+	notes := pod.Annotations
+	w := wishes{behaviour: notes[Behaviour], container: notes[Container], slow: notes[ReadyAfter] != ""}
+	if text, ok := notes[ExitCode]; ok {
+		w.exits = true
+		if code, err := strconv.ParseInt(text, 10, 32); err == nil {
+			w.code = int32(code)
+		} else {
+			w.code = 1
+		}
+	}
+	switch owner := metav1.GetControllerOf(pod); {
+	case w.behaviour == CrashLoop && !w.exits:
+		w.exits, w.code = true, 1
+	case w.behaviour == "" && !w.exits && owner != nil && owner.Kind == "Job":
+		w.exits = true
+	}
+	return w
+}
+
+// hits tells whether a container is one of those that misbehave.
+func (w wishes) hits(name string, main bool) bool {
+	if w.container == "" {
+		return main
+	}
+	return w.container == name
+}

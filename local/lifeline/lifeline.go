@@ -1,0 +1,31 @@
+// Package lifeline ties a process to the life of another.
+//
+// The holder keeps the writing end of a pipe open and hands the reading end to its children. When the holder ends, in
+// whatever way (also by SIGKILL), the kernel closes the pipe and every child ends itself. A child that was given no pipe
+// lives until it is told otherwise.
+package lifeline
+
+import (
+	"io"
+	"os"
+)
+
+// FD is the number of the file descriptor on which a child finds its lifeline: the first of exec.Cmd.ExtraFiles.
+const FD = 3
+
+// Env is the environment variable, set to "1", that tells a child that FD is its lifeline.
+const Env = "MUSTER_LOCAL_LIFELINE"
+
+// Follow ends this process with exit code 1 once the holder of the lifeline is gone. It returns at once, and does nothing
+// in a process that was started without a lifeline.
+func Follow() {
+	if os.Getenv(Env) != "1" {
+		return
+	}
+	pipe := os.NewFile(FD, "lifeline")
+	// Nobody waits for this goroutine: it lives as long as the process.
+	go func() {
+		_, _ = io.Copy(io.Discard, pipe)
+		os.Exit(1)
+	}()
+}

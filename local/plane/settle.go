@@ -1,0 +1,85 @@
+package plane
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// storageClassDefault is the annotation that makes a storage class the default one.
+const storageClassDefault = "storageclass.kubernetes.io/is-default-class"
+
+// settle waits until what users expect of a fresh cluster is there. All of it is made by the components themselves.
+func (p *Plane) settle(ctx context.Context, r *run) error {
+	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	for {
+		missing := p.missing(ctx, client)
+		if missing == nil {
+			return nil
+		}
+		if err := r.ended(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), missing)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// missing says what a ready plane has and this one has not yet.
+func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error {
+	if _, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("service account default: %w", err)
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("nodes: %w", err)
+	}
+	ready := 0
+	for _, node := range nodes.Items {
+		if usable(&node) {
+			ready++
+		}
+	}
+	if ready < p.state.Nodes {
+		return fmt.Errorf("%d of %d nodes are ready", ready, p.state.Nodes)
+	}
+	classes, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("storage classes: %w", err)
+	}
+	for _, class := range classes.Items {
+		if class.Annotations[storageClassDefault] == "true" {
+			return nil
+		}
+	}
+	return fmt.Errorf("no default storage class")
+}
+
+// usable tells whether pods can be scheduled on a node.
+func usable(node *corev1.Node) bool {
+	if len(node.Spec.Taints) > 0 {
+		return false
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
