@@ -5,12 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -29,20 +24,6 @@ type track struct {
 
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
-}
-
-// sighting is one look at an object, reduced to what the run needs. The zero value is no look at all.
-type sighting struct {
-	uid     types.UID // empty when the object is gone
-	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
-	status  ready.Status
-	err     error // why the object cannot be seen at present
-}
-
-// before reports whether the look is older than another one. Versions that cannot be compared count as newer.
-func (s sighting) before(other sighting) bool {
-	order, err := resourceversion.CompareResourceVersion(s.version, other.version)
-	return s == sighting{} || err == nil && order < 0
 }
 
 // message is what workers and watches tell the loop.
@@ -71,11 +52,6 @@ type run struct {
 	failing int      // of these, how many have failed
 	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
 }
-
-// group is what one watch covers.
-type group struct{ Group, Kind, Namespace string }
-
-func groupOf(ref object.Ref) group { return group{ref.Group, ref.Kind, ref.Namespace} }
 
 func newRun(c Cluster, p *plan.Plan, o Options, sink event.Sink) *run {
 	r := &run{
@@ -324,42 +300,5 @@ func (r *run) interrupt() {
 			continue
 		}
 		r.settle(i, event.Interrupted, nil)
-	}
-}
-
-// watch has one watch report the objects of a kind and namespace. It is begun when the first of them is waited for and
-// covers all of them, from the moment at which they were read.
-func (r *run) watch(ctx context.Context, g group) {
-	if r.watched[g] {
-		return
-	}
-	r.watched[g] = true
-	steps := make(map[object.Ref]int, len(r.groups[g]))
-	refs := make([]object.Ref, 0, len(r.groups[g]))
-	for _, i := range r.groups[g] {
-		steps[r.plan.Steps[i].Ref] = i
-		refs = append(refs, r.plan.Steps[i].Ref)
-	}
-	r.cluster.Watch(ctx, refs, func(s cluster.Sighting) {
-		i, ok := steps[s.Ref]
-		if !ok {
-			return
-		}
-		select {
-		case r.messages <- message{step: i, seen: look(s)}:
-		case <-ctx.Done():
-		}
-	})
-}
-
-// look judges what a watch saw.
-func look(s cluster.Sighting) sighting {
-	switch {
-	case s.Err != nil:
-		return sighting{err: s.Err, status: ready.Status{State: ready.Unknown, Message: s.Err.Error()}}
-	case s.Object == nil:
-		return sighting{version: s.Version, status: ready.Of(nil)}
-	default:
-		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: ready.Of(s.Object)}
 	}
 }

@@ -134,10 +134,6 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 	return done
 }
 
-func lookAt(obj *unstructured.Unstructured) sighting {
-	return look(cluster.Sighting{Object: obj})
-}
-
 // actFirst carries out the steps that come before the record is saved, because the record will live inside what they
 // create. One that fails ends the run: nothing else was written yet.
 func (r *run) actFirst(ctx context.Context) error {
