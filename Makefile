@@ -2,7 +2,8 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LOCAL       := ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
+LIGHT       := ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
+HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
@@ -15,8 +16,9 @@ build: build-muster build-plane ## everything, into bin/
 build-muster:
 	go build -trimpath -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
 
-build-plane:
-	cd local && go build -trimpath -ldflags '-s -w $(STAMPS)' -o $(BIN)/ ./cmd/...
+build-plane: ## the control plane and, where there is none, the kubectl of its version
+	cd local && go build -ldflags '-s -w $(STAMPS)' -o $(BIN)/ ./cmd/...
+	command -v kubectl >/dev/null || (cd local && go build -ldflags '-s -w $(STAMPS)' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
 
 check: format vet staticcheck boundaries drift ## everything that needs no cluster and no race detector
 
@@ -26,11 +28,11 @@ format:
 
 vet:
 	go vet $(PACKAGES)
-	cd local && go vet $(LOCAL)
+	cd local && go vet $(LIGHT) $(HEAVY)
 
 staticcheck:
 	go tool staticcheck $(PACKAGES)
-	cd local && go tool -modfile=../go.mod staticcheck $(LOCAL)
+	cd local && go tool -modfile=../go.mod staticcheck $(LIGHT)
 
 boundaries: ## the import table, the vendor keys, and what the root module may depend on
 	go test -count=1 ./internal
@@ -44,13 +46,14 @@ unit:
 	go test -race $(PACKAGES)
 
 e2e: build
-	cd local && go test -race -count=1 -timeout 20m $(LOCAL)
+	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 20m $(LIGHT)
+	cd local && go test -count=1 $(HEAVY)
 
 golden: ## rewrite the goldens
 	go test $(GOLDEN) -update
 
 demo: build ## deploy the example to a plane of its own
-	hack/demo
+	examples/demo
 
 bench:
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)

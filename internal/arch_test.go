@@ -140,7 +140,8 @@ func TestDependencies(t *testing.T) {
 		"carvel.dev/kapp":                     "another deployer's engine",
 		"github.com/vmware-tanzu/carvel-kapp": "another deployer's engine",
 	}
-	modules := strings.Fields(run(t, "go", "list", "-m", "-f", "{{.Path}}", "all"))
+	modules := strings.Fields(run(t, "go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}", module+"/..."))
+	modules = append(modules, strings.Fields(run(t, "go", "mod", "edit", "-print"))...)
 	if len(modules) < 10 {
 		t.Fatalf("go list found %d modules only", len(modules))
 	}
