@@ -25,7 +25,9 @@ type Kube struct {
 }
 
 func newKube(env *Env) *Kube {
-	return &Kube{env: env, flags: genericclioptions.NewConfigFlags(false)}
+	flags := genericclioptions.NewConfigFlags(false)
+	flags.CacheDir = nil // nothing is kept between runs
+	return &Kube{env: env, flags: flags}
 }
 
 func (k *Kube) addFlags(flags *pflag.FlagSet) {
