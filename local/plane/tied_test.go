@@ -46,9 +46,8 @@ func TestTiedPlaneEndsWithItsProcess(t *testing.T) {
 
 // holdPlane starts a tied plane and waits to be killed.
 func holdPlane(t *testing.T, dir string) {
-	o := options(t)
-	o.Dir, o.NoWait = dir, true
-	if _, err := plane.Up(t.Context(), o); err != nil {
+	// Not in a folder of this process's own: it is killed before it could remove that.
+	if _, err := plane.Up(t.Context(), plane.Options{Dir: dir, Bin: programs(t), Tied: true, NoWait: true}); err != nil {
 		t.Fatal(err)
 	}
 	os.Stdout.WriteString(".")
