@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 )
@@ -39,7 +40,7 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	namespace, _, err = k.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return "", false, fmt.Errorf("read the kubeconfig: %w", err)
+		return "", false, k.unreadable(err)
 	}
 	return namespace, k.flags.Namespace != nil && *k.flags.Namespace != "", nil
 }
@@ -51,13 +52,21 @@ func (k *Kube) Client() (*cluster.Client, error) {
 		err = k.checkFound()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		return nil, k.unreadable(err)
 	}
 	options := cluster.Options{UserAgent: "muster/" + Version(), Warn: k.warn()}
 	if k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
 	return cluster.New(config, options)
+}
+
+// unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
+func (k *Kube) unreadable(err error) error {
+	if clientcmd.IsContextNotFound(err) && *k.flags.Context != "" {
+		err = fmt.Errorf("context %q does not exist", *k.flags.Context)
+	}
+	return fmt.Errorf("read the kubeconfig: %w", err)
 }
 
 // checkFound refuses to go on with the library's last resort, a server on this machine, when nothing names a cluster.

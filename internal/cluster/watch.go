@@ -166,9 +166,14 @@ func (w *watcher) report(change watch.Event) {
 	w.see(Sighting{Ref: ref, Object: obj})
 }
 
-// WatchWithContext opens one stream, for the library that takes broken streams up again.
+// WatchWithContext opens one stream, for the library that takes broken streams up again. It tells when no server answers,
+// since the library goes on trying in silence.
 func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
+	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
+	if explained := w.client.explain(err); explained != err && ctx.Err() == nil {
+		w.fail(explained)
+	}
+	return stream, err
 }
 
 // selected narrows a request to the object, if it is only one.

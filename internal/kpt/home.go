@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -20,6 +22,9 @@ func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *reso
 		}
 	}
 	snapshot, err := client.Read(ctx, []cluster.Target{{Ref: home}})
+	if apierrors.IsForbidden(err) {
+		return nil // whoever may not look at namespaces finds out when the record is saved
+	}
 	if err != nil {
 		return fmt.Errorf("look for the namespace of the inventory: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -60,31 +61,47 @@ func definitionServed(ctx context.Context, client *cluster.Client) (bool, error)
 	return kind.Served, err
 }
 
+// installAttempts is how often the definition is planned anew because somebody else installed it at the same moment.
+const installAttempts = 3
+
 // installDefinition brings the definition to the cluster in the way of every other object: planned, written if it differs,
 // waited for. Afterwards the client knows the kind.
 func installDefinition(ctx context.Context, client *cluster.Client) error {
 	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(definitionFile, &crd.Object); err != nil {
-		return fmt.Errorf("read the ResourceGroup definition: %w", err)
+	err := yaml.Unmarshal(definitionFile, &crd.Object)
+	for attempt := 0; err == nil && attempt < installAttempts; attempt++ {
+		if err = applyDefinition(ctx, client, crd); err == nil {
+			return client.Learn(ctx, crd)
+		}
+		if apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
 	}
+	if err == nil {
+		err = errors.New("others keep installing and deleting it")
+	}
+	return fmt.Errorf("install the ResourceGroup definition: %w", err)
+}
+
+func applyDefinition(ctx context.Context, client *cluster.Client, crd *unstructured.Unstructured) error {
 	eng := &engine.Engine{Cluster: client, Records: record.Nowhere{}}
 	p, err := eng.Plan(ctx, engine.Request{
 		Desired: []plan.Desired{{Object: crd}},
 		Policy:  plan.Policy{LastApplied: lastAppliedKey, Manager: manager},
 	})
 	if err != nil {
-		return fmt.Errorf("install the ResourceGroup definition: %w", err)
+		return err
 	}
 	var last event.Event
 	summary, err := eng.Apply(ctx, p, engine.Options{ApplyTimeout: establishTimeout}, func(e event.Event) { last = e })
-	if err == nil && summary.Bad() > 0 {
-		err = last.Err
-		if err == nil {
-			err = fmt.Errorf("it is not established: %s", last.Status.Message)
-		}
+	switch {
+	case err != nil || summary.Bad() == 0:
+		return err
+	case last.Err != nil:
+		return last.Err
+	case summary.Interrupted:
+		return context.Canceled
+	default:
+		return fmt.Errorf("it is not established: %s", last.Status.Message)
 	}
-	if err != nil {
-		return fmt.Errorf("install the ResourceGroup definition: %w", err)
-	}
-	return client.Learn(ctx, crd)
 }

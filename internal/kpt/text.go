@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -19,7 +20,15 @@ type wording struct {
 }
 
 func (w wording) words() view.Words {
-	return view.Words{Event: w.event, Totals: w.totals}
+	return view.Words{Event: w.event, Notice: notice, Totals: w.totals}
+}
+
+// notice says that the cluster cannot be seen, which is so for all objects.
+func notice(e event.Event) string {
+	if e.Kind != event.Observed || e.Status.State != ready.Unknown {
+		return ""
+	}
+	return "still trying: " + e.Status.Message
 }
 
 func (w wording) event(b *view.Board, e event.Event) []string {
@@ -27,13 +36,21 @@ func (w wording) event(b *view.Board, e event.Event) []string {
 	case event.Acted:
 		return []string{e.Ref.Short() + " " + w.acted(b, e)}
 	case event.Waiting:
-		return []string{e.Ref.Short() + " reconcile pending"}
+		return []string{e.Ref.Short() + " reconcile pending" + leaving(e)}
 	case event.Settled:
 		if line := w.settled(b, e); line != "" {
 			return []string{e.Ref.Short() + " " + line}
 		}
 	}
 	return nil
+}
+
+// leaving warns of an object that is waited for although somebody is deleting it.
+func leaving(e event.Event) string {
+	if e.Op == plan.Delete || e.Status.State != ready.Terminating {
+		return ""
+	}
+	return ": it is being deleted"
 }
 
 // acted says how a write went.

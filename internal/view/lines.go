@@ -11,6 +11,7 @@ import (
 // Words is a dialect's wording. Each function gives lines without their newlines; none means that nothing is said.
 type Words struct {
 	Event  func(b *Board, e event.Event) []string // what happened; the board has it already
+	Notice func(e event.Event) string             // what concerns the run rather than the object; said once for all objects
 	Totals func(b *Board) []Total                 // the totals of the run, in the order in which they are printed
 }
 
@@ -31,13 +32,20 @@ type lines struct {
 	out     io.Writer
 	board   *Board
 	words   Words
-	printed int // totals
+	printed int    // totals
+	notice  string // the last one
 	err     error
 }
 
 // Event prints one event.
 func (l *lines) Event(e event.Event) {
 	l.board.Add(e)
+	if notice := l.words.Notice(e); notice != l.notice {
+		l.notice = notice
+		if notice != "" {
+			l.print(notice)
+		}
+	}
 	for _, line := range l.words.Event(l.board, e) {
 		l.print(line)
 	}

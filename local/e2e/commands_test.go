@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// commands are what scripts can do besides the commands of testscript.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"eventually":     eventually,
+		"exits":          exits,
+		"expand":         expand,
+		"sorted":         sorted,
+		"requests":       requests,
+		"manyconfigmaps": manyConfigMaps,
+		"killafter":      killAfter,
+		"interruptafter": interruptAfter,
+	}
+}
+
+// usage ends the script unless the command was called as it should be.
+func usage(ts *testscript.TestScript, ok, neg bool, text string) {
+	if neg {
+		ts.Fatalf("there is no negation of this command; usage: %s", text)
+	}
+	if !ok {
+		ts.Fatalf("usage: %s", text)
+	}
+}
+
+// number reads an argument that must be a number.
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
+
+// exits runs a command like exec and checks its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 2, neg, "exits CODE COMMAND [ARGUMENT]...")
+	want, got := number(ts, args[0]), 0
+	err := ts.Exec(args[1], args[2:]...)
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
+		got = exited.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("run %s: %v", args[1], err)
+	}
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// eventually repeats a command until it succeeds: for what the cluster makes known only after a while.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) > 0, neg, "eventually COMMAND [ARGUMENT]...")
+	pause := time.NewTicker(100 * time.Millisecond)
+	defer pause.Stop()
+	for last := time.Now().Add(30 * time.Second); ; <-pause.C {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(last) {
+			ts.Fatalf("%s never succeeds: %v", strings.Join(args, " "), err)
+		}
+	}
+}
+
+// expand replaces ${NS} in files by the namespace of the script.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) > 0, neg, "expand FILE...")
+	for _, file := range args {
+		text := strings.ReplaceAll(ts.ReadFile(file), "${NS}", ts.Getenv("NS"))
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
+}
+
+// sorted compares the lines of the last output with those of a file, whatever the order of either: objects that do not
+// depend on each other are written at the same time. Lines that say "reconcile pending" do not count: whether an object
+// is ready at the first look depends on how quick the cluster is.
+func sorted(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 2, neg, "sorted stdout|stderr FILE")
+	got, want := sortedLines(ts.ReadFile(args[0])), sortedLines(ts.ReadFile(args[1]))
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			ts.Logf("+ %s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			ts.Logf("- %s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if !slices.Equal(got, want) {
+		ts.Fatalf("%s has other lines than %s", args[0], args[1])
+	}
+}
+
+func sortedLines(text string) []string {
+	lines := slices.Sorted(strings.Lines(text))
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, " reconcile pending\n") })
+}
+
+// traced is a line of -v6.
+var traced = regexp.MustCompile(`(?m)^(GET|POST|PUT|PATCH|DELETE) /.*$`)
+
+// requests counts the requests of the last command, which was run with -v6, and checks that there were not too many.
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1, neg, "requests MAXIMUM")
+	most, found := number(ts, args[0]), traced.FindAllString(ts.ReadFile("stderr"), -1)
+	ts.Logf("%d requests, at most %d allowed", len(found), most)
+	if len(found) == 0 {
+		ts.Fatalf("no requests were shown; was the last command run with -v6?")
+	}
+	if len(found) > most {
+		ts.Fatalf("%d requests were sent, which is more than %d", len(found), most)
+	}
+}
+
+// manyConfigMaps writes a file with the ConfigMaps config-FIRST to config-LAST.
+func manyConfigMaps(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 3, neg, "manyconfigmaps FIRST LAST FILE")
+	first, last := number(ts, args[0]), number(ts, args[1])
+	var text strings.Builder
+	for i := first; i <= last; i++ {
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-%03d\ndata:\n  number: %q\n", i, strconv.Itoa(i))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text.String()), 0o600))
+}

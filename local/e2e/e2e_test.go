@@ -1,0 +1,141 @@
+// Package e2e runs the programs of this repository as a user does, on a real control plane, and reads the screen.
+//
+// One plane serves the whole run; it is started in a temporary folder and ends with it. Every script has a namespace of
+// its own and runs beside the others. The scripts are testdata/kpt/*.txtar, in the language of testscript with the
+// commands of commands_test.go; testdata/fresh holds what only a cluster that nobody has used yet can show.
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/muster-deploy/muster/local/plane"
+)
+
+// programs are what the run needs from the folder into which "make build" puts them.
+var programs = []string{"muster", "muster-components", "muster-kwok"}
+
+// The plane of this run and the folder of the programs. Both are set before the first test.
+var (
+	cluster *plane.Plane
+	bin     string
+)
+
+func TestMain(m *testing.M) {
+	if temp := os.Getenv(sweepEnv); temp != "" {
+		sweepAtEnd(temp)
+		return
+	}
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// run starts the plane, runs the tests and ends the plane again, also when it is interrupted or killed.
+func run(m *testing.M) (code int, err error) {
+	ctx, stop := interrupts()
+	defer stop()
+	if err := parallel(); err != nil {
+		return 1, err
+	}
+	if bin, err = findPrograms(); err != nil {
+		return 1, err
+	}
+	temp, err := makeTemp()
+	if err != nil {
+		return 1, err
+	}
+	swept, err := startSweeper(temp)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, swept()) }()
+	finished := onInterrupt(ctx, temp)
+	cluster, err = plane.Up(ctx, plane.Options{Dir: filepath.Join(temp, "plane"), Bin: bin, Nodes: 2, Tied: true})
+	if err == nil {
+		code = m.Run()
+	}
+	finished()
+	if err != nil {
+		return 1, fmt.Errorf("start the plane: %w", err)
+	}
+	return code, cluster.Down(context.Background())
+}
+
+// makeTemp makes the folder below which everything happens: the work folders of the scripts are below it, too.
+func makeTemp() (string, error) {
+	temp, err := os.MkdirTemp("", "muster-e2e-")
+	if err != nil {
+		return "", err
+	}
+	if temp, err = filepath.EvalSymlinks(temp); err != nil {
+		return "", err
+	}
+	os.Setenv("TMPDIR", temp)
+	os.Setenv("GOTMPDIR", temp)
+	os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return temp, nil
+}
+
+// findPrograms gives the folder of the programs.
+func findPrograms() (string, error) {
+	dir, err := filepath.Abs(filepath.Join("..", "..", "bin"))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range programs {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("the program %s is not in %s; run \"make build\" at the top of the repository first", name, dir)
+		}
+	}
+	return dir, nil
+}
+
+// parallel lets more scripts run at once than there are processors, unless -parallel says otherwise: most of the time a
+// script waits for the plane.
+func parallel() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+}
+
+// TestFresh is the first of all: it meets the cluster without the definition of ResourceGroup.
+func TestFresh(t *testing.T) {
+	testscript.Run(t, params("fresh"))
+}
+
+func TestKpt(t *testing.T) {
+	// TestFresh has installed the definition, unless -run left it out. Scripts should not differ by that.
+	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)
+	}
+	testscript.Run(t, params("kpt"))
+}
+
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 filepath.Join("testdata", dir),
+		Setup:               setup,
+		Cmds:                commands(),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	}
+}

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// setup gives a script a namespace of its own ($NS), a kubeconfig whose context is in it ($KUBECONFIG), a home folder and
+// the folder of the examples ($EXAMPLES).
+func setup(env *testscript.Env) error {
+	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	namespace := strings.ReplaceAll(script, "_", "-") + "-" + rand.String(5)
+	if err := createNamespace(env, namespace); err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(env.WorkDir, "kubeconfig")
+	if err := writeKubeconfig(kubeconfig, namespace); err != nil {
+		return err
+	}
+	home := filepath.Join(env.WorkDir, ".home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("NS", namespace)
+	env.Setenv("KUBECONFIG", kubeconfig)
+	env.Setenv("HOME", home)
+	env.Setenv("EXAMPLES", examples)
+	return nil
+}
+
+// createNamespace makes a namespace in which pods can start, and removes it after the script without waiting for that.
+func createNamespace(env *testscript.Env, name string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the namespace of the script: %w", err)
+	}
+	env.Defer(func() { _ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}) })
+	// Pods need the service account. A controller makes it soon; whoever comes second finds it made.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	_, err = client.CoreV1().ServiceAccounts(name).Create(ctx, account, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the service account of the script: %w", err)
+	}
+	return nil
+}
+
+// writeKubeconfig writes the administrator's kubeconfig with another namespace.
+func writeKubeconfig(path, namespace string) error {
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	config.Contexts[config.CurrentContext].Namespace = namespace
+	return clientcmd.WriteToFile(*config, path)
+}
