@@ -7,26 +7,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// batch are the kinds that run to an end.
-func batch() []Rule {
-	return []Rule{{schema.GroupKind{Group: "batch", Kind: "Job"}, job}}
+// batch are the kinds that run to an end, and those that start them.
+func batch(kind schema.GroupKind) judge {
+	switch kind {
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return job
+	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
+		return alwaysReady
+	}
+	return nil
 }
 
+// job waits for the end of a job that is meant to run: not of one that is suspended, and not of one without parallelism,
+// which the API documents as paused.
 func job(obj *unstructured.Unstructured) Status {
-	completions := count(obj, count(obj, 1, "spec", "parallelism"), "spec", "completions")
-	succeeded := count(obj, 0, "status", "succeeded")
-	failures := count(obj, 0, "status", "failed")
+	parallelism := count(obj, 1, "spec", "parallelism")
+	completions := count(obj, parallelism, "spec", "completions")
+	succeeded, failures := count(obj, 0, "status", "succeeded"), count(obj, 0, "status", "failed")
 	if conditionOf(obj, "Complete").holds() {
 		return current(fmt.Sprintf("Job Completed. succeeded: %d/%d", succeeded, completions))
 	}
 	if c := conditionOf(obj, "Failed"); c.holds() {
 		return failed("JobFailed", join(fmt.Sprintf("Job Failed. failed: %d/%d", failures, completions), c.Reason, c.Message))
 	}
-	if field(obj, "spec", "suspend") == true && conditionOf(obj, "Suspended").holds() {
+	switch {
+	case field(obj, "spec", "suspend") == true && conditionOf(obj, "Suspended").holds():
 		return current("Job is suspended")
-	}
-	if text(obj, "status", "startTime") == "" {
+	case text(obj, "status", "startTime") == "":
 		return inProgress("JobNotStarted", "Job not started")
+	case parallelism == 0 && completions > 0:
+		return current("Job is paused, its parallelism is 0")
+	}
+	if c := conditionOf(obj, "FailureTarget"); c.holds() {
+		return inProgress("JobFailing", join("Job is failing, its pods are being ended", c.Reason, c.Message))
 	}
 	return inProgress("JobInProgress", fmt.Sprintf("Job in progress. success:%d, active: %d, failed: %d",
 		succeeded, count(obj, 0, "status", "active"), failures))

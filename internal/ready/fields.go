@@ -3,13 +3,18 @@ package ready
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // field gives what stands at a path, or nil when the path leads nowhere.
 func field(obj *unstructured.Unstructured, path ...string) any {
-	var value any = obj.Object
+	return below(obj.Object, path...)
+}
+
+// below gives what stands at a path under a value, or nil when the path leads nowhere.
+func below(value any, path ...string) any {
 	for _, key := range path {
 		value = member(value, key)
 	}
@@ -28,9 +33,20 @@ func text(obj *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// integer gives the whole number at a path.
-func integer(obj *unstructured.Unstructured, path ...string) (int64, bool) {
-	switch n := field(obj, path...).(type) {
+// str gives the string below a value, empty when there is none.
+func str(value any, path ...string) string {
+	s, _ := below(value, path...).(string)
+	return s
+}
+
+// annotation gives an annotation's value, empty when there is none.
+func annotation(obj *unstructured.Unstructured, key string) string {
+	return text(obj, "metadata", "annotations", key)
+}
+
+// whole gives a value as a whole number.
+func whole(value any) (int64, bool) {
+	switch n := value.(type) {
 	case int64:
 		return n, true
 	case float64:
@@ -39,13 +55,18 @@ func integer(obj *unstructured.Unstructured, path ...string) (int64, bool) {
 	return 0, false
 }
 
-// integerOrDecimal is integer, with a string of digits allowed.
-func integerOrDecimal(obj *unstructured.Unstructured, path ...string) (int64, bool) {
-	if s := text(obj, path...); s != "" {
+// wholeOrDecimal is whole, with a string of digits allowed.
+func wholeOrDecimal(value any) (int64, bool) {
+	if s, ok := value.(string); ok {
 		n, err := strconv.ParseInt(s, 10, 64)
 		return n, err == nil
 	}
-	return integer(obj, path...)
+	return whole(value)
+}
+
+// integer gives the whole number at a path.
+func integer(obj *unstructured.Unstructured, path ...string) (int64, bool) {
+	return whole(field(obj, path...))
 }
 
 // count gives the whole number at a path, or the fallback.
@@ -58,46 +79,28 @@ func count(obj *unstructured.Unstructured, fallback int64, path ...string) int64
 
 // list gives the maps of the list at a path. Elements that are no maps are left out.
 func list(obj *unstructured.Unstructured, path ...string) []map[string]any {
-	items, _ := field(obj, path...).([]any)
-	var maps []map[string]any
+	return maps(field(obj, path...))
+}
+
+// maps gives the maps of a list. Elements that are no maps are left out, and all of what is no list.
+func maps(value any) []map[string]any {
+	items, _ := value.([]any)
+	var found []map[string]any
 	for _, item := range items {
 		if m, ok := item.(map[string]any); ok {
-			maps = append(maps, m)
+			found = append(found, m)
 		}
 	}
-	return maps
+	return found
 }
 
-// str gives the string below a map, empty when there is none.
-func str(m map[string]any, path ...string) string {
-	return text(&unstructured.Unstructured{Object: m}, path...)
-}
-
-// condition is one entry of status.conditions. The zero value stands for a condition that is not there.
-type condition struct {
-	Type, Status, Reason, Message string
-}
-
-// conditions gives status.conditions in the order of the object.
-func conditions(obj *unstructured.Unstructured) []condition {
-	var all []condition
-	for _, m := range list(obj, "status", "conditions") {
-		all = append(all, condition{str(m, "type"), str(m, "status"), str(m, "reason"), str(m, "message")})
-	}
-	return all
-}
-
-// conditionOf gives the first condition of a type.
-func conditionOf(obj *unstructured.Unstructured, kind string) condition {
-	for _, c := range conditions(obj) {
-		if c.Type == kind {
-			return c
+// join puts a colon between the parts that are not empty.
+func join(parts ...string) string {
+	var full []string
+	for _, part := range parts {
+		if part != "" {
+			full = append(full, part)
 		}
 	}
-	return condition{}
-}
-
-// holds says whether the condition is there and true.
-func (c condition) holds() bool {
-	return c.Status == "True"
+	return strings.Join(full, ": ")
 }

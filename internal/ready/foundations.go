@@ -6,11 +6,16 @@ import (
 )
 
 // foundations are the kinds that other objects live in or are instances of.
-func foundations() []Rule {
-	return []Rule{
-		{schema.GroupKind{Kind: "Namespace"}, namespace},
-		{schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, customResourceDefinition},
+func foundations(kind schema.GroupKind) judge {
+	switch kind {
+	case schema.GroupKind{Kind: "Namespace"}:
+		return namespace
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return customResourceDefinition
+	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+		return apiService
 	}
+	return nil
 }
 
 // namespace has nothing to say about one that is not going away.
@@ -22,15 +27,26 @@ func namespace(obj *unstructured.Unstructured) Status {
 }
 
 func customResourceDefinition(obj *unstructured.Unstructured) Status {
-	for _, c := range conditions(obj) {
+	for c := range conditions(obj) {
 		switch {
-		case c.Type == "NamesAccepted" && c.Status == "False":
-			return failed(c.Reason, c.Message)
-		case c.Type == "Established" && c.Status == "False" && c.Reason != "Installing":
-			return failed(c.Reason, c.Message)
+		case c.Type == "NamesAccepted" && c.refused():
+			return c.fatal()
+		case c.Type == "Established" && c.refused() && c.Reason != "Installing":
+			return c.fatal()
 		case c.Type == "Established" && c.holds():
 			return current("CRD is established")
 		}
 	}
 	return inProgress("Installing", "Install in progress")
+}
+
+// apiService waits for the service behind it, which may well be deployed together with it.
+func apiService(obj *unstructured.Unstructured) Status {
+	switch c := conditionOf(obj, "Available"); {
+	case c.holds():
+		return current("APIService is available")
+	case c.Type != "":
+		return inProgress(c.Reason, join("APIService is not available", c.Message))
+	}
+	return inProgress("NotChecked", "APIService has not been checked")
 }

@@ -13,22 +13,22 @@ func byGeneration(obj *unstructured.Unstructured) Status {
 	if !ok {
 		return Status{}
 	}
-	observed, ok := integerOrDecimal(obj, "status", "observedGeneration")
+	observed, ok := wholeOrDecimal(field(obj, "status", "observedGeneration"))
 	if !ok || observed == generation {
 		return Status{}
 	}
-	return inProgress("LatestGenerationNotObserved", fmt.Sprintf(
-		"%s generation is %d, but latest observed generation is %d", obj.GetKind(), generation, observed))
+	return inProgress(NotObserved, fmt.Sprintf(
+		"%s generation is %d, but latest observed generation is %d", text(obj, "kind"), generation, observed))
 }
 
 // byProgress reads the two conditions that say something only while they are true. The first in the list decides.
 func byProgress(obj *unstructured.Unstructured) Status {
-	for _, c := range conditions(obj) {
+	for c := range conditions(obj) {
 		switch {
-		case c.Type == "Reconciling" && c.Status == "True":
-			return inProgress(c.Reason, c.Message)
-		case c.Type == "Stalled" && c.Status == "True":
-			return failed(c.Reason, c.Message)
+		case c.Type == "Reconciling" && c.holds():
+			return c.pending()
+		case c.Type == "Stalled" && c.holds():
+			return c.fatal()
 		}
 	}
 	return Status{}
@@ -36,7 +36,7 @@ func byProgress(obj *unstructured.Unstructured) Status {
 
 // byReady reads the condition Ready, which most custom resources keep.
 func byReady(obj *unstructured.Unstructured) Status {
-	for _, c := range conditions(obj) {
+	for c := range conditions(obj) {
 		if c.Type != "Ready" {
 			continue
 		}
@@ -44,7 +44,7 @@ func byReady(obj *unstructured.Unstructured) Status {
 		case "True":
 			return current("Resource is Ready")
 		case "False", "Unknown":
-			return inProgress(c.Reason, c.Message)
+			return c.pending()
 		}
 	}
 	return Status{}

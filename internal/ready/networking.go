@@ -1,13 +1,23 @@
 package ready
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// networking are the kinds that lead traffic to pods.
-func networking() []Rule {
-	return []Rule{{schema.GroupKind{Kind: "Service"}, service}}
+// networking are the kinds that lead traffic to pods, or keep it away.
+func networking(kind schema.GroupKind) judge {
+	switch kind {
+	case schema.GroupKind{Kind: "Service"}:
+		return service
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, schema.GroupKind{Group: "extensions", Kind: "Ingress"}:
+		return ingress
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:
+		return alwaysReady
+	}
+	return nil
 }
 
 func service(obj *unstructured.Unstructured) Status {
@@ -20,4 +30,17 @@ func service(obj *unstructured.Unstructured) Status {
 		}
 	}
 	return current("Service is ready")
+}
+
+// ingress says where an ingress is reached. Many controllers never tell, so that one without an address is taken for
+// current, with the reason NotReported.
+func ingress(obj *unstructured.Unstructured) Status {
+	for _, point := range list(obj, "status", "loadBalancer", "ingress") {
+		for _, key := range [...]string{"hostname", "ip"} {
+			if address := str(point, key); address != "" {
+				return current(fmt.Sprintf("Ingress has the address %s", address))
+			}
+		}
+	}
+	return notReported("Ingress has no address yet")
 }

@@ -9,8 +9,11 @@ import (
 )
 
 // pods are the kinds that run containers themselves.
-func pods() []Rule {
-	return []Rule{{schema.GroupKind{Kind: "Pod"}, pod}}
+func pods(kind schema.GroupKind) judge {
+	if kind == (schema.GroupKind{Kind: "Pod"}) {
+		return pod
+	}
+	return nil
 }
 
 func pod(obj *unstructured.Unstructured) Status {
@@ -20,7 +23,7 @@ func pod(obj *unstructured.Unstructured) Status {
 	case "Succeeded":
 		return current("Pod has completed successfully")
 	case "Failed":
-		return failed("PodFailed", "Pod has completed, but not successfully")
+		return failed("PodFailed", join("Pod has completed, but not successfully", text(obj, "status", "reason"), text(obj, "status", "message")))
 	case "Pending":
 		return pendingPod(obj)
 	case "Running":
@@ -31,8 +34,13 @@ func pod(obj *unstructured.Unstructured) Status {
 }
 
 func pendingPod(obj *unstructured.Unstructured) Status {
-	if c := conditionOf(obj, "PodScheduled"); c.Status == "False" && c.Reason == "Unschedulable" {
-		return inProgress("PodUnschedulable", join("Pod has not been scheduled", c.Message))
+	if c := conditionOf(obj, "PodScheduled"); c.refused() {
+		switch c.Reason {
+		case "Unschedulable":
+			return inProgress("PodUnschedulable", join("Pod has not been scheduled", c.Message))
+		case "SchedulingGated":
+			return inProgress("PodSchedulingGated", join("Pod has not been scheduled", c.Message))
+		}
 	}
 	if s := byContainers(obj); s.State != "" {
 		return s
@@ -50,25 +58,26 @@ func runningPod(obj *unstructured.Unstructured) Status {
 	return inProgress("PodRunningNotReady", "Pod is running but is not Ready")
 }
 
-// byContainers explains a pod by containers that keep crashing or whose image cannot be had. A missing image is no
-// failure: registries come back and images are pushed late.
+// byContainers explains a pod by containers that keep crashing or that cannot be started, as for a missing image or
+// ConfigMap. The latter is no failure: registries come back, and what is missing may be on its way.
 func byContainers(obj *unstructured.Unstructured) Status {
 	var crashing []string
-	var pulling Status
+	var stuck Status
 	for _, c := range containers(obj) {
 		switch reason := str(c, "state", "waiting", "reason"); reason {
 		case "CrashLoopBackOff":
 			crashing = append(crashing, str(c, "name"))
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName":
-			if pulling.State == "" {
-				pulling = inProgress(reason, waitingFor(c))
+		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
+			"CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			if stuck.State == "" {
+				stuck = inProgress(reason, waitingFor(c))
 			}
 		}
 	}
 	if len(crashing) > 0 {
 		return failed("ContainerCrashLooping", "Containers in CrashLoop state: "+strings.Join(crashing, ","))
 	}
-	return pulling
+	return stuck
 }
 
 // containers gives the statuses of all containers, in the order in which they start.
@@ -83,15 +92,4 @@ func waitingFor(container map[string]any) string {
 		why = str(container, "state", "waiting", "reason")
 	}
 	return fmt.Sprintf("Container %s is waiting: %s", str(container, "name"), why)
-}
-
-// join puts a colon between the parts that are not empty.
-func join(parts ...string) string {
-	var full []string
-	for _, part := range parts {
-		if part != "" {
-			full = append(full, part)
-		}
-	}
-	return strings.Join(full, ": ")
 }

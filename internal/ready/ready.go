@@ -2,9 +2,10 @@
 //
 // In goes an object as the API server returned it; out comes a Status. The judgement is pure: it reads no clock, no
 // children and no cluster, so that a watch may ask for it on every event. Fields of the wrong type count as absent, and no
-// object makes it panic. Built-in kinds have a rule each; all others are judged by the conventions that kstatus
-// describes (observedGeneration and the conditions Reconciling, Stalled and Ready). Waiting, deadlines and the state of
-// owned objects are the engine's business.
+// object makes it panic. Built-in kinds have a small function each; all others are judged by conventions, those that
+// kstatus describes (observedGeneration and the conditions Reconciling, Stalled and Ready) before weaker ones. Rules come
+// first: those that users write (Parse) and those that come with the tool (Operators). Waiting, deadlines and the state
+// of owned objects are the engine's business.
 package ready
 
 import (
@@ -31,6 +32,15 @@ const (
 	Unknown State = "Unknown"
 )
 
+const (
+	// NotReported is the reason of an object that is Current only because nobody has said anything about it: a custom
+	// resource without any status, an Ingress without an address. Its controller may not have seen it yet, or may never
+	// report. Whoever waits should give such an object a moment before taking it for ready.
+	NotReported = "NotReported"
+	// NotObserved is the reason of an object whose status, or a condition in it, is about an earlier generation.
+	NotObserved = "LatestGenerationNotObserved"
+)
+
 // Status is the judgement of one object. Reason is a CamelCase word for machines and may be empty, Message a sentence for
 // people.
 type Status struct {
@@ -39,16 +49,9 @@ type Status struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Rule judges the objects of one type, whatever their version. Judge must not change the object or keep it; it returns
-// the zero Status when it has nothing to say, and then the next rule is asked.
-type Rule struct {
-	GroupKind schema.GroupKind
-	Judge     func(obj *unstructured.Unstructured) Status
-}
-
-// Of judges an object. A nil object is NotFound and one that is being deleted is Terminating. Then the given rules are
-// asked, in order and before everything that is built in, the comparison of generations included; then the conventions
-// and the built-in rules. Of may be called concurrently.
+// Of judges an object. A nil object is NotFound and one that is being deleted is Terminating. Then those of the given
+// rules that match are asked, in order and before everything that is built in, the comparison of generations included;
+// then the conventions and the built-in kinds. Of may be called concurrently.
 func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 	if obj == nil {
 		return Status{State: NotFound, Message: "Resource not found"}
@@ -56,40 +59,43 @@ func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 	if text(obj, "metadata", "deletionTimestamp") != "" {
 		return terminating()
 	}
-	if s := ask(rules, obj); s.State != "" {
+	kind := kindOf(obj)
+	if s := ask(rules, kind, obj); s.State != "" {
 		return s
 	}
-	for _, judge := range []func(*unstructured.Unstructured) Status{byGeneration, byProgress, byKind, byReady} {
+	if s := byGeneration(obj); s.State != "" {
+		return s
+	}
+	if s := byProgress(obj); s.State != "" {
+		return s
+	}
+	if judge := builtin(kind); judge != nil {
 		if s := judge(obj); s.State != "" {
 			return s
 		}
 	}
-	return current("Resource is current")
+	return byConvention(kind, obj)
 }
 
-// ask gives the answer of the first rule for the object's type that has one.
-func ask(rules []Rule, obj *unstructured.Unstructured) Status {
-	kind := obj.GroupVersionKind().GroupKind()
-	for _, rule := range rules {
-		if rule.GroupKind != kind {
-			continue
-		}
-		if s := rule.Judge(obj); s.State != "" {
-			return s
-		}
-	}
-	return Status{}
+// kindOf gives the type of an object without its version.
+func kindOf(obj *unstructured.Unstructured) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind")).GroupKind()
 }
 
-// byKind asks the built-in rules, family by family.
-func byKind(obj *unstructured.Unstructured) Status {
-	for _, family := range []func() []Rule{workloads, pods, batch, networking, storage, foundations} {
-		if s := ask(family(), obj); s.State != "" {
-			return s
+// builtin gives the judge of a kind that has a function of its own, family by family, or nil.
+func builtin(kind schema.GroupKind) judge {
+	for _, family := range [...]func(schema.GroupKind) judge{
+		workloads, pods, batch, networking, gateways, storage, scaling, foundations, admission,
+	} {
+		if judge := family(kind); judge != nil {
+			return judge
 		}
 	}
-	return Status{}
+	return nil
 }
+
+// judge is what knows a kind. It returns the zero Status when it has nothing to say.
+type judge = func(obj *unstructured.Unstructured) Status
 
 func current(message string) Status {
 	return Status{State: Current, Message: message}
@@ -105,4 +111,8 @@ func failed(reason, message string) Status {
 
 func terminating() Status {
 	return Status{State: Terminating, Message: "Resource scheduled for deletion"}
+}
+
+func notReported(message string) Status {
+	return Status{State: Current, Reason: NotReported, Message: message}
 }

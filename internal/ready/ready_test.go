@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 )
 
 // TestOf judges every file of testdata. The first line of a file is the status that its object must get, in the form
@@ -129,13 +128,5 @@ func load(t testing.TB, path string) (string, *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
-	asJSON, err := yaml.YAMLToJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(asJSON, &fields); err != nil {
-		t.Fatal(err)
-	}
-	return string(first), &unstructured.Unstructured{Object: fields}
+	return string(first), decode(t, data)
 }

@@ -1,0 +1,49 @@
+package ready
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// admission are the kinds by which the API server lets somebody or something in.
+func admission(kind schema.GroupKind) judge {
+	switch kind {
+	case schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:
+		return validatingPolicy
+	case schema.GroupKind{Group: "certificates.k8s.io", Kind: "CertificateSigningRequest"}:
+		return signingRequest
+	}
+	return nil
+}
+
+// validatingPolicy tells what the type checker found. A policy is in force whether or not it has been checked, so that
+// nothing is waited for.
+func validatingPolicy(obj *unstructured.Unstructured) Status {
+	warnings := list(obj, "status", "typeChecking", "expressionWarnings")
+	switch {
+	case len(warnings) > 0:
+		return current(fmt.Sprintf("Type checking gave warnings: %d, the first about %s: %s",
+			len(warnings), str(warnings[0], "fieldRef"), str(warnings[0], "warning")))
+	case field(obj, "status", "observedGeneration") == nil:
+		return notReported("ValidatingAdmissionPolicy has not been checked yet")
+	}
+	return current("ValidatingAdmissionPolicy has been checked")
+}
+
+// signingRequest is done once it has a certificate, however it was approved.
+func signingRequest(obj *unstructured.Unstructured) Status {
+	for _, kind := range [...]string{"Denied", "Failed"} {
+		if c := conditionOf(obj, kind); c.holds() {
+			return failed(kind, join("CertificateSigningRequest is "+kind, c.Reason, c.Message))
+		}
+	}
+	switch {
+	case text(obj, "status", "certificate") != "":
+		return current("CertificateSigningRequest has a certificate")
+	case conditionOf(obj, "Approved").holds():
+		return inProgress("NotIssued", "CertificateSigningRequest is approved and waits for its certificate")
+	}
+	return inProgress("NotApproved", "CertificateSigningRequest waits for approval")
+}

@@ -1,0 +1,116 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// byConvention judges what no rule knows, from the strongest convention to the weakest. All but the condition Ready count
+// for custom resources alone: what the API server itself serves has functions of its own.
+func byConvention(kind schema.GroupKind, obj *unstructured.Unstructured) Status {
+	if served(kind.Group) {
+		if s := byReady(obj); s.State != "" {
+			return s
+		}
+		return current("Resource is current")
+	}
+	for _, judge := range [...]judge{bySynced, byReady, byAvailable, byAcceptance, byPhase} {
+		if s := judge(obj); s.State != "" {
+			return s
+		}
+	}
+	if silent(obj) {
+		return notReported("Resource is current")
+	}
+	return current("Resource is current")
+}
+
+// silent says whether an object has no status, or an empty one.
+func silent(obj *unstructured.Unstructured) bool {
+	status := field(obj, "status")
+	fields, ok := status.(map[string]any)
+	return status == nil || ok && len(fields) == 0
+}
+
+// served says whether the API server itself serves a group. Groups without a dot are reserved for it.
+func served(group string) bool {
+	switch group {
+	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
+		"authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
+		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io":
+		return true
+	}
+	return !strings.Contains(group, ".")
+}
+
+// bySynced reads the condition Synced, which Crossplane keeps beside Ready: both must be true. An error of reconciling
+// (ReconcileError) is no failure, because Crossplane repeats it for ever and reports so, too, that something referred to
+// is not ready yet. While reconciling is paused only Ready counts.
+func bySynced(obj *unstructured.Unstructured) Status {
+	synced, ready := conditionOf(obj, "Synced"), conditionOf(obj, "Ready")
+	switch {
+	case synced.Reason == "ReconcilePaused" && ready.Type == "":
+		return current("Reconciliation is paused")
+	case synced.Reason == "ReconcilePaused":
+		return Status{}
+	case synced.Status == "False" || synced.Status == "Unknown":
+		return synced.pending()
+	case synced.holds() && ready.Type == "":
+		return current("Resource is Synced")
+	}
+	return Status{}
+}
+
+// byAvailable reads the condition Available.
+func byAvailable(obj *unstructured.Unstructured) Status {
+	switch c := conditionOf(obj, "Available"); c.Status {
+	case "True":
+		return current("Resource is Available")
+	case "False", "Unknown":
+		return c.pending()
+	}
+	return Status{}
+}
+
+// byAcceptance reads the conditions Accepted and Programmed, of which the Gateway API made a convention: the controller
+// has taken the object, and has put it into effect. Not all controllers keep both.
+func byAcceptance(obj *unstructured.Unstructured) Status {
+	said := ""
+	for _, kind := range [...]string{"Accepted", "Programmed"} {
+		switch c := conditionOf(obj, kind); c.Status {
+		case "True":
+			said = kind
+		case "False", "Unknown":
+			return c.pending()
+		}
+	}
+	if said == "" {
+		return Status{}
+	}
+	return current("Resource is " + said)
+}
+
+// byPhase reads status.phase or status.state, the last resort. Only words that mean the same wherever they are used are
+// known, in any case of letters; others say nothing.
+func byPhase(obj *unstructured.Unstructured) Status {
+	phase := text(obj, "status", "phase")
+	if phase == "" {
+		phase = text(obj, "status", "state")
+	}
+	message := fmt.Sprintf("Resource is in phase %s", phase)
+	switch strings.ToLower(phase) {
+	case "ready", "running", "active", "available", "bound", "healthy", "succeeded", "success", "complete", "completed",
+		"deployed", "established", "synced":
+		return current(message)
+	case "pending", "creating", "provisioning", "initializing", "progressing", "inprogress", "in progress", "reconciling",
+		"updating", "upgrading", "deploying", "installing", "configuring", "scaling", "starting", "waiting", "notready":
+		return inProgress("Phase", message)
+	case "failed", "error":
+		return failed("Phase", join(message, text(obj, "status", "message")))
+	}
+	return Status{}
+}

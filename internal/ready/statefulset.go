@@ -1,0 +1,52 @@
+package ready
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// statefulSet waits for the number of pods under every update strategy, and for their revision where the controller is
+// to update them. (kstatus calls one with OnDelete current without looking at its pods.)
+func statefulSet(obj *unstructured.Unstructured) Status {
+	n := replicasOf(obj)
+	switch {
+	case n.want > n.have:
+		return inProgress("LessReplicas", fmt.Sprintf("Replicas: %d/%d", n.have, n.want))
+	case n.want > n.ready:
+		return inProgress("LessReady", fmt.Sprintf("Ready: %d/%d", n.ready, n.want))
+	case n.have > n.want:
+		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", n.have-n.want))
+	case count(obj, 0, "spec", "minReadySeconds") > 0 && n.want > n.available:
+		return inProgress("LessAvailable", fmt.Sprintf("Available: %d/%d", n.available, n.want))
+	case n.want == 0 && !observed(obj):
+		return unseen(obj)
+	}
+	if text(obj, "spec", "updateStrategy", "type") == "OnDelete" {
+		return current("StatefulSet is using the ondelete update strategy")
+	}
+	partition, ok := integer(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if ok && partition != -1 {
+		return partitionedRollout(n, partition)
+	}
+	return fullRollout(obj, n)
+}
+
+// partitionedRollout judges a stateful set whose pods from the partition's ordinal on are to be updated.
+func partitionedRollout(n replicas, partition int64) Status {
+	if n.updated < n.want-partition {
+		return inProgress("PartitionRollout", fmt.Sprintf("updated: %d/%d", n.updated, n.want-partition))
+	}
+	return current(fmt.Sprintf("Partition rollout complete. updated: %d", n.updated))
+}
+
+// fullRollout judges a stateful set all of whose pods are to be updated.
+func fullRollout(obj *unstructured.Unstructured, n replicas) Status {
+	if n.want > n.current {
+		return inProgress("LessCurrent", fmt.Sprintf("current: %d/%d", n.current, n.want))
+	}
+	if text(obj, "status", "currentRevision") != text(obj, "status", "updateRevision") {
+		return inProgress("RevisionMismatch", "Waiting for updated revision to match current")
+	}
+	return current(fmt.Sprintf("All replicas scheduled as expected. Replicas: %d", n.have))
+}
