@@ -46,7 +46,7 @@ var rooms = map[string]room{
 	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
 	"view":              {4, []string{"object", "diff", "plan", "event", "ready"}, nil, "shapes, no words"},
 	"cli": {5, []string{"cluster", "event", "engine", "view", "manifest"},
-		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog"}, "flags, signals and exit codes"},
+		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term"}, "flags, signals and exit codes"},
 	"kpt": {6, []string{"object", "manifest", "diff", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 }

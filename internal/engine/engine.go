@@ -12,10 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -96,24 +94,4 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 		Unserved: live.Unserved,
 		Policy:   req.Policy,
 	})
-}
-
-// Observe judges the objects as they are now, in the order of refs, with one Observed event for each.
-func (e *Engine) Observe(ctx context.Context, refs []object.Ref, sink event.Sink) error {
-	targets := make([]cluster.Target, len(refs))
-	for i, ref := range refs {
-		targets[i].Ref = ref
-	}
-	live, err := e.Cluster.Read(ctx, targets)
-	if err != nil {
-		return fmt.Errorf("read the cluster: %w", err)
-	}
-	for i, ref := range refs {
-		status := ready.Of(live.Objects[ref])
-		if live.Unserved.Has(ref) {
-			status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
-		}
-		sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: status})
-	}
-	return nil
 }

@@ -3,37 +3,68 @@ package kpt
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
+// statusFlags is what was typed after status.
+type statusFlags struct {
+	output     choice
+	until      choice
+	timeout    time.Duration
+	names      []string
+	namespaces []string
+	statuses   []string
+}
+
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	output := outputs()
+	f := statusFlags{
+		output: choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}},
+		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
+	}
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER]",
 		Short: "Show in what state the objects of a package are",
 		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed.
+deployed: once, or as it changes until all are ready or gone.
 
 Exit codes:
-  0  the state was shown, whatever it is
-  1  the state could not be read: the error says why`,
-		Example:           `  muster status wordpress`,
+  0    the state was shown; with --poll-until current or deleted: all objects are
+  1    the state could not be read: the error says why
+  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
+       left has failed
+  130  interrupted`,
+		Example: `  muster status wordpress
+  muster status wordpress --poll-until current --timeout 2m --output table`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runStatus(cmd.Context(), env, kube, folder(args))
+			return runStatus(cmd.Context(), env, kube, folder(args), f)
 		},
 	}
-	output.addTo(cmd, "output", "form of the output")
+	f.output.addTo(cmd, "output", "form of the output")
+	f.until.addTo(cmd, "poll-until", "what to wait for")
+	flags := cmd.Flags()
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
+	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
+	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
 	return cmd
 }
 
-func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f statusFlags) error {
+	if err := checkTimeout("timeout", f.timeout); err != nil {
+		return err
+	}
 	inv, err := openInventory(dir)
 	if err != nil {
 		return err
@@ -47,12 +78,56 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) er
 	if err != nil {
 		return err
 	}
-	if len(state.Members) == 0 {
-		fmt.Fprintln(env.Out, "no resources found in the inventory")
+	refs := f.selected(state.Refs())
+	if len(refs) == 0 {
+		return f.nothing(env)
+	}
+	printer := f.printer(env, inv)
+	eng := &engine.Engine{Cluster: client, Records: store}
+	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
+	met, err := eng.Observe(ctx, refs, options, printer.Event)
+	if closed := printer.Close(); err == nil {
+		err = closed
+	}
+	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met {
+		return &cli.ResultError{}
+	}
+	return err
+}
+
+// nothing says that no object was deployed, or none is left after filtering. Machine output says it by its emptiness.
+func (f statusFlags) nothing(env *cli.Env) error {
+	if f.output.value == "json" {
 		return nil
 	}
-	eng := &engine.Engine{Cluster: client, Records: store}
-	return eng.Observe(ctx, state.Refs(), func(e event.Event) {
-		fmt.Fprintf(env.Out, "%s is %s: %s\n", e.Ref.Short(), e.Status.State, e.Status.Message)
+	_, err := fmt.Fprintln(env.Out, "no resources found in the inventory")
+	return err
+}
+
+// selected leaves the objects that the filters let through.
+func (f statusFlags) selected(refs []object.Ref) []object.Ref {
+	return slices.DeleteFunc(refs, func(ref object.Ref) bool {
+		return len(f.names) > 0 && !slices.Contains(f.names, ref.Name) ||
+			len(f.namespaces) > 0 && !slices.Contains(f.namespaces, ref.Namespace)
 	})
+}
+
+// shows reports whether a status is to be shown. Case does not matter.
+func (f statusFlags) shows(e event.Event) bool {
+	return len(f.statuses) == 0 || slices.ContainsFunc(f.statuses, func(status string) bool {
+		return strings.EqualFold(status, string(e.Status.State))
+	})
+}
+
+func (f statusFlags) printer(env *cli.Env, inv *inventory) view.Printer {
+	switch f.output.value {
+	case "json":
+		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
+	case "table":
+		return view.StatusTable(env.Out, env.Terminal(), f.shows)
+	default:
+		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
+			return fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)
+		})
+	}
 }

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// Terminal tells what the standard output is. There is colour on terminals alone, and none where NO_COLOR is set or the
+// terminal is dumb.
+func (e *Env) Terminal() view.Terminal {
+	file, ok := e.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return view.Terminal{}
+	}
+	dumb := os.Getenv("TERM") == "dumb"
+	t := view.Terminal{Live: !dumb, Colour: !dumb && os.Getenv("NO_COLOR") == ""}
+	if width, height, err := term.GetSize(int(file.Fd())); err == nil {
+		t.Width, t.Height = width, height
+	}
+	return t
+}

@@ -1,0 +1,76 @@
+package view_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// TestStatus prints events, given as JSON lines, in every form. The section hide names a status that is filtered out.
+// Escape sequences are made visible as <ESC>.
+func TestStatus(t *testing.T) {
+	golden.Run(t, "testdata/status_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
+		now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
+		forms := map[string]func(*bytes.Buffer) view.Printer{
+			"lines": func(out *bytes.Buffer) view.Printer {
+				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
+			},
+			"json": func(out *bytes.Buffer) view.Printer {
+				return view.StatusJSON(out, view.Status{Inventory: "inv", Show: show, Now: now})
+			},
+			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show) },
+			"terminal": func(out *bytes.Buffer) view.Printer {
+				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, show)
+			},
+			"low": func(out *bytes.Buffer) view.Printer {
+				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, show)
+			},
+		}
+		got := map[string]string{}
+		for name, form := range forms {
+			var out bytes.Buffer
+			printer := form(&out)
+			for line := range strings.Lines(files["events"]) {
+				var e event.Event
+				if err := json.Unmarshal([]byte(line), &e); err != nil {
+					t.Fatal(err)
+				}
+				printer.Event(e)
+			}
+			if err := printer.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
+		}
+		return got
+	})
+}
+
+// A closed output is an error, told once.
+func TestStatusCannotBeWritten(t *testing.T) {
+	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
+	everything := func(event.Event) bool { return true }
+	for _, printer := range []view.Printer{
+		view.StatusTable(broken{}, view.Terminal{}, everything),
+		view.StatusJSON(broken{}, view.Status{Show: everything, Now: time.Now}),
+	} {
+		printer.Event(e)
+		printer.Event(e)
+		if err := printer.Close(); err == nil || err.Error() != "write the output: broken" {
+			t.Errorf("error = %v", err)
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, fmt.Errorf("broken") }

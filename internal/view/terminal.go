@@ -1,0 +1,38 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// Terminal is what is known of the place where the output goes. The zero value is a file or a pipe.
+type Terminal struct {
+	Live   bool // lines can be drawn over
+	Colour bool
+	Width  int // in columns; 0 is without limit
+	Height int // in lines; 0 is without limit
+}
+
+// fit cuts a line to the width, so that it takes one line of the screen.
+func (t Terminal) fit(line string) string {
+	if runes := []rune(line); t.Width > 0 && len(runes) > t.Width {
+		return string(runes[:t.Width-1]) + "…"
+	}
+	return line
+}
+
+// colour paints the states in a text of whole words.
+func (t Terminal) colour(text string) string {
+	if !t.Colour {
+		return text
+	}
+	const green, yellow, red, reset = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m"
+	var pairs []string
+	for state, paint := range map[ready.State]string{
+		ready.Current: green, ready.InProgress: yellow, ready.Terminating: yellow, ready.Failed: red,
+	} {
+		pairs = append(pairs, "  "+string(state)+"  ", "  "+paint+string(state)+reset+"  ")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
