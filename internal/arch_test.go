@@ -41,7 +41,7 @@ var rooms = map[string]room{
 	"cluster":           {1, []string{"object"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/sync"}, "the only package that connects"},
 	"plan":              {2, []string{"object", "diff"}, []string{machinery}, "deciding is pure"},
 	"event":             {3, []string{"object", "plan", "ready"}, nil, "facts alone"},
-	"engine": {4, []string{"object", "diff", "ready", "record", "cluster", "plan", "event"}, []string{machinery},
+	"engine": {4, []string{"object", "diff", "ready", "record", "cluster", "plan", "event"}, []string{machinery, "golang.org/x/sync"},
 		"it reaches the server through cluster and prints nothing"},
 	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
 	"view":              {4, []string{"object", "diff", "plan", "event", "ready"}, nil, "shapes, no words"},

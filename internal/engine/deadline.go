@@ -53,7 +53,11 @@ func (r *run) expire(now time.Time) {
 				if r.tracks[i].deadline.After(now) {
 					break
 				}
-				r.settle(i, event.TimedOut, nil)
+				outcome := event.TimedOut
+				if r.tracks[i].failing {
+					outcome = event.Failed // it had time enough to recover
+				}
+				r.settle(i, outcome, nil)
 			}
 			r.queues[q] = r.queues[q][1:]
 		}

@@ -35,6 +35,7 @@ type Cluster interface {
 type Engine struct {
 	Cluster Cluster
 	Records record.Store
+	Explain Explain // nil explains nothing
 }
 
 // Request is what is wanted.

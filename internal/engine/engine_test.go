@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the annotation "after".
@@ -91,6 +93,8 @@ type world struct {
 	store *enginetest.Store
 	lines []string
 	hear  func(event.Event)
+
+	explain engine.Explain
 }
 
 func newWorld(c *enginetest.Cluster) *world {
@@ -98,7 +102,7 @@ func newWorld(c *enginetest.Cluster) *world {
 }
 
 func (w *world) apply(ctx context.Context, policy plan.Policy, o engine.Options, desired ...plan.Desired) (event.Summary, error) {
-	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+	e := &engine.Engine{Cluster: w.Cluster, Records: w.store, Explain: w.explain}
 	policy.Destroy = len(desired) == 0
 	p, err := e.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
@@ -120,6 +124,9 @@ func line(e event.Event) string {
 	}
 	if e.Reason != "" {
 		text += ": " + e.Reason
+	}
+	for _, cause := range e.Causes {
+		text += ": " + cause.Message
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -356,5 +363,34 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 			t.Error("the namespace of the record was deleted although an object of the record was still there")
 		}
 		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "configmap/a Delete Succeeded Timeout")
+	})
+}
+
+func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/good"):   {{After: time.Second, Status: available}},
+			ref("Deployment/failed"): {{After: time.Second, Status: stuck}},
+		}})
+		w.explain = func(_ context.Context, obj *unstructured.Unstructured) []ready.Cause {
+			return []ready.Cause{{Object: object.RefOf(obj), Count: 1, Message: "no reason"}}
+		}
+		objects := want(thing("ConfigMap/a"), thing("Deployment/failed"), thing("Deployment/good"), thing("Deployment/slow"))
+		if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second}, objects...); err != nil {
+			t.Fatal(err)
+		}
+		var tail []string
+		for _, line := range w.lines {
+			if strings.HasPrefix(line, "settled") && !strings.Contains(line, "succeeded") || strings.HasPrefix(line, "explained") {
+				tail = append(tail, line)
+			}
+		}
+		slices.SortStableFunc(tail[:2], strings.Compare) // both settle at the same moment
+		w.lines = tail
+		w.expect(t, `
+			settled create deployment.apps/failed failed (Failed)
+			settled create deployment.apps/slow timed out (InProgress)
+			explained create deployment.apps/failed: no reason
+			explained create deployment.apps/slow: no reason`)
 	})
 }

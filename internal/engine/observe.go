@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -28,8 +30,8 @@ type ObserveOptions struct {
 	Timeout time.Duration // 0 is for ever
 }
 
-// Observe judges objects: first all of them, in the order of refs, then each that changes, with an Observed event for every
-// new status. It ends when what is waited for holds, or cannot hold any more because all that is left has failed; when the
+// Observe judges objects: first all of them, in the order of refs and with the causes of what is not as it should be, then
+// each that changes, with an Observed event for every new status. It ends when what is waited for holds, or cannot hold any more because all that is left has failed; when the
 // time is up; or when the context ends. Met reports the first of these. Step counts the refs.
 func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOptions, sink event.Sink) (met bool, err error) {
 	targets := make([]cluster.Target, len(refs))
@@ -42,11 +44,14 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	}
 	w := &observation{refs: refs, statuses: make([]ready.Status, len(refs)), unserved: live.Unserved, until: o.Until, sink: sink}
 	for i, ref := range refs {
-		status := ready.Of(live.Objects[ref])
+		w.statuses[i] = ready.Of(live.Objects[ref])
 		if live.Unserved.Has(ref) {
-			status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
+			w.statuses[i] = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
 		}
-		w.see(i, status)
+	}
+	causes := e.explainAll(ctx, w.troubled(live.Objects))
+	for i, ref := range refs {
+		sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.statuses[i], Causes: causes[ref]})
 	}
 	if met, over := w.over(); over {
 		return met, nil
@@ -66,6 +71,17 @@ type observation struct {
 func (w *observation) see(i int, status ready.Status) {
 	w.statuses[i] = status
 	w.sink(event.Event{Kind: event.Observed, Step: i, Ref: w.refs[i], Status: status})
+}
+
+// troubled are the objects that exist and are not as they should be.
+func (w *observation) troubled(live map[object.Ref]*unstructured.Unstructured) []*unstructured.Unstructured {
+	var found []*unstructured.Unstructured
+	for i, ref := range w.refs {
+		if obj := live[ref]; obj != nil && w.statuses[i].State != ready.Current {
+			found = append(found, obj)
+		}
+	}
+	return found
 }
 
 // over reports whether there is nothing more to wait for, and whether what was waited for holds.

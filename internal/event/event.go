@@ -24,6 +24,8 @@ const (
 	Waiting  Kind = "waiting"  // the object is written but not yet ready, or not yet gone
 	Observed Kind = "observed" // the object was seen in a new Status
 	Settled  Kind = "settled"  // nothing more will happen to the step: Outcome
+	// Explained comes after the run, for steps that did not become ready: Causes say why.
+	Explained Kind = "explained"
 )
 
 // Outcome is how a write, or the step as a whole, ended.
@@ -43,15 +45,16 @@ func (o Outcome) Bad() bool { return o == Failed || o == TimedOut || o == Interr
 
 // Event is one fact about one step. For an event that is not about a step of a plan (from Observe) Step counts the objects.
 type Event struct {
-	Kind    Kind         `json:"kind"`
-	Step    int          `json:"step"`
-	Ref     object.Ref   `json:"ref"`
-	Op      plan.Op      `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
-	Status  ready.Status `json:"status,omitzero"`
-	Outcome Outcome      `json:"outcome,omitempty"`
-	Reason  string       `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
-	Blocker *int         `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
-	Err     error        `json:"-"`
+	Kind    Kind          `json:"kind"`
+	Step    int           `json:"step"`
+	Ref     object.Ref    `json:"ref"`
+	Op      plan.Op       `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
+	Status  ready.Status  `json:"status,omitzero"`
+	Outcome Outcome       `json:"outcome,omitempty"`
+	Reason  string        `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
+	Blocker *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
+	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
+	Err     error         `json:"-"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

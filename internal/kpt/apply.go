@@ -117,7 +117,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	rules.Propagation, rules.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
 
 	store := &resourceGroup{cluster: client, inventory: p.inventory}
-	eng := &engine.Engine{Cluster: client, Records: store}
+	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: rules})
 	if err != nil {
 		return err

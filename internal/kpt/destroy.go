@@ -62,7 +62,8 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	}
 	rules.Destroy, rules.Propagation = true, f.propagation.propagation()
 
-	eng := &engine.Engine{Cluster: client, Records: &resourceGroup{cluster: client, inventory: inv}}
+	store := &resourceGroup{cluster: client, inventory: inv}
+	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
 	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return f.nothing(env)
 	}
 	printer := f.printer(env, inv)
-	eng := &engine.Engine{Cluster: client, Records: store}
+	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
 	met, err := eng.Observe(ctx, refs, options, printer.Event)
 	if closed := printer.Close(); err == nil {
@@ -127,7 +127,8 @@ func (f statusFlags) printer(env *cli.Env, inv *inventory) view.Printer {
 		return view.StatusTable(env.Out, env.Terminal(), f.shows)
 	default:
 		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
-			return fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)
+			line := fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)
+			return strings.Join(append([]string{line}, causes(e)...), "\n")
 		})
 	}
 }

@@ -43,7 +43,7 @@ type Status struct {
 	Now       func() time.Time
 }
 
-// statusLine is one line of StatusJSON. Its keys are in alphabetical order.
+// statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
 type statusLine struct {
 	Group     string      `json:"group"`
 	Inventory string      `json:"inventory-name"`
@@ -54,6 +54,8 @@ type statusLine struct {
 	Status    ready.State `json:"status"`
 	Timestamp string      `json:"timestamp"` // RFC 3339, seconds, UTC
 	Type      string      `json:"type"`      // always "status"
+
+	Causes []ready.Cause `json:"causes,omitempty"`
 }
 
 // StatusJSON prints Observed events as JSON, one object a line, in the schema of kpt live status.
@@ -62,6 +64,7 @@ func StatusJSON(out io.Writer, s Status) Printer {
 		line := statusLine{
 			Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: s.Inventory,
 			Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
+			Causes: e.Causes,
 		}
 		text, err := json.Marshal(line)
 		if err != nil {

@@ -1,0 +1,87 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// podCauses says what is wrong with a pod: that it has no node, or what keeps its containers.
+func podCauses(pod *unstructured.Unstructured) []Cause {
+	if c := conditionOf(pod, "PodScheduled"); c.Status == "False" {
+		return []Cause{cause(pod, "cannot be scheduled: %s", oneLine(c.Message))}
+	}
+	var causes []Cause
+	for _, container := range containers(pod) {
+		if c, ok := containerCause(pod, container); ok {
+			causes = append(causes, c)
+		}
+	}
+	if message := text(pod, "status", "message"); len(causes) == 0 && message != "" {
+		causes = append(causes, cause(pod, "%s", oneLine(message)))
+	}
+	return causes
+}
+
+// idleCauses speaks for a pod of which nothing bad is known: it has a node, but its node does nothing.
+func idleCauses(obj *unstructured.Unstructured) []Cause {
+	if obj.GetKind() != "Pod" || text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
+		return nil
+	}
+	return []Cause{cause(obj, "is being started by node %s", text(obj, "spec", "nodeName"))}
+}
+
+// containerCause says what keeps one container. One that is merely being started has no cause; nor has one that runs and
+// is not ready, of which the events of its probes tell more.
+func containerCause(pod *unstructured.Unstructured, container map[string]any) (Cause, bool) {
+	name, reason, message := str(container, "name"), str(container, "state", "waiting", "reason"), oneLine(str(container, "state", "waiting", "message"))
+	switch reason {
+	case "", "ContainerCreating", "PodInitializing":
+		ended, ok := ending(container, "state")
+		if !ok {
+			return Cause{}, false
+		}
+		c := cause(pod, "container %s %s", name, ended)
+		c.Container = name
+		return c, true
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message)), true
+	case "CrashLoopBackOff":
+		ended, _ := ending(container, "lastState")
+		c := cause(pod, "container %s crashes again and again: it %s", name, ended)
+		c.Container, c.Previous = name, true
+		return c, true
+	default:
+		return cause(pod, "container %s: %s", name, join(reason, message)), true
+	}
+}
+
+// pulling shortens the message of a failed pull, which repeats the image, so that the two reasons that take turns read
+// alike.
+func pulling(reason, message string) string {
+	if _, detail, ok := strings.Cut(message, "ErrImagePull: "); ok {
+		return detail
+	}
+	if message == "" {
+		return reason
+	}
+	return message
+}
+
+// ending says how a container ended, in its present state or the one before. One that ended well has nothing to say.
+func ending(container map[string]any, state string) (string, bool) {
+	terminated, _ := member(member(container, state), "terminated").(map[string]any)
+	code, ok := terminated["exitCode"]
+	if !ok {
+		return "ended", false
+	}
+	words := fmt.Sprintf("ended with exit code %v", code)
+	if reason := str(terminated, "reason"); reason != "Error" && reason != "Completed" && reason != "" {
+		words += " (" + reason + ")"
+	}
+	if message := oneLine(str(terminated, "message")); message != "" {
+		words += ": " + message
+	}
+	return words, fmt.Sprint(code) != "0"
+}

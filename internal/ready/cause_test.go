@@ -1,0 +1,43 @@
+package ready
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/muster-deploy/muster/internal/golden"
+)
+
+// TestCauses explains the object of each archive from what is around it.
+func TestCauses(t *testing.T) {
+	golden.Run(t, "testdata/causes/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		var out strings.Builder
+		for _, c := range Causes(documents(t, files["object.yaml"])[0], documents(t, files["family.yaml"])) {
+			fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
+			if c.Container != "" {
+				fmt.Fprintf(&out, "    log of %s, previous %t\n", c.Container, c.Previous)
+			}
+		}
+		return map[string]string{"causes": out.String()}
+	})
+}
+
+func documents(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	var found []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		if err := decoder.Decode(&obj.Object); err == io.EOF {
+			return found
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, obj)
+	}
+}
