@@ -23,7 +23,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
 	}
-	r := newRun(e.Cluster, p, o, sink)
+	r := newRun(e, p, o, sink)
 	if o.DryRun != DryRunNone {
 		r.loop(ctx)
 		return r.summary, nil

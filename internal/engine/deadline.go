@@ -5,7 +5,28 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
+
+// settlePeriod is how long a controller has, after we wrote an object, to say anything about it. An object on which nobody
+// reports counts as ready then.
+const settlePeriod = 2 * time.Second
+
+// unreported says that an object counts as current only because nobody has said otherwise, and that this may be because we
+// have only just written it.
+func (r *run) unreported(t *track) bool {
+	return t.written && t.seen.status.State == ready.Current && t.seen.status.Reason == ready.NotReported
+}
+
+// rest gives somebody the time to report on an object, once. It reports whether that time is still running.
+func (r *run) rest(i int) bool {
+	t := &r.tracks[i]
+	if t.rests.IsZero() {
+		t.rests = time.Now().Add(settlePeriod)
+		r.resting = append(r.resting, i)
+	}
+	return time.Now().Before(t.rests)
+}
 
 // queueOf picks the queue and the timeout of a step. All steps of a queue have the same timeout, so a queue in the order
 // of the writes is a queue in the order of the deadlines.
@@ -24,28 +45,39 @@ func (r *run) setDeadline(i int) {
 	}
 }
 
-// arm sets the timer to the first deadline of the steps that are still waiting.
+// arm sets the timer to the next moment at which a waiting step is due.
 func (r *run) arm(timer *time.Timer) {
 	timer.Stop()
 	var first time.Time
+	note := func(queue *[]int, due func(*track) time.Time) {
+		for len(*queue) > 0 && !r.tracks[(*queue)[0]].waiting {
+			*queue = (*queue)[1:]
+		}
+		if len(*queue) == 0 {
+			return
+		}
+		if at := due(&r.tracks[(*queue)[0]]); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	note(&r.resting, func(t *track) time.Time { return t.rests })
 	for q := range r.queues {
-		for len(r.queues[q]) > 0 && !r.tracks[r.queues[q][0]].waiting {
-			r.queues[q] = r.queues[q][1:]
-		}
-		if len(r.queues[q]) == 0 {
-			continue
-		}
-		if due := r.tracks[r.queues[q][0]].deadline; first.IsZero() || due.Before(first) {
-			first = due
-		}
+		note(&r.queues[q], func(t *track) time.Time { return t.deadline })
 	}
 	if !first.IsZero() {
 		timer.Reset(time.Until(first))
 	}
 }
 
-// expire settles the steps whose time is up.
+// expire ends rests that are over, and settles the steps whose time is up.
 func (r *run) expire(now time.Time) {
+	for len(r.resting) > 0 && !r.tracks[r.resting[0]].rests.After(now) {
+		i := r.resting[0]
+		r.resting = r.resting[1:]
+		if r.tracks[i].waiting {
+			r.judge(i)
+		}
+	}
 	for q := range r.queues {
 		for len(r.queues[q]) > 0 {
 			i := r.queues[q][0]
@@ -53,13 +85,22 @@ func (r *run) expire(now time.Time) {
 				if r.tracks[i].deadline.After(now) {
 					break
 				}
-				outcome := event.TimedOut
-				if r.tracks[i].failing {
-					outcome = event.Failed // it had time enough to recover
-				}
-				r.settle(i, outcome, nil)
+				r.settle(i, r.late(i), nil)
 			}
 			r.queues[q] = r.queues[q][1:]
 		}
+	}
+}
+
+// late is how a step ends whose time is up: as failed if it has failed, since it had time enough to recover, and well if
+// only its rest was cut short.
+func (r *run) late(i int) event.Outcome {
+	switch {
+	case r.tracks[i].failing:
+		return event.Failed
+	case r.unreported(&r.tracks[i]):
+		return event.Succeeded
+	default:
+		return event.TimedOut
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -35,7 +36,8 @@ type Cluster interface {
 type Engine struct {
 	Cluster Cluster
 	Records record.Store
-	Explain Explain // nil explains nothing
+	Rules   *ready.RuleSet // asked before what package ready knows by itself; nil is none
+	Explain Explain        // nil explains nothing
 }
 
 // Request is what is wanted.

@@ -44,6 +44,9 @@ func ref(text string) object.Ref {
 	if kind == "Deployment" {
 		r.Group = "apps"
 	}
+	if kind == "Widget" {
+		r.Group = "example.com"
+	}
 	if kind == "Namespace" {
 		r.Namespace = ""
 	}
@@ -393,4 +396,50 @@ func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 			explained create deployment.apps/failed: no reason
 			explained create deployment.apps/slow: no reason`)
 	})
+}
+
+func TestControllersGetAMomentToReport(t *testing.T) {
+	reports := func(status string) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": status}}}
+	}
+	for _, tc := range []struct {
+		name    string
+		changes []enginetest.Change
+		timeout time.Duration
+		took    time.Duration
+		bad     int
+	}{
+		{name: "nobody ever does", took: 2 * time.Second},
+		{name: "nobody does in the time that there is", timeout: time.Second, took: time.Second},
+		{name: "one does in time", took: time.Second, changes: []enginetest.Change{{After: time.Second, Status: reports("True")}}},
+		{
+			name: "one does, and is waited for", took: 9 * time.Second,
+			changes: []enginetest.Change{{After: time.Second, Status: reports("False")}, {After: 9 * time.Second, Status: reports("True")}},
+		},
+		{
+			name: "one does, and is not done", timeout: 5 * time.Second, took: 5 * time.Second, bad: 1,
+			changes: []enginetest.Change{{After: time.Second, Status: reports("False")}},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/w"): tc.changes}})
+				start := time.Now()
+				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: tc.timeout}, want(thing("Widget/w"))...)
+				if err != nil || summary.Bad() != tc.bad {
+					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
+				}
+				if took := time.Since(start); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+				if tc.bad > 0 {
+					return
+				}
+				start = time.Now()
+				if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil || time.Since(start) != 0 {
+					t.Errorf("an unchanged object was given time again: %v, %s", err, time.Since(start))
+				}
+			})
+		})
+	}
 }

@@ -42,9 +42,9 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
-	w := &observation{refs: refs, statuses: make([]ready.Status, len(refs)), unserved: live.Unserved, until: o.Until, sink: sink}
+	w := &observation{refs: refs, statuses: make([]ready.Status, len(refs)), unserved: live.Unserved, rules: e.Rules, until: o.Until, sink: sink}
 	for i, ref := range refs {
-		w.statuses[i] = ready.Of(live.Objects[ref])
+		w.statuses[i] = e.Rules.Of(live.Objects[ref])
 		if live.Unserved.Has(ref) {
 			w.statuses[i] = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
 		}
@@ -64,6 +64,7 @@ type observation struct {
 	refs     []object.Ref
 	statuses []ready.Status
 	unserved *object.Set
+	rules    *ready.RuleSet
 	until    Until
 	sink     event.Sink
 }
@@ -155,7 +156,7 @@ func (w *observation) watch(ctx context.Context, c Cluster, sightings chan<- see
 	for _, refs := range groups {
 		c.Watch(ctx, refs, func(s cluster.Sighting) {
 			select {
-			case sightings <- seen{step: steps[s.Ref], status: look(s).status}:
+			case sightings <- seen{step: steps[s.Ref], status: look(w.rules, s).status}:
 			case <-ctx.Done():
 			}
 		})

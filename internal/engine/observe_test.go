@@ -61,7 +61,7 @@ func TestObserve(t *testing.T) {
 			name: "not for what is not served", met: false,
 			options: engine.ObserveOptions{Until: engine.UntilCurrent},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Widget/w")},
-			want:    `configmap/a Current, widget/w Unknown`,
+			want:    `configmap/a Current, widget.example.com/w Unknown`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestObserve(t *testing.T) {
 				start := time.Now()
 				w := newWorld(&enginetest.Cluster{
 					Script:   map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
-					Unserved: map[schema.GroupKind]bool{{Kind: "Widget"}: true},
+					Unserved: map[schema.GroupKind]bool{{Group: "example.com", Kind: "Widget"}: true},
 				})
 				if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 1}, want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)

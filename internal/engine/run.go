@@ -21,6 +21,8 @@ type track struct {
 	shown    ready.Status // what the last event said of it
 	failing  bool         // its status is Failed; it may still recover while others are waited for
 	deadline time.Time
+	written  bool      // this run changed the object
+	rests    time.Time // until then somebody may still report on the object; zero if nobody is given the time
 
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
@@ -36,6 +38,7 @@ type message struct {
 // run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
 type run struct {
 	cluster  Cluster
+	rules    *ready.RuleSet
 	plan     *plan.Plan
 	options  Options
 	sink     event.Sink
@@ -51,11 +54,13 @@ type run struct {
 	waiting int      // steps written but not settled
 	failing int      // of these, how many have failed
 	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
+	resting []int    // steps in the order of the ends of their rests
 }
 
-func newRun(c Cluster, p *plan.Plan, o Options, sink event.Sink) *run {
+func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	r := &run{
-		cluster:  c,
+		cluster:  e.Cluster,
+		rules:    e.Rules,
 		plan:     p,
 		options:  o,
 		sink:     sink,
@@ -173,10 +178,14 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	if t.seen.before(done.seen) {
-		t.seen = done.seen
+	t.base = look(r.rules, done.seen)
+	if done.leaving && done.seen.Object != nil {
+		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
-	t.base = done.seen
+	if t.seen.before(t.base) {
+		t.seen = t.base
+	}
+	t.written = done.op == plan.Create || done.op == plan.Update
 	t.waiting = true
 	r.waiting++
 	if r.summary.Interrupted {
@@ -206,6 +215,8 @@ func (r *run) judge(i int) {
 		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
+	case r.unreported(t) && r.rest(i):
+		r.wait(i)
 	case t.seen.status.State == ready.Current:
 		r.settle(i, event.Succeeded, nil)
 	default:

@@ -10,7 +10,6 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // result is the end of a step's write.
@@ -19,7 +18,8 @@ type result struct {
 	outcome event.Outcome
 	reason  string
 	err     error
-	seen    sighting // the object afterwards
+	seen    cluster.Sighting // the object afterwards
+	leaving bool             // its deletion was asked for
 }
 
 // mustWrite reports whether the step sends anything in this run.
@@ -65,7 +65,7 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	default:
 		done := &result{op: step.Op, outcome: event.Succeeded, reason: r.unborn(step)}
 		if step.Have != nil {
-			done.seen = lookAt(step.Have)
+			done.seen.Object = step.Have
 		}
 		return done
 	}
@@ -91,7 +91,7 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: lookAt(live)}
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
 	if step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion() && dryRun == DryRunNone {
 		done.op = plan.Unchanged
 	}
@@ -126,10 +126,9 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: lookAt(step.Have)}
-	done.seen.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}, leaving: true}
 	if gone {
-		done.seen = sighting{version: step.Have.GetResourceVersion(), status: ready.Of(nil)}
+		done.seen = cluster.Sighting{Version: step.Have.GetResourceVersion()}
 	}
 	return done
 }

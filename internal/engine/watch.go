@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -45,26 +44,22 @@ func (r *run) watch(ctx context.Context, g group) {
 			return
 		}
 		select {
-		case r.messages <- message{step: i, seen: look(s)}:
+		case r.messages <- message{step: i, seen: look(r.rules, s)}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// look judges what a watch saw.
-func look(s cluster.Sighting) sighting {
+// look judges what was seen of an object, by the rules of the run.
+func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	switch {
 	case s.Err != nil:
 		return sighting{err: s.Err, status: ready.Status{State: ready.Unknown, Message: s.Err.Error()}}
 	case s.Object == nil:
 		return sighting{version: s.Version, status: ready.Of(nil)}
 	default:
-		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: ready.Of(s.Object)}
+		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
 	}
-}
-
-func lookAt(obj *unstructured.Unstructured) sighting {
-	return look(cluster.Sighting{Object: obj})
 }
 
 // group is what one watch covers.

@@ -25,6 +25,7 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	rules             []string
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
 	output            choice
@@ -60,6 +61,7 @@ package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
+	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
 	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
 	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
@@ -94,6 +96,10 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err != nil {
 		return err
 	}
+	rules, err := readyRules(dir, f.rules)
+	if err != nil {
+		return err
+	}
 	client, err := kube.Client()
 	if err != nil {
 		return err
@@ -109,24 +115,29 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err := f.ensureDefinition(ctx, env, client); err != nil {
 		return err
 	}
-	rules, err := policy(p.inventory, f.adoption.adoption())
+	policy, err := f.policy(p.inventory)
 	if err != nil {
 		return err
 	}
-	rules.ServerSide, rules.Force, rules.Manager = f.serverSide, f.forceConflicts, f.fieldManager
-	rules.Propagation, rules.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
-
 	store := &resourceGroup{cluster: client, inventory: p.inventory}
-	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
-	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: rules})
+	eng := newEngine(client, store, rules)
+	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
 		return err
 	}
-	if err := p.checkHome(ctx, client, store, rules.Home); err != nil {
+	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return err
 	}
 	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
 	return carryOut(ctx, env, eng, pl, options, wording{removed: "pruned", serverly: f.serverSide})
+}
+
+// policy is what the flags want for the objects of an inventory.
+func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
+	p, err := policy(inv, f.adoption.adoption())
+	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
+	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
+	return p, err
 }
 
 func scopingOf(kube *cli.Kube) (scoping, error) {

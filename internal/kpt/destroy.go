@@ -63,7 +63,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	rules.Destroy, rules.Propagation = true, f.propagation.propagation()
 
 	store := &resourceGroup{cluster: client, inventory: inv}
-	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
+	eng := newEngine(client, store, nil) // what is deleted is not judged
 	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
 	if err != nil {
 		return err

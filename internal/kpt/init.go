@@ -66,7 +66,7 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
 		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file)
 	}
-	objects, err := manifest.LoadDir(dir, nil)
+	objects, err := load(dir)
 	if err != nil {
 		return err
 	}

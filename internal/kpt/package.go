@@ -30,7 +30,7 @@ type pkg struct {
 
 // open reads a package whole. Every manifest must be in order.
 func open(dir string) (*pkg, error) {
-	objects, err := manifest.LoadDir(dir, nil)
+	objects, err := load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func open(dir string) (*pkg, error) {
 // openInventory reads no more of a package than says where its record is: broken manifests do not keep anybody from asking
 // for the status or from destroying.
 func openInventory(dir string) (*inventory, error) {
-	objects, broken := manifest.LoadDir(dir, nil)
+	objects, broken := load(dir)
 	inv, err := findInventory(dir, objects)
 	if err != nil && broken != nil {
 		return nil, broken

@@ -24,6 +24,7 @@ type statusFlags struct {
 	names      []string
 	namespaces []string
 	statuses   []string
+	rules      []string
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -53,6 +54,7 @@ Exit codes:
 	}
 	f.output.addTo(cmd, "output", "form of the output")
 	f.until.addTo(cmd, "poll-until", "what to wait for")
+	addRules(cmd, &f.rules)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
@@ -66,6 +68,10 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return err
 	}
 	inv, err := openInventory(dir)
+	if err != nil {
+		return err
+	}
+	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
@@ -83,7 +89,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return f.nothing(env)
 	}
 	printer := f.printer(env, inv)
-	eng := &engine.Engine{Cluster: client, Records: store, Explain: engine.ExplainBy(client)}
+	eng := newEngine(client, store, rules)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
 	met, err := eng.Observe(ctx, refs, options, printer.Event)
 	if closed := printer.Close(); err == nil {

@@ -25,8 +25,8 @@ type Cause struct {
 }
 
 // Causes finds the reasons why an object is not ready. Family is what is known around it, in any order: the objects that it
-// owns, directly or not, and events. Of a Deployment's ReplicaSets only the newest counts. Warning events are used where an
-// object's own state says nothing.
+// owns, directly or not, and events. Of a Deployment's ReplicaSets only the newest counts. Warning events are used where
+// neither the state of an object nor that of those it owns says anything.
 func Causes(obj *unstructured.Unstructured, family []*unstructured.Unstructured) []Cause {
 	s := &search{children: map[types.UID][]*unstructured.Unstructured{}, events: map[string][]*unstructured.Unstructured{}}
 	for _, member := range family {
@@ -55,16 +55,16 @@ func (s *search) visit(obj *unstructured.Unstructured, seen map[types.UID]bool) 
 		return // owner references can be anything
 	}
 	seen[obj.GetUID()] = true
-	own := ownCauses(obj)
-	if len(own) == 0 {
-		own = s.warnings(obj)
-	}
-	if len(own) == 0 {
-		own = idleCauses(obj)
-	}
-	s.found = append(s.found, own...)
+	before := len(s.found)
+	s.found = append(s.found, ownCauses(obj)...)
 	for _, child := range s.relevant(obj) {
 		s.visit(child, seen)
+	}
+	if len(s.found) == before {
+		s.found = append(s.found, s.warnings(obj)...)
+	}
+	if len(s.found) == before {
+		s.found = append(s.found, idleCauses(obj)...)
 	}
 }
 

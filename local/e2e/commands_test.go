@@ -87,7 +87,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 
 // sorted compares the lines of the last output with those of a file, whatever the order of either: objects that do not
 // depend on each other are written at the same time. Lines that say "reconcile pending" do not count: whether an object
-// is ready at the first look depends on how quick the cluster is.
+// is ready at the first look depends on how quick the cluster is. Nor do explanations, which name pods.
 func sorted(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 2, neg, "sorted stdout|stderr FILE")
 	got, want := sortedLines(ts.ReadFile(args[0])), sortedLines(ts.ReadFile(args[1]))
@@ -106,9 +106,12 @@ func sorted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// uncounted are the lines that sorted passes over.
+var uncounted = regexp.MustCompile(`^    | reconcile pending\n$| is not (ready|gone):\n$`)
+
 func sortedLines(text string) []string {
 	lines := slices.Sorted(strings.Lines(text))
-	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, " reconcile pending\n") })
+	return slices.DeleteFunc(lines, uncounted.MatchString)
 }
 
 // traced is a line of -v6.

@@ -1,0 +1,59 @@
+package kpt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// rulesName is the file at the top of a package that holds its rules of readiness. It is no manifest.
+const rulesName = "ready-rules.yaml"
+
+// load reads the manifests of a package.
+func load(dir string) ([]manifest.Object, error) {
+	return manifest.LoadDir(dir, func(rel string, _ fs.DirEntry) bool { return rel == rulesName })
+}
+
+// addRules gives a command the flag for files of rules.
+func addRules(cmd *cobra.Command, files *[]string) {
+	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
+}
+
+// readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
+// those for well-known operators.
+func readyRules(dir string, files []string) (*ready.RuleSet, error) {
+	var rules []ready.Rule
+	var errs []error
+	for _, file := range append(files[:len(files):len(files)], filepath.Join(dir, rulesName)) {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) && file == filepath.Join(dir, rulesName) {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read rules: %w", err))
+			continue
+		}
+		parsed, err := ready.Parse(file, text)
+		rules, errs = append(rules, parsed...), append(errs, err)
+	}
+	operators, err := ready.Operators()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	return ready.NewRuleSet(append(rules, operators...)...), nil
+}
+
+// newEngine makes the engine of a command.
+func newEngine(client *cluster.Client, records record.Store, rules *ready.RuleSet) *engine.Engine {
+	return &engine.Engine{Cluster: client, Records: records, Rules: rules, Explain: engine.ExplainBy(client)}
+}
