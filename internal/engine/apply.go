@@ -35,7 +35,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 		return r.summary, err
 	}
 	r.loop(ctx)
-	e.explainBad(ctx, r)
+	r.explainBad(ctx)
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -64,13 +65,33 @@ func (r *run) arm(timer *time.Timer) {
 	for q := range r.queues {
 		note(&r.queues[q], func(t *track) time.Time { return t.deadline })
 	}
+	if at := r.explainDue(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+		first = at
+	}
 	if !first.IsZero() {
 		timer.Reset(time.Until(first))
 	}
 }
 
-// expire ends rests that are over, and settles the steps whose time is up.
-func (r *run) expire(now time.Time) {
+// explainDue is when to look for causes next: a while after waiting began, and then again and again.
+func (r *run) explainDue() time.Time {
+	switch {
+	case r.engine.Explain == nil || r.explaining:
+		return time.Time{}
+	case r.waiting == 0:
+		r.explainAt = time.Time{}
+	case r.explainAt.IsZero():
+		r.explainAt = time.Now().Add(explainAfter)
+	}
+	return r.explainAt
+}
+
+// expire ends rests that are over, settles the steps whose time is up, and has causes looked for when that is due.
+func (r *run) expire(ctx context.Context, now time.Time) {
+	if at := r.explainDue(); !at.IsZero() && !at.After(now) {
+		r.explainAt = now.Add(explainAgain)
+		r.explainWaiting(ctx)
+	}
 	for len(r.resting) > 0 && !r.tracks[r.resting[0]].rests.After(now) {
 		i := r.resting[0]
 		r.resting = r.resting[1:]

@@ -443,3 +443,37 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsWaitedForLongIsExplainedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/slow"):  {{After: time.Minute, Status: available}},
+			ref("Deployment/quick"): {{After: 4 * time.Second, Status: available}},
+		}})
+		start := time.Now()
+		w.explain = func(_ context.Context, obj *unstructured.Unstructured) []ready.Cause {
+			idle := ready.Cause{Object: object.RefOf(obj), Message: "starting", Idle: true}
+			message := "image not found"
+			if time.Since(start) > 30*time.Second {
+				message = "crashes"
+			}
+			return []ready.Cause{idle, {Object: object.RefOf(obj), Count: 1, Message: message}}
+		}
+		var at []time.Duration
+		w.hear = func(e event.Event) {
+			if e.Kind == event.Explained {
+				at = append(at, time.Since(start))
+			}
+		}
+		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
+			t.Fatal(err)
+		}
+		w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "explained") })
+		w.expect(t, `
+			explained create deployment.apps/slow: image not found
+			explained create deployment.apps/slow: crashes`)
+		if diff := cmp.Diff([]time.Duration{5 * time.Second, 35 * time.Second}, at); diff != "" {
+			t.Errorf("explained at (-want +got):\n%s", diff)
+		}
+	})
+}

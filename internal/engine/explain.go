@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	explainMost        = 20
 	explainConcurrency = 4
 	explainTimeout     = 10 * time.Second
+	explainAfter       = 5 * time.Second  // how long a run waits without a change before it looks for causes
+	explainAgain       = 15 * time.Second // and how often it looks again
 	logLines           = 3
 )
 
@@ -67,26 +70,11 @@ func (e *Engine) explainAll(ctx context.Context, objects []*unstructured.Unstruc
 	return found
 }
 
-// explainBad tells why steps did not become ready, or gone, in the order of the plan. An interrupted run has no time for it.
-func (e *Engine) explainBad(ctx context.Context, r *run) {
-	if e.Explain == nil || r.summary.Interrupted {
-		return
-	}
-	var targets []cluster.Target
-	steps := map[object.Ref]int{}
-	for i, t := range r.tracks {
-		if t.acted == event.Succeeded && t.settled.Bad() {
-			ref := r.plan.Steps[i].Ref
-			steps[ref] = i
-			targets = append(targets, cluster.Target{Ref: ref})
-		}
-	}
-	if len(targets) == 0 {
-		return
-	}
+// explainTargets reads objects as they are now and explains them.
+func (e *Engine) explainTargets(ctx context.Context, targets []cluster.Target) map[object.Ref][]ready.Cause {
 	live, err := e.Cluster.Read(ctx, targets)
 	if err != nil {
-		return // the steps have said what matters already
+		return nil // what matters is said elsewhere
 	}
 	var objects []*unstructured.Unstructured
 	for _, target := range targets {
@@ -94,10 +82,65 @@ func (e *Engine) explainBad(ctx context.Context, r *run) {
 			objects = append(objects, obj)
 		}
 	}
-	causes := e.explainAll(ctx, objects)
-	for _, target := range targets {
-		if len(causes[target.Ref]) > 0 {
-			r.emit(event.Event{Kind: event.Explained, Step: steps[target.Ref], Op: r.plan.Steps[steps[target.Ref]].Op, Causes: causes[target.Ref]})
+	return e.explainAll(ctx, objects)
+}
+
+// targets are the objects of the steps that are wanted, the first of them if they are many.
+func (r *run) targets(wanted func(*track) bool) []cluster.Target {
+	var targets []cluster.Target
+	for i := range r.tracks {
+		if wanted(&r.tracks[i]) && len(targets) < explainMost {
+			targets = append(targets, cluster.Target{Ref: r.plan.Steps[i].Ref})
 		}
 	}
+	return targets
+}
+
+// explainBad tells, after the loop, why steps did not become ready, or gone. An interrupted run has no time for it.
+func (r *run) explainBad(ctx context.Context) {
+	targets := r.targets(func(t *track) bool { return t.acted == event.Succeeded && t.settled.Bad() })
+	if r.engine.Explain == nil || r.summary.Interrupted || len(targets) == 0 {
+		return
+	}
+	causes := r.engine.explainTargets(ctx, targets)
+	for i := range r.tracks {
+		if found := causes[r.plan.Steps[i].Ref]; len(found) > 0 {
+			r.tell(i, found)
+		}
+	}
+}
+
+// explainWaiting has a worker find out why steps are still being waited for.
+func (r *run) explainWaiting(ctx context.Context) {
+	targets := r.targets(func(t *track) bool { return t.waiting && !r.unreported(t) })
+	if len(targets) == 0 {
+		return
+	}
+	r.explaining = true
+	// It sends its one message, or ends with the context when the loop is over.
+	go func() {
+		causes := r.engine.explainTargets(ctx, targets)
+		select {
+		case r.messages <- message{causes: causes, explained: true}:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// explained tells of causes that are new. A pod that is merely being started is none yet.
+func (r *run) explained(causes map[object.Ref][]ready.Cause) {
+	r.explaining = false
+	for i := range r.tracks {
+		t := &r.tracks[i]
+		found := slices.DeleteFunc(slices.Clone(causes[r.plan.Steps[i].Ref]), func(c ready.Cause) bool { return c.Idle })
+		if !t.waiting || len(found) == 0 || slices.EqualFunc(found, t.causes, ready.Cause.Same) {
+			continue
+		}
+		t.causes = found
+		r.tell(i, found)
+	}
+}
+
+func (r *run) tell(i int, causes []ready.Cause) {
+	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -24,6 +25,8 @@ type track struct {
 	written  bool      // this run changed the object
 	rests    time.Time // until then somebody may still report on the object; zero if nobody is given the time
 
+	causes []ready.Cause // what was told last of why it is waited for
+
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
 }
@@ -33,12 +36,14 @@ type message struct {
 	step int
 	done *result // the write is over
 	seen sighting
+
+	explained bool // causes were looked for
+	causes    map[object.Ref][]ready.Cause
 }
 
 // run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
 type run struct {
-	cluster  Cluster
-	rules    *ready.RuleSet
+	engine   *Engine
 	plan     *plan.Plan
 	options  Options
 	sink     event.Sink
@@ -55,12 +60,14 @@ type run struct {
 	failing int      // of these, how many have failed
 	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
 	resting []int    // steps in the order of the ends of their rests
+
+	explaining bool      // a worker is looking for causes
+	explainAt  time.Time // when to look for them next; zero if nobody is to
 }
 
 func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	r := &run{
-		cluster:  e.Cluster,
-		rules:    e.Rules,
+		engine:   e,
 		plan:     p,
 		options:  o,
 		sink:     sink,
@@ -103,7 +110,7 @@ func (r *run) loop(ctx context.Context) {
 		case m := <-r.messages:
 			r.handle(watching, m)
 		case <-timer.C:
-			r.expire(time.Now())
+			r.expire(watching, time.Now())
 		case <-interrupted:
 			interrupted = nil
 			r.interrupt()
@@ -144,7 +151,7 @@ func (r *run) begin(ctx context.Context, i int) {
 		r.flying++
 		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by an interrupt.
 		go func() {
-			done := act(context.WithoutCancel(ctx), r.cluster, r.plan, step, r.options.DryRun)
+			done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
 			r.messages <- message{step: i, done: done}
 		}()
 	}
@@ -155,6 +162,10 @@ func (r *run) handle(ctx context.Context, m message) {
 	if m.done != nil {
 		r.flying--
 		r.finish(ctx, m.step, m.done)
+		return
+	}
+	if m.explained {
+		r.explained(m.causes)
 		return
 	}
 	t := &r.tracks[m.step]
@@ -178,7 +189,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	t.base = look(r.rules, done.seen)
+	t.base = look(r.engine.Rules, done.seen)
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}

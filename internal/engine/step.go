@@ -141,7 +141,7 @@ func (r *run) actFirst(ctx context.Context) error {
 		if !step.First {
 			continue
 		}
-		done := act(context.WithoutCancel(ctx), r.cluster, r.plan, step, r.options.DryRun)
+		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
 		if done.err != nil {
 			return fmt.Errorf("create %s for the record: %w", step.Ref, done.err)
 		}

@@ -38,13 +38,13 @@ func (r *run) watch(ctx context.Context, g group) {
 		steps[r.plan.Steps[i].Ref] = i
 		refs = append(refs, r.plan.Steps[i].Ref)
 	}
-	r.cluster.Watch(ctx, refs, func(s cluster.Sighting) {
+	r.engine.Cluster.Watch(ctx, refs, func(s cluster.Sighting) {
 		i, ok := steps[s.Ref]
 		if !ok {
 			return
 		}
 		select {
-		case r.messages <- message{step: i, seen: look(r.rules, s)}:
+		case r.messages <- message{step: i, seen: look(r.engine.Rules, s)}:
 		case <-ctx.Done():
 		}
 	})

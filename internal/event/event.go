@@ -24,7 +24,8 @@ const (
 	Waiting  Kind = "waiting"  // the object is written but not yet ready, or not yet gone
 	Observed Kind = "observed" // the object was seen in a new Status
 	Settled  Kind = "settled"  // nothing more will happen to the step: Outcome
-	// Explained comes after the run, for steps that did not become ready: Causes say why.
+	// Explained tells by Causes why a step is not ready: while it is waited for, when they change, and once after the run
+	// if it never was.
 	Explained Kind = "explained"
 )
 

@@ -21,7 +21,13 @@ type Cause struct {
 	Message   string     `json:"message"`             // what is wrong, in one line
 	Container string     `json:"container,omitempty"` // the container that ended badly and whose log may tell more
 	Previous  bool       `json:"-"`                   // the log is that of the run before
+	Idle      bool       `json:"-"`                   // nothing is wrong yet: the object is merely slow
 	Log       []string   `json:"log,omitempty"`       // the last lines of that log, filled in by whoever can read it
+}
+
+// Same reports whether two causes say the same, though perhaps of other pods and with more of a log.
+func (c Cause) Same(other Cause) bool {
+	return c.Object.GroupKind() == other.Object.GroupKind() && c.Count == other.Count && c.Message == other.Message
 }
 
 // Causes finds the reasons why an object is not ready. Family is what is known around it, in any order: the objects that it

@@ -29,7 +29,9 @@ func idleCauses(obj *unstructured.Unstructured) []Cause {
 	if obj.GetKind() != "Pod" || text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
 		return nil
 	}
-	return []Cause{cause(obj, "is being started by node %s", text(obj, "spec", "nodeName"))}
+	idle := cause(obj, "is being started by node %s", text(obj, "spec", "nodeName"))
+	idle.Idle = true
+	return []Cause{idle}
 }
 
 // containerCause says what keeps one container. One that is merely being started has no cause; nor has one that runs and
@@ -37,24 +39,36 @@ func idleCauses(obj *unstructured.Unstructured) []Cause {
 func containerCause(pod *unstructured.Unstructured, container map[string]any) (Cause, bool) {
 	name, reason, message := str(container, "name"), str(container, "state", "waiting", "reason"), oneLine(str(container, "state", "waiting", "message"))
 	switch reason {
-	case "", "ContainerCreating", "PodInitializing":
-		ended, ok := ending(container, "state")
-		if !ok {
-			return Cause{}, false
-		}
-		c := cause(pod, "container %s %s", name, ended)
-		c.Container = name
-		return c, true
+	case "", "CrashLoopBackOff":
+		return endingCause(pod, container, reason != "")
+	case "ContainerCreating", "PodInitializing":
+		return Cause{}, false
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		return cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message)), true
-	case "CrashLoopBackOff":
-		ended, _ := ending(container, "lastState")
-		c := cause(pod, "container %s crashes again and again: it %s", name, ended)
-		c.Container, c.Previous = name, true
-		return c, true
 	default:
 		return cause(pod, "container %s: %s", name, join(reason, message)), true
 	}
+}
+
+// endingCause speaks of a container that ended badly, now or in its run before. The states between which a container
+// changes that crashes again and again read alike, so that its pods are one cause.
+func endingCause(pod *unstructured.Unstructured, container map[string]any, crashes bool) (Cause, bool) {
+	ended, bad := ending(container, "state")
+	previous := false
+	if !bad && container["ready"] != true {
+		ended, previous = ending(container, "lastState")
+		bad = previous
+	}
+	if !bad && !crashes {
+		return Cause{}, false
+	}
+	verb := ""
+	if crashes || text(pod, "spec", "restartPolicy") != "Never" {
+		verb = "crashes: it "
+	}
+	c := cause(pod, "container %s %s%s", str(container, "name"), verb, ended)
+	c.Container, c.Previous = str(container, "name"), previous || crashes
+	return c, true
 }
 
 // pulling shortens the message of a failed pull, which repeats the image, so that the two reasons that take turns read
