@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -120,7 +121,11 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 		return err
 	}
 	store := &resourceGroup{cluster: client, inventory: p.inventory}
-	eng := newEngine(client, store, rules)
+	set, err := judging(ctx, client, rules, refsOf(desired))
+	if err != nil {
+		return err
+	}
+	eng := newEngine(client, store, set)
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
 		return err
@@ -130,6 +135,14 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	}
 	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
 	return carryOut(ctx, env, eng, pl, options, wording{removed: "pruned", serverly: f.serverSide})
+}
+
+func refsOf(desired []plan.Desired) []object.Ref {
+	refs := make([]object.Ref, len(desired))
+	for i, d := range desired {
+		refs[i] = object.RefOf(d.Object)
+	}
+	return refs
 }
 
 // policy is what the flags want for the objects of an inventory.

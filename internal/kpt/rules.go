@@ -1,17 +1,21 @@
 package kpt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -31,7 +35,7 @@ func addRules(cmd *cobra.Command, files *[]string) {
 
 // readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
 // those for well-known operators.
-func readyRules(dir string, files []string) (*ready.RuleSet, error) {
+func readyRules(dir string, files []string) ([]ready.Rule, error) {
 	var rules []ready.Rule
 	var errs []error
 	for _, file := range append(files[:len(files):len(files)], filepath.Join(dir, rulesName)) {
@@ -50,7 +54,21 @@ func readyRules(dir string, files []string) (*ready.RuleSet, error) {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	return ready.NewRuleSet(append(rules, operators...)...), nil
+	return append(rules, operators...), nil
+}
+
+// judging completes rules for the objects that are to be judged: whether a volume claim waits for its first consumer
+// depends on its storage class, which is asked for if there is a claim.
+func judging(ctx context.Context, client *cluster.Client, rules []ready.Rule, refs []object.Ref) (*ready.RuleSet, error) {
+	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {
+		delayed, err := client.DelayedClasses(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, ready.FirstConsumer(func(class string) bool { return delayed[class] }))
+	}
+	return ready.NewRuleSet(rules...), nil
 }
 
 // newEngine makes the engine of a command.

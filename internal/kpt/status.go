@@ -89,7 +89,11 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return f.nothing(env)
 	}
 	printer := f.printer(env, inv)
-	eng := newEngine(client, store, rules)
+	set, err := judging(ctx, client, rules, refs)
+	if err != nil {
+		return err
+	}
+	eng := newEngine(client, store, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
 	met, err := eng.Observe(ctx, refs, options, printer.Event)
 	if closed := printer.Close(); err == nil {

@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// DelayedClasses gives the names of the storage classes whose claims are bound only once a pod uses them; none where the
+// classes may not be read.
+func (c *Client) DelayedClasses(ctx context.Context) (map[string]bool, error) {
+	list, err := c.in(schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}, "").
+		List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.explain(fmt.Errorf("list storage classes: %w", err))
+	}
+	delayed := map[string]bool{}
+	for _, class := range list.Items {
+		mode, _, _ := unstructured.NestedString(class.Object, "volumeBindingMode")
+		delayed[class.GetName()] = mode == "WaitForFirstConsumer"
+	}
+	return delayed, nil
+}
