@@ -56,8 +56,8 @@ func unserved(err error) bool {
 
 func asUnknown(err error, target **UnknownKindError) bool { return errors.As(err, target) }
 
-// Refused reports whether an error of Write is the server's final word that it did not store the object. Any other error
-// leaves open whether the object exists now.
+// Refused reports whether an error of Write is the server's final word that it did not store the object, and that there is
+// none. Any other error leaves open whether the object exists now, or says that it does.
 func Refused(err error) bool {
 	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
 		return true
@@ -67,7 +67,12 @@ func Refused(err error) bool {
 		return false
 	}
 	code := status.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+	switch code {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusConflict:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }
 
 // UnreachableError says that no server answered.

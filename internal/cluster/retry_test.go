@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true}, {&UnknownKindError{}, true},
 		{fmt.Errorf("wrapped: %w", invalid), true},
-		{lost, false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
+		{lost, false}, {apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
 	} {
 		if got := Refused(tc.err); got != tc.want {
 			t.Errorf("Refused(%v) = %t, want %t", tc.err, got, tc.want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,7 +57,9 @@ type resourceGroup struct {
 	cluster   engine.Cluster
 	inventory *inventory
 	stored    *unstructured.Unstructured // as the server gave it last; nil when there is none
-	known     *object.Set                // the members that Load found or Save stored: any other that appears is somebody else's
+	loaded    *object.Set                // the members that Load found
+	added     *object.Set                // the members that Save added, and nobody else
+	others    *object.Set                // the members that appeared since Load by somebody else's hand; perhaps by ours as well
 }
 
 // saveAttempts is how often a record that somebody else changed meanwhile is merged anew.
@@ -71,7 +74,7 @@ func (g *resourceGroup) Load(ctx context.Context) (*record.State, error) {
 	if g.stored != nil {
 		state = decode(g.stored)
 	}
-	g.known = object.NewSet(state.Refs()...)
+	g.loaded, g.added, g.others = object.NewSet(state.Refs()...), object.NewSet(), object.NewSet()
 	return state, nil
 }
 
@@ -113,11 +116,15 @@ func (g *resourceGroup) Save(ctx context.Context, state *record.State) error {
 }
 
 func (g *resourceGroup) save(ctx context.Context, state *record.State) error {
-	merged := g.merge(state)
-	for _, member := range state.Members {
-		g.known.Insert(member.Ref)
+	if err := g.store(ctx, g.merge(state)); err != nil {
+		return err
 	}
-	return g.store(ctx, merged)
+	for _, ref := range state.Refs() {
+		if !g.loaded.Has(ref) && !g.others.Has(ref) {
+			g.added.Insert(ref)
+		}
+	}
+	return nil
 }
 
 func (g *resourceGroup) store(ctx context.Context, state *record.State) error {
@@ -152,16 +159,21 @@ func (g *resourceGroup) replace(ctx context.Context, next *unstructured.Unstruct
 	return nil
 }
 
-// merge adds the members that are stored now but were not at Load.
+// merge adds the members that somebody else has put into the record since Load. They stay although the state does not have
+// them, also if the same run had wanted them and gave them up: only the other one knows what became of them.
 func (g *resourceGroup) merge(state *record.State) *record.State {
 	if g.stored == nil {
 		return state
 	}
 	ours := object.NewSet(state.Refs()...)
-	merged := &record.State{Members: state.Members}
+	merged := &record.State{Members: slices.Clone(state.Members)}
 	for _, member := range decode(g.stored).Members {
-		if !ours.Has(member.Ref) && !g.known.Has(member.Ref) {
-			merged.Members = append(merged.Members[:len(merged.Members):len(merged.Members)], member)
+		if g.loaded.Has(member.Ref) || g.added.Has(member.Ref) {
+			continue
+		}
+		g.others.Insert(member.Ref)
+		if !ours.Has(member.Ref) {
+			merged.Members = append(merged.Members, member)
 		}
 	}
 	return merged

@@ -21,15 +21,16 @@ type Place struct {
 // Run tests stores of a format. Each test gets a place in which nothing is recorded.
 func Run(t *testing.T, place func(t *testing.T) Place) {
 	for name, test := range map[string]func(*testing.T, Place){
-		"nothing is recorded at first":         empty,
-		"what is saved is loaded":              roundTrip,
-		"saving the same writes nothing":       same,
-		"members of others are kept":           concurrent,
-		"members leave":                        shrink,
-		"deleting forgets, also twice":         forget,
-		"a thousand members":                   many,
-		"a record without members is a record": nobody,
-		"the condition of a member changes":    progress,
+		"nothing is recorded at first":            empty,
+		"what is saved is loaded":                 roundTrip,
+		"saving the same writes nothing":          same,
+		"members of others are kept":              concurrent,
+		"what two runs added, one cannot give up": both,
+		"members leave":                           shrink,
+		"deleting forgets, also twice":            forget,
+		"a thousand members":                      many,
+		"a record without members is a record":    nobody,
+		"the condition of a member changes":       progress,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, place(t)) })
 	}
@@ -115,6 +116,18 @@ func concurrent(t *testing.T, p Place) {
 	expect(t, p, members("a", "b"))
 	save(t, first, members("a", "c"))
 	expect(t, p, members("a", "b", "c"))
+}
+
+func both(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	load(t, second)
+	save(t, first, members("a", "b"))
+	save(t, second, members("a", "b", "c"))
+	save(t, second, members("b"))
+	expect(t, p, members("a", "b"))
+	save(t, first, members("b"))
+	expect(t, p, members("b"))
 }
 
 func shrink(t *testing.T, p Place) {
