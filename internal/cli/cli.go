@@ -114,7 +114,7 @@ func exitCode(env *Env, err error) int {
 	case errors.As(err, &result):
 		return exitIncomplete
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(env.Err, "error: interrupted before anything was written")
+		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted
 	default:
 		fmt.Fprintln(env.Err, "error:", err)

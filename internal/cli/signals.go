@@ -26,7 +26,7 @@ func interruptible(env *Env) (context.Context, func()) {
 			if count > 1 {
 				os.Exit(exitInterrupted)
 			}
-			fmt.Fprintln(env.Err, "interrupted: finishing the writes under way and saving the record (once more to quit now)")
+			fmt.Fprintln(env.Err, "interrupted: coming to an orderly end (once more to quit now)")
 			cancel()
 		}
 	}()

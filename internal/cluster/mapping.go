@@ -72,7 +72,7 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 		return err
 	}
 	gk := schema.GroupKind{Group: spec["group"], Kind: spec["kind"]}
-	if _, ok := c.kinds.known[gk]; !ok {
+	if _, ok := c.kinds.known[gk]; !ok && c.kinds.broken[gk.Group] == nil {
 		c.kinds.known[gk] = Kind{
 			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
 			Versions:   versions,

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -35,6 +36,7 @@ type Target struct {
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
 	Unserved *object.Set // objects of kinds that the server does not know, so that nothing can be said of them
+	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
 }
 
 // scope is what one list or watch covers.
@@ -55,15 +57,19 @@ func (b *batch) scope() scope { return scope{b.resource.GroupResource(), b.names
 // Read gives the live objects among the targets, with one paginated list for each kind and namespace, or by single requests
 // where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
-	batches, unserved, err := c.batches(ctx, targets)
+	snapshot := &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: object.NewSet()}
+	batches, err := c.batches(ctx, targets, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	snapshot := &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: unserved}
 	var mu sync.Mutex
 	keep := func(ref object.Ref, obj *unstructured.Unstructured) {
 		mu.Lock()
 		defer mu.Unlock()
+		if obj == nil {
+			snapshot.Unserved.Insert(ref)
+			return
+		}
 		snapshot.Objects[ref] = obj
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -77,22 +83,26 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 	return snapshot, nil
 }
 
-// batches sorts the targets by what one list can answer, in the order in which they come.
-func (c *Client) batches(ctx context.Context, targets []Target) ([]*batch, *object.Set, error) {
+// batches sorts the targets by what one list can answer, in the order in which they come. Those of unknown kinds go into
+// the snapshot.
+func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapshot) ([]*batch, error) {
 	type key struct {
 		resource  schema.GroupVersionResource
 		namespace string
 	}
 	var order []*batch
-	found, unserved := map[key]*batch{}, object.NewSet()
+	found := map[key]*batch{}
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
 		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
-			unserved.Insert(target.Ref)
+			snapshot.Unserved.Insert(target.Ref)
+			if unknown.Cause != nil {
+				snapshot.Broken = errors.Join(snapshot.Broken, unknown)
+			}
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !kind.Served {
 			continue // only just being defined: none of its objects can exist
@@ -108,14 +118,19 @@ func (c *Client) batches(ctx context.Context, targets []Target) ([]*batch, *obje
 		}
 		found[k].names[target.Name] = target.Ref
 	}
-	return order, unserved, nil
+	return order, nil
 }
 
+// readBatch hands every object that exists to keep, and nil for each of which nothing can be said because the path is not
+// served (any more).
 func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) error {
 	missing, err := c.readList(ctx, b, keep)
 	switch {
 	case unserved(err):
-		return nil // its definition went away since discovery
+		for _, ref := range b.names {
+			keep(ref, nil)
+		}
+		return nil
 	case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 		missing = b.names
 	case err != nil:
@@ -123,6 +138,10 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 	}
 	for name, ref := range missing {
 		obj, err := c.in(b.resource, b.namespace).Get(ctx, name, metav1.GetOptions{})
+		if unserved(err) {
+			keep(ref, nil)
+			continue
+		}
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -16,13 +16,11 @@ import (
 // retry sends until the answer is final. What the server itself asks for (429 and 503 with Retry-After) is obeyed by the
 // transport below; this is for answers that pass by themselves: a connection refused or lost, a server that timed out,
 // and a kind that was defined a moment ago and is not served yet.
-func (c *Client) retry(ctx context.Context, send func(again bool) error) error {
+func (c *Client) retry(ctx context.Context, send func() error) error {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8} // 6 seconds in all
 	var last error
-	again := false
 	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
-		last = send(again)
-		again = true
+		last = send()
 		if passing(last) {
 			return false, nil
 		}
@@ -48,6 +46,19 @@ func passing(err error) bool {
 	}
 }
 
+// lost reports that a request may have been carried out although there is no answer to it.
+func lost(err error) bool {
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err)
+}
+
+// ambiguousError is the error of a write of which an earlier attempt may have been carried out.
+type ambiguousError struct{ cause error }
+
+func (e *ambiguousError) Error() string { return e.cause.Error() }
+
+func (e *ambiguousError) Unwrap() error { return e.cause }
+
 // unserved reports that the server has no such path: it does not serve the kind, at least not yet or not any more. An
 // object that does not exist is another thing.
 func unserved(err error) bool {
@@ -62,8 +73,8 @@ func Refused(err error) bool {
 	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
 		return true
 	}
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
+	status, ambiguous := apierrors.APIStatus(nil), (*ambiguousError)(nil)
+	if !errors.As(err, &status) || errors.As(err, &ambiguous) {
 		return false
 	}
 	code := status.Status().Code

@@ -20,7 +20,7 @@ import (
 var (
 	pods     = schema.GroupResource{Resource: "pods"}
 	refused  = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
-	lost     = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}
+	broken   = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}
 	noPath   = apierrors.NewGenericServerResponse(404, "post", schema.GroupResource{Resource: "crontabs"}, "", "404 page not found", 0, true)
 	noObject = apierrors.NewNotFound(pods, "web")
 	invalid  = apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web", nil)
@@ -34,7 +34,7 @@ func TestPassing(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{nil, false}, {refused, true}, {lost, true}, {noPath, true}, {noObject, false}, {invalid, false},
+		{nil, false}, {refused, true}, {broken, true}, {noPath, true}, {noObject, false}, {invalid, false},
 		{timeout, true}, {tooMany, true}, {internal, false}, {context.Canceled, false},
 		{fmt.Errorf("wrapped: %w", refused), true},
 	} {
@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true}, {&UnknownKindError{}, true},
 		{fmt.Errorf("wrapped: %w", invalid), true},
-		{lost, false}, {apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
+		{broken, false}, {&ambiguousError{invalid}, false}, {apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
 	} {
 		if got := Refused(tc.err); got != tc.want {
 			t.Errorf("Refused(%v) = %t, want %t", tc.err, got, tc.want)
@@ -68,17 +68,14 @@ func TestRetry(t *testing.T) {
 	}{
 		{"a good answer is final", []error{nil}, nil, 1},
 		{"a bad answer is final", []error{invalid}, invalid, 1},
-		{"a lost connection is not", []error{lost, refused, nil}, nil, 3},
+		{"a lost connection is not", []error{broken, refused, nil}, nil, 3},
 		{"nor a kind that is not served yet", []error{noPath, noPath, noPath, nil}, nil, 4},
 		{"but patience ends, with the last answer", []error{refused}, refused, 8},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, sent := time.Now(), 0
-				err := (&Client{}).retry(t.Context(), func(again bool) error {
-					if again != (sent > 0) {
-						t.Errorf("attempt %d: again = %t", sent+1, again)
-					}
+				err := (&Client{}).retry(t.Context(), func() error {
 					answer := tc.answers[min(sent, len(tc.answers)-1)]
 					sent++
 					return answer

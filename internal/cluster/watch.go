@@ -48,6 +48,7 @@ type watcher struct {
 	refs   []object.Ref
 	batch  *batch
 	see    func(Sighting)
+	stop   context.CancelCauseFunc // ends the present stream for a reason
 }
 
 // run watches, and begins anew with a list whenever the watch cannot go on.
@@ -129,6 +130,8 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 // follow reports changes from a version on. It returns the reason for which the watch cannot be taken up again, or nil
 // when there was none.
 func (w *watcher) follow(ctx context.Context, version string) error {
+	ctx, w.stop = context.WithCancelCause(ctx)
+	defer w.stop(nil)
 	stream, err := watchtools.NewRetryWatcherWithContext(ctx, version, w)
 	if err != nil {
 		return err
@@ -137,10 +140,10 @@ func (w *watcher) follow(ctx context.Context, version string) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case change, ok := <-stream.ResultChan():
 			if !ok {
-				return nil
+				return context.Cause(ctx)
 			}
 			if change.Type == watch.Error {
 				return apierrors.FromObject(change.Object)
@@ -166,12 +169,16 @@ func (w *watcher) report(change watch.Event) {
 	w.see(Sighting{Ref: ref, Object: obj})
 }
 
-// WatchWithContext opens one stream, for the library that takes broken streams up again. It tells when no server answers,
-// since the library goes on trying in silence.
+// WatchWithContext opens one stream, for the library that takes broken streams up again. The library goes on trying in
+// silence whatever the error: this tells when no server answers, and ends the watch where trying again is of no use.
 func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
-	if explained := w.client.explain(err); explained != err && ctx.Err() == nil {
+	switch explained := w.client.explain(err); {
+	case err == nil || ctx.Err() != nil:
+	case explained != err:
 		w.fail(explained)
+	case apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err), unserved(err):
+		w.stop(err)
 	}
 	return stream, err
 }

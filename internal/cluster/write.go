@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,9 +34,10 @@ type Write struct {
 	Subresource string
 	PatchType   types.PatchType // for Patch
 	Patch       []byte
-	Manager     string // field manager
-	Force       bool   // take over fields of other managers (Apply)
-	DryRun      bool   // have the server validate and persist nothing
+	UID         types.UID // for Patch and Apply: the object must still be this one; empty is any
+	Manager     string    // field manager
+	Force       bool      // take over fields of other managers (Apply)
+	DryRun      bool      // have the server validate and persist nothing
 }
 
 // Delete is one object to be deleted.
@@ -52,18 +55,44 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		return nil, err
 	}
 	var stored *unstructured.Unstructured
-	err = c.retry(ctx, func(again bool) error {
+	answerLost := false
+	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
-		if again && w.Method == Create && apierrors.IsAlreadyExists(err) {
-			// The first attempt was stored although its answer was lost.
-			stored, err = c.in(resource, w.Object.GetNamespace()).Get(ctx, w.Object.GetName(), metav1.GetOptions{})
+		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
+			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
+		answerLost = answerLost || lost(err)
 		return err
 	})
+	if err != nil && answerLost {
+		return nil, &ambiguousError{c.explain(err)}
+	}
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	return stored, nil
+}
+
+// ours gives the object that exists although we were to create it, if it is the one that we sent before the answer was lost:
+// it carries all that ours is marked with. Otherwise the error stands.
+func (c *Client) ours(ctx context.Context, resource schema.GroupVersionResource, sent *unstructured.Unstructured, exists error) (*unstructured.Unstructured, error) {
+	live, err := c.in(resource, sent.GetNamespace()).Get(ctx, sent.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return nil, errors.Join(exists, err)
+	}
+	if !within(sent.GetAnnotations(), live.GetAnnotations()) || !within(sent.GetLabels(), live.GetLabels()) {
+		return nil, exists
+	}
+	return live, nil
+}
+
+func within(part, whole map[string]string) bool {
+	for key, value := range part {
+		if whole[key] != value {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource, w Write) (*unstructured.Unstructured, error) {
@@ -82,18 +111,43 @@ func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource,
 	case Replace:
 		return client.Update(ctx, w.Object, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun}, subresources...)
 	case Patch:
+		data, err := withUID(w.Patch, w.UID)
+		if err != nil {
+			return nil, err
+		}
 		options := metav1.PatchOptions{FieldManager: w.Manager, DryRun: dryRun}
-		return client.Patch(ctx, w.Object.GetName(), w.PatchType, w.Patch, options, subresources...)
+		return client.Patch(ctx, w.Object.GetName(), w.PatchType, data, options, subresources...)
 	case Apply:
 		data, err := w.Object.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("encode the object: %w", err)
+		}
+		if data, err = withUID(data, w.UID); err != nil {
+			return nil, err
 		}
 		options := metav1.PatchOptions{FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun}
 		return client.Patch(ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...)
 	default:
 		return nil, fmt.Errorf("unknown method %q", w.Method)
 	}
+}
+
+// withUID has the server refuse a patch of another object than the one with the UID.
+func withUID(patch []byte, uid types.UID) ([]byte, error) {
+	if uid == "" {
+		return patch, nil
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(patch, &fields); err != nil {
+		return nil, fmt.Errorf("read the patch: %w", err)
+	}
+	metadata, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+	}
+	metadata["uid"] = uid
+	fields["metadata"] = metadata
+	return json.Marshal(fields)
 }
 
 // Delete asks for one deletion; gone means that the object was not there any more. An object of another UID is left alone
@@ -113,10 +167,10 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if d.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	err = c.retry(ctx, func(bool) error {
+	err = c.retry(ctx, func() error {
 		return c.in(kind.Resource, d.Ref.Namespace).Delete(ctx, d.Ref.Name, options)
 	})
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && !unserved(err) {
 		return true, nil
 	}
 	if err != nil {

@@ -35,11 +35,12 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 		return r.summary, err
 	}
 	r.loop(ctx)
-	r.explainBad(ctx)
 
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return r.summary, e.saveOutcome(ctx, p, r.tracks)
+	err := e.saveOutcome(saving, p, r.tracks)
+	r.explainBad(ctx)
+	return r.summary, err
 }
 
 // saveIntent stores what was recorded and what is about to be written, so that all of it is known whatever happens. A plan

@@ -477,3 +477,18 @@ func TestWhatIsWaitedForLongIsExplainedMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+func TestPollingSeesWhatIsWrittenLaterAndWhatGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Polls: true, Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/a"): {{After: 3 * time.Second, Status: available}},
+			ref("Deployment/b"): {{After: 3 * time.Second, Status: available}},
+			ref("Deployment/c"): {{After: 3 * time.Second, Gone: true}},
+		}})
+		objects := want(thing("Deployment/a"), thing("Deployment/b", "after=Deployment/a"), thing("Deployment/c"))
+		summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: time.Minute}, objects...)
+		if err != nil || summary.Settled[event.Succeeded] != 2 || summary.Settled[event.Failed] != 1 {
+			t.Errorf("apply = %+v, %v; want a and b ready and c failed:\n%s", summary, err, strings.Join(w.lines, "\n"))
+		}
+	})
+}

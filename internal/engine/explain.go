@@ -72,6 +72,8 @@ func (e *Engine) explainAll(ctx context.Context, objects []*unstructured.Unstruc
 
 // explainTargets reads objects as they are now and explains them.
 func (e *Engine) explainTargets(ctx context.Context, targets []cluster.Target) map[object.Ref][]ready.Cause {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
 	live, err := e.Cluster.Read(ctx, targets)
 	if err != nil {
 		return nil // what matters is said elsewhere

@@ -155,6 +155,9 @@ func (w *observation) watch(ctx context.Context, c Cluster, sightings chan<- see
 	}
 	for _, refs := range groups {
 		c.Watch(ctx, refs, func(s cluster.Sighting) {
+			if s.Err != nil {
+				return // what was seen last still holds; the watch goes on trying
+			}
 			select {
 			case sightings <- seen{step: steps[s.Ref], status: look(w.rules, s).status}:
 			case <-ctx.Done():

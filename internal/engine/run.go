@@ -20,6 +20,7 @@ type track struct {
 	waiting  bool         // written, not yet settled
 	told     bool         // the Waiting event was sent
 	shown    ready.Status // what the last event said of it
+	missed   int          // how often in a row it was not found by a look without a version
 	failing  bool         // its status is Failed; it may still recover while others are waited for
 	deadline time.Time
 	written  bool      // this run changed the object
@@ -95,6 +96,10 @@ func (r *run) loop(ctx context.Context) {
 
 	interrupted := ctx.Done()
 	for {
+		if interrupted != nil && ctx.Err() != nil {
+			interrupted = nil
+			r.interrupt()
+		}
 		if interrupted != nil {
 			r.start(watching)
 		}
@@ -112,8 +117,6 @@ func (r *run) loop(ctx context.Context) {
 		case <-timer.C:
 			r.expire(watching, time.Now())
 		case <-interrupted:
-			interrupted = nil
-			r.interrupt()
 		}
 	}
 }
@@ -170,9 +173,15 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 	t := &r.tracks[m.step]
 	if m.seen.err != nil {
-		t.seen.status = m.seen.status
+		if t.waiting { // what was seen last still holds, until something else is seen
+			r.emit(event.Event{Kind: event.Observed, Step: m.step, Op: r.plan.Steps[m.step].Op, Status: m.seen.status})
+		}
+		return
+	}
+	if t.seen = m.seen; m.seen.undated() {
+		t.missed++
 	} else {
-		t.seen = m.seen
+		t.missed = 0
 	}
 	if t.waiting {
 		r.judge(m.step)
@@ -193,8 +202,8 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
-	if t.seen.before(t.base) {
-		t.seen = t.base
+	if t.seen.before(t.base) || t.seen.undated() {
+		t.seen, t.missed = t.base, 0
 	}
 	t.written = done.op == plan.Create || done.op == plan.Update
 	t.waiting = true
@@ -224,6 +233,8 @@ func (r *run) judge(i int) {
 		r.wait(i)
 	case replaced:
 		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
+	case t.seen.undated() && t.missed < 2:
+		r.wait(i) // it may have been looked for just before it was written
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
 	case r.unreported(t) && r.rest(i):

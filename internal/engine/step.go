@@ -107,6 +107,9 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, dryR
 		Force:   p.Force,
 		DryRun:  dryRun == DryRunServer,
 	}
+	if step.Have != nil {
+		w.UID = step.Have.GetUID()
+	}
 	switch {
 	case len(step.Patch.Data) > 0:
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data

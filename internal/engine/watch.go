@@ -19,6 +19,9 @@ type sighting struct {
 	err     error // why the object cannot be seen at present
 }
 
+// undated reports that the object was not found, by a look that cannot be placed before or after a write.
+func (s sighting) undated() bool { return s.status.State == ready.NotFound && s.version == "" }
+
 // before reports whether the look is older than another one. Versions that cannot be compared count as newer.
 func (s sighting) before(other sighting) bool {
 	order, err := resourceversion.CompareResourceVersion(s.version, other.version)

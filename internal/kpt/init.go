@@ -20,6 +20,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 //go:embed clusterscoped.yaml
@@ -94,8 +95,13 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 // writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
 // deployed under the old one would be lost sight of.
 func writeInventory(dir, namespace string, f initFlags, objects []manifest.Object) error {
+	replaces := false
 	for _, obj := range objects {
 		if obj.GroupVersionKind() != resourceGroupKind || inSubpackage(dir, obj.Origin.Path) {
+			if obj.Origin.Path == f.file && f.force {
+				return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
+					f.file, object.RefOf(obj.Unstructured))
+			}
 			continue
 		}
 		if !f.force {
@@ -106,6 +112,7 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
 				obj.Origin, f.file)
 		}
+		replaces = true
 	}
 	if err := refuseKptfileInventory(dir); err != nil {
 		return err
@@ -116,7 +123,7 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 	}
 	path := filepath.Join(dir, f.file)
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !f.force {
+	if !replaces {
 		mode |= os.O_EXCL
 	}
 	file, err := os.OpenFile(path, mode, 0o600)

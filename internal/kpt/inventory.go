@@ -83,6 +83,9 @@ func (g *resourceGroup) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the inventory: %w", err)
 	}
+	if snapshot.Broken != nil {
+		return fmt.Errorf("read the inventory: %w", snapshot.Broken)
+	}
 	g.stored = snapshot.Objects[g.inventory.ref]
 	if g.stored == nil {
 		return nil
@@ -102,17 +105,22 @@ func (g *resourceGroup) Save(ctx context.Context, state *record.State) error {
 	var err error
 	for range saveAttempts {
 		err = g.save(ctx, state)
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		vanished := apierrors.IsNotFound(err) && g.stored != nil // somebody deleted it: it is made anew
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !vanished {
 			break
 		}
 		if err := g.read(ctx); err != nil {
 			return err
 		}
 	}
-	if apierrors.IsNotFound(err) {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
 		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", g.inventory.ref.Namespace)
 	}
 	return err
+}
+
+func aboutNamespace(err apierrors.APIStatus) bool {
+	return err.Status().Details != nil && err.Status().Details.Kind == "namespaces"
 }
 
 func (g *resourceGroup) save(ctx context.Context, state *record.State) error {

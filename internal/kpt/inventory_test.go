@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
@@ -96,5 +97,31 @@ func TestEmptyRecordHasNoStatuses(t *testing.T) {
 	want := map[string]any{"observedGeneration": int64(2)}
 	if diff := cmp.Diff(want, c.Object(anInventory().ref).Object["status"]); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecordThatVanishesIsMadeAnew(t *testing.T) {
+	c := &enginetest.Cluster{}
+	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	state := func(progress record.Progress) *record.State {
+		return &record.State{Members: []record.Member{{
+			Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, Strategy: record.Apply, Actuation: progress, Reconcile: progress,
+		}}}
+	}
+	if err := store.Save(t.Context(), state(record.Pending)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Delete(t.Context(), cluster.Delete{Ref: anInventory().ref}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Save(t.Context(), state(record.Succeeded)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := (&resourceGroup{cluster: c, inventory: anInventory()}).Load(t.Context())
+	if err != nil || !again.Equal(state(record.Succeeded)) {
+		t.Errorf("loaded %+v, %v", again, err)
 	}
 }

@@ -124,9 +124,10 @@ func decideServerSide(step *Step, want *unstructured.Unstructured, manager strin
 	return nil
 }
 
-// removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
+// removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none, nor
+// does one that is wanted under another name of its kind.
 func (b *builder) removed() {
-	used := b.usedNamespaces()
+	used, applied := b.usedNamespaces(), b.appliedObjects()
 	for _, ref := range b.in.Recorded {
 		if _, ok := b.index[ref]; ok {
 			continue
@@ -136,7 +137,7 @@ func (b *builder) removed() {
 		switch {
 		case b.in.Unserved.Has(ref):
 			step.Op, step.Reason = Keep, fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", ref.GroupKind())
-		case live == nil:
+		case live == nil || applied[live.GetUID()]:
 			continue
 		case ref.GroupKind() == namespaceKind && used[ref.Name]:
 			step.Op, step.Reason = Keep, "namespace still in use: "+ref.Name
@@ -150,6 +151,17 @@ func (b *builder) removed() {
 		}
 		b.add(step)
 	}
+}
+
+// appliedObjects are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
+func (b *builder) appliedObjects() map[types.UID]bool {
+	uids := map[types.UID]bool{}
+	for _, n := range b.nodes {
+		if n.Have != nil && n.Have.GetUID() != "" {
+			uids[n.Have.GetUID()] = true
+		}
+	}
+	return uids
 }
 
 // usedNamespaces are the namespaces that must stay because wanted objects or the record live in them.

@@ -100,8 +100,8 @@ func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
 // already; a wanted object may not.
 func (b *builder) declared(i int) []int {
 	n := &b.nodes[i]
-	if b.in.Policy.DependsOn == nil || n.object() == nil {
-		return nil
+	if b.in.Policy.DependsOn == nil || n.object() == nil || n.Op == Delete && n.Ref == b.in.Policy.Home {
+		return nil // the namespace of the record goes last, whatever it says
 	}
 	refs, err := b.in.Policy.DependsOn(n.object())
 	if err != nil && n.Op.Applies() {

@@ -68,7 +68,7 @@ func (l *lines) due(end bool) {
 }
 
 func (l *lines) print(line string) {
-	if _, err := fmt.Fprintln(l.out, line); err != nil && l.err == nil {
+	if _, err := fmt.Fprintln(l.out, plain(line)); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the output: %w", err)
 	}
 }

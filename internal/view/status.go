@@ -29,7 +29,7 @@ type statusLines struct {
 // Event prints one status.
 func (s *statusLines) Event(e event.Event) {
 	if s.err == nil && s.show(e) {
-		_, s.err = fmt.Fprintln(s.out, s.words(e))
+		_, s.err = fmt.Fprintln(s.out, plain(s.words(e)))
 	}
 }
 
@@ -132,7 +132,7 @@ func (t *statusTable) text() string {
 	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tSTATUS\tMESSAGE")
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.show(e) {
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, firstLine(e.Status.Message))
+			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
 		}
 	}
 	table.Flush() // a strings.Builder takes everything

@@ -2,6 +2,7 @@ package view
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -12,6 +13,17 @@ type Terminal struct {
 	Colour bool
 	Width  int // in columns; 0 is without limit
 	Height int // in lines; 0 is without limit
+}
+
+// plain replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
+// cursor of whoever reads them.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // fit cuts a line to the width, so that it takes one line of the screen.

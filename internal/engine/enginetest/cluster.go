@@ -38,6 +38,7 @@ type Cluster struct {
 	Fails    map[object.Ref]error         // what a write or a deletion of an object answers
 	Takes    time.Duration                // how long every write takes
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
+	Polls    bool                         // watching is refused: objects are read again and again instead
 	Dies     int                          // die at this change, counted from 1: it is stored, its answer is lost
 	Wrote    []string                     // every change that was stored: method and object
 

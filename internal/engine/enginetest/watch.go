@@ -20,6 +20,10 @@ type watcher struct {
 
 // Watch reports every change of the refs since the latest Read.
 func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+	if c.Polls {
+		go c.poll(ctx, refs, see) // it ends with the context
+		return
+	}
 	w := &watcher{refs: object.NewSet(refs...), more: make(chan struct{}, 1)}
 	c.mu.Lock()
 	for _, s := range c.history {
@@ -42,6 +46,22 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 			}
 		}
 	}()
+}
+
+// poll reports how the refs are, every two seconds. What does not exist has no version.
+func (c *Cluster) poll(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+	ticks := time.NewTicker(2 * time.Second)
+	defer ticks.Stop()
+	for {
+		for _, ref := range refs {
+			see(cluster.Sighting{Ref: ref, Object: c.Object(ref)})
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (c *Cluster) take(w *watcher) []cluster.Sighting {
