@@ -84,10 +84,12 @@ never up, is left as it is.`,
 			if err != nil {
 				return err
 			}
-			if p != nil {
-				if err := p.Down(cmd.Context()); err != nil {
-					return fmt.Errorf("end plane %q: %w", t.name, err)
-				}
+			if p == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "there is no plane %q\n", t.name)
+				return nil
+			}
+			if err := p.Down(cmd.Context()); err != nil {
+				return fmt.Errorf("end plane %q: %w", t.name, err)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "plane %q is down\n", t.name)
 			return nil
