@@ -39,10 +39,12 @@ func Build(in Input) (*Plan, error) {
 	}, nil
 }
 
-// node is a step on its way into the plan; needs are indexes of other nodes.
+// node is a step on its way into the plan. Needs are indexes of the nodes that have to succeed first, on those of the nodes
+// that it depends on, whatever is done to either.
 type node struct {
 	Step
 	needs []int
+	on    []int
 }
 
 type builder struct {
@@ -77,7 +79,7 @@ func (b *builder) desired() {
 // decide finds out whether the object is created, updated, left as it is or skipped.
 func (b *builder) decide(step *Step, obj *unstructured.Unstructured) error {
 	policy := b.in.Policy
-	if reason := policy.Owner.forbids(step.Have); reason != "" {
+	if reason := policy.Owner.forbids(step.Have, false); reason != "" {
 		step.Op, step.Want, step.Reason = Skip, obj, reason
 		return nil
 	}
@@ -144,8 +146,8 @@ func (b *builder) removed() {
 		case b.in.Policy.retains(live) != "":
 			step.Op, step.Reason = Orphan, b.in.Policy.retains(live)
 			step.Patch = b.in.Policy.Owner.release(live)
-		case b.in.Policy.Owner.forbids(live) != "":
-			step.Op, step.Reason = Keep, b.in.Policy.Owner.forbids(live)
+		case b.in.Policy.Owner.forbids(live, true) != "":
+			step.Op, step.Reason = Keep, b.in.Policy.Owner.forbids(live, true)
 		default:
 			step.Op, step.Wait = Delete, true
 		}
@@ -188,18 +190,18 @@ func (p Policy) retains(live *unstructured.Unstructured) string {
 }
 
 // forbids says why an object must be left alone, or nothing. An object that does not exist is free.
-func (o Owner) forbids(live *unstructured.Unstructured) string {
+func (o Owner) forbids(live *unstructured.Unstructured, removes bool) string {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return ""
 	}
 	owner := live.GetAnnotations()[o.Annotation]
 	switch {
-	case owner == o.ID:
+	case owner == o.ID || owner == "" && o.Adoption == AdoptUnowned:
 		return ""
+	case o.Refusal != nil:
+		return o.Refusal(removes, owner)
 	case owner != "":
 		return fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
-	case o.Adoption == AdoptUnowned:
-		return ""
 	default:
 		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
 		if o.Hint != "" {

@@ -35,6 +35,7 @@ func (b *builder) connect() {
 // object that exists, whoever owns it. What a wanted object depends on is not deleted.
 func (b *builder) depend(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
+	from.on = append(from.on, j)
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
 		if !implied || to.Op != Skip || to.Have == nil {

@@ -27,6 +27,7 @@ type Input struct {
 // order, to objects that nobody owns.
 type Policy struct {
 	Order  KindOrder
+	Waves  bool // objects are written in rounds, each begun when the one before has settled; else each as soon as it can
 	Owner  Owner
 	Retain []Annotation // a live object that carries one of these is not deleted but orphaned
 
@@ -54,6 +55,10 @@ type Owner struct {
 	ID         string
 	Adoption   Adoption
 	Hint       string // how to take over an object that belongs to nobody, for the reason why it was left alone
+
+	// Refusal words why an object is not touched: whether it was to be removed, and its owner, empty if it has none. Nil
+	// says it in plain words, with the Hint.
+	Refusal func(removes bool, owner string) string
 }
 
 // Adoption tells which objects may be written or deleted although they are not marked as ours.
