@@ -38,12 +38,22 @@ func (r *run) queueOf(i int) (*[]int, time.Duration) {
 	return &r.queues[0], r.options.ApplyTimeout
 }
 
+// setDeadline notes, when the write of a step is over, when its time will be up. Together, all that are waited for begin anew.
 func (r *run) setDeadline(i int) {
 	queue, timeout := r.queueOf(i)
 	if timeout > 0 {
 		r.tracks[i].deadline = time.Now().Add(timeout)
+		r.latest = r.tracks[i].deadline
 		*queue = append(*queue, i)
 	}
+}
+
+// deadline is when the time of a step is up.
+func (r *run) deadline(t *track) time.Time {
+	if r.options.Together {
+		return r.latest
+	}
+	return t.deadline
 }
 
 // arm sets the timer to the next moment at which a waiting step is due.
@@ -63,7 +73,7 @@ func (r *run) arm(timer *time.Timer) {
 	}
 	note(&r.resting, func(t *track) time.Time { return t.rests })
 	for q := range r.queues {
-		note(&r.queues[q], func(t *track) time.Time { return t.deadline })
+		note(&r.queues[q], r.deadline)
 	}
 	if at := r.explainDue(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
 		first = at
@@ -103,7 +113,7 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 		for len(r.queues[q]) > 0 {
 			i := r.queues[q][0]
 			if r.tracks[i].waiting {
-				if r.tracks[i].deadline.After(now) {
+				if r.deadline(&r.tracks[i]).After(now) {
 					break
 				}
 				r.settle(i, r.late(i), nil)

@@ -56,11 +56,12 @@ type run struct {
 	watched  map[group]bool
 	messages chan message
 
-	flying  int      // writes under way
-	waiting int      // steps written but not settled
-	failing int      // of these, how many have failed
-	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
-	resting []int    // steps in the order of the ends of their rests
+	flying  int       // writes under way
+	waiting int       // steps written but not settled
+	failing int       // of these, how many have failed
+	queues  [2][]int  // waiting steps in the order of their deadlines: applies, deletes
+	latest  time.Time // of the deadlines
+	resting []int     // steps in the order of the ends of their rests
 
 	explaining bool      // a worker is looking for causes
 	explainAt  time.Time // when to look for them next; zero if nobody is to

@@ -14,7 +14,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // applyFlags is what was typed after apply.
@@ -29,13 +28,17 @@ type applyFlags struct {
 	rules             []string
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
+	statuses          bool
 	output            choice
 	adoption          choice
 	propagation       choice
+	ordering          choice
 }
 
-func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := applyFlags{output: outputs(), adoption: adoptions(), propagation: propagations("prune propagation policy")}
+func newApply(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := applyFlags{
+		output: outputs(), adoption: adoptions(), propagation: propagations("prune propagation policy"), ordering: orderings(g.ordering),
+	}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER]",
 		Short: "Apply a package: create, update, wait until ready, prune",
@@ -44,13 +47,13 @@ the order of their kinds and dependencies and waited for until they are ready; o
 package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
-		Example: `  muster apply wordpress --dry-run
-  muster apply wordpress --reconcile-timeout=2m`,
-		Args:              cobra.MaximumNArgs(1),
+		Example: "  " + g.command + " apply wordpress --dry-run\n" +
+			"  " + g.command + " apply wordpress --reconcile-timeout=2m",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
-			return runApply(cmd.Context(), env, kube, folder(args), f)
+			return runApply(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -59,13 +62,15 @@ package deployed earlier and no longer has are pruned.
 	flags.StringVar(&f.fieldManager, "field-manager", "kubectl", "name under which fields are owned")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; with --server-side, validated by the server")
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
+	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", g.pruneAfterFailure, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
 	addRules(cmd, &f.rules)
-	f.output.addTo(cmd, "output", "form of the output")
-	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
+	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.ordering.addTo(cmd, g, "ordering", "when objects are written: as soon as what they depend on is ready, or in waves")
+	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
+	f.propagation.addTo(cmd, g, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 	return cmd
 }
 
@@ -82,15 +87,18 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 }
 
 // check refuses what does not go together.
-func (f applyFlags) check() error {
-	if f.forceConflicts && !f.serverSide {
+func (f applyFlags) check(g grammar) error {
+	if g.strict && f.forceConflicts && !f.serverSide {
 		return errors.New("--force-conflicts goes with --server-side alone")
+	}
+	if err := checkChoices(&f.propagation, &f.adoption, &f.output, &f.ordering); err != nil {
+		return err
 	}
 	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
 }
 
-func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags) error {
-	if err := f.check(); err != nil {
+func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {
+	if err := f.check(g); err != nil {
 		return err
 	}
 	p, err := open(dir)
@@ -116,7 +124,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err := f.ensureDefinition(ctx, env, client); err != nil {
 		return err
 	}
-	policy, err := f.policy(p.inventory)
+	policy, err := f.policy(g, p.inventory)
 	if err != nil {
 		return err
 	}
@@ -126,15 +134,17 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 		return err
 	}
 	eng := newEngine(client, store, set)
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, phased: policy.Waves,
+		wording: wording{removed: "pruned", serverly: f.serverSide}}
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
-		return err
+		return show.fail(err)
 	}
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return err
 	}
-	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
-	return carryOut(ctx, env, eng, pl, options, wording{removed: "pruned", serverly: f.serverSide})
+	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout, Together: policy.Waves}
+	return carryOut(ctx, eng, pl, options, show)
 }
 
 func refsOf(desired []plan.Desired) []object.Ref {
@@ -146,8 +156,9 @@ func refsOf(desired []plan.Desired) []object.Ref {
 }
 
 // policy is what the flags want for the objects of an inventory.
-func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
-	p, err := policy(inv, f.adoption.adoption())
+func (f applyFlags) policy(g grammar, inv *inventory) (plan.Policy, error) {
+	p, err := g.policy(inv, f.adoption.adoption())
+	p.Waves = f.ordering.value == "waves"
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
 	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
 	return p, err
@@ -170,19 +181,18 @@ func (f applyFlags) ensureDefinition(ctx context.Context, env *cli.Env, client *
 	case f.dryRun:
 		return nil // nothing is recorded, and nothing was
 	default:
-		return errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
+		return errNoDefinition
 	}
 }
 
 // carryOut runs a plan and shows it.
-func carryOut(ctx context.Context, env *cli.Env, eng *engine.Engine, p *plan.Plan, o engine.Options, w wording) error {
-	if o.DryRun != engine.DryRunNone {
-		fmt.Fprintf(env.Out, "Dry-run strategy: %s\n", o.DryRun)
+func carryOut(ctx context.Context, eng *engine.Engine, p *plan.Plan, o engine.Options, s showing) error {
+	if o.DryRun != engine.DryRunNone && s.output != "json" {
+		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
-	w.waits = o.DryRun == engine.DryRunNone
-	printer := view.Lines(env.Out, p, w.words())
+	printer := s.printer(p, o.DryRun == engine.DryRunNone)
 	summary, err := eng.Apply(ctx, p, o, event.Sink(printer.Event))
-	if closed := printer.Close(); err == nil {
+	if closed := printer.Close(err); err == nil {
 		err = closed
 	}
 	if err != nil {

@@ -29,7 +29,13 @@ func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *reso
 		return fmt.Errorf("look for the namespace of the inventory: %w", err)
 	}
 	if snapshot.Objects[home] == nil {
-		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", home.Name)
+		return noHome(home.Name)
 	}
 	return nil
+}
+
+// noHome says that the namespace of the record does not exist.
+func noHome(name string) error {
+	return worded(fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", name),
+		asKubectl, "inventory namespace %q does not exist", name)
 }

@@ -35,7 +35,7 @@ type initFlags struct {
 	quiet       bool
 }
 
-func newInit(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newInit(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
@@ -47,11 +47,11 @@ one that all objects of the package share, else that of the kubeconfig's context
 Exit codes:
   0  the inventory was written
   1  it was not: the error says why`,
-		Example:           `  muster init wordpress`,
-		Args:              cobra.MaximumNArgs(1),
+		Example:           "  " + g.command + " init wordpress",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runInit(env, kube, folder(args), f)
+			return runInit(env, kube, g, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -63,9 +63,10 @@ Exit codes:
 	return cmd
 }
 
-func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
+func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) error {
 	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
-		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file)
+		return worded(fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file),
+			asKubectl, "rg-file must be a valid filename")
 	}
 	objects, err := load(dir)
 	if err != nil {
@@ -79,7 +80,7 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 		namespace = shared
 	}
 	if !f.quiet {
-		fmt.Fprintf(env.Err, "initializing %q inventory info (namespace: %s)...", f.file, namespace)
+		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, g.initializes, namespace)
 	}
 	err = writeInventory(dir, namespace, f, objects)
 	if !f.quiet {
@@ -105,8 +106,8 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 			continue
 		}
 		if !f.force {
-			return fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
-				"destroy them first, or give --force", obj.Origin)
+			return worded(fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
+				"destroy them first, or give --force", obj.Origin), asMessage, liveInitialized)
 		}
 		if obj.Origin.Path != f.file {
 			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",

@@ -36,7 +36,12 @@ it up to date. apply does the same by itself where the definition is missing.
 Exit codes:
   0  the definition is there
   1  it could not be installed: the error says why`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("too many arguments; install-resource-group takes no arguments")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := kube.Client()
 			if err != nil {

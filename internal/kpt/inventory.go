@@ -46,8 +46,8 @@ func newInventory(obj manifest.Object) (*inventory, error) {
 		missing = append(missing, "the label "+inventoryIDKey)
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
-			obj.Origin, strings.Join(missing, " and "))
+		return nil, worded(fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
+			obj.Origin, strings.Join(missing, " and ")), asKubectl, "the provided ResourceGroup is not valid")
 	}
 	return inv, nil
 }
@@ -91,8 +91,9 @@ func (g *resourceGroup) read(ctx context.Context) error {
 		return nil
 	}
 	if id := g.stored.GetLabels()[inventoryIDKey]; id != g.inventory.id {
-		return fmt.Errorf("the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
-			"give this package an inventory of its own with init --force --name", g.inventory.ref, id, g.inventory.id)
+		return worded(fmt.Errorf("the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
+			"give this package an inventory of its own with init --force --name", g.inventory.ref, id, g.inventory.id),
+			asKubectl, "inventory-id of inventory object in cluster doesn't match provided id %q", g.inventory.id)
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (g *resourceGroup) Save(ctx context.Context, state *record.State) error {
 		}
 	}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
-		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", g.inventory.ref.Namespace)
+		return noHome(g.inventory.ref.Namespace)
 	}
 	return err
 }

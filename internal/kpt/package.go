@@ -71,12 +71,13 @@ func findInventory(dir string, objects []manifest.Object) (*inventory, error) {
 		if err := refuseKptfileInventory(dir); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir)
+		return nil, worded(fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir),
+			asKubectl, "no ResourceGroup object was provided within the stream or package")
 	case 1:
 		return newInventory(found[0])
 	default:
-		return nil, fmt.Errorf("package %q has several inventories, in %s and in %s; keep one ResourceGroup",
-			dir, found[0].Origin, found[1].Origin)
+		return nil, worded(fmt.Errorf("package %q has several inventories, in %s and in %s; keep one ResourceGroup",
+			dir, found[0].Origin, found[1].Origin), asMessage, "Error: Multiple ResourceGroup objects found, at most one is allowed.")
 	}
 }
 
@@ -168,13 +169,15 @@ func (s scoping) place(obj manifest.Object, kind cluster.Kind) error {
 	namespace := obj.GetNamespace()
 	switch {
 	case !kind.Namespaced && namespace != "":
-		return fmt.Errorf("the kind is cluster-scoped, but the object has the namespace %q; remove it", namespace)
+		return worded(fmt.Errorf("the kind is cluster-scoped, but the object has the namespace %q; remove it", namespace),
+			asKubectl, "resource is cluster-scoped but has a non-empty namespace %q", namespace)
 	case !kind.Namespaced:
 		return nil
 	case namespace == "":
 		obj.SetNamespace(s.namespace)
 	case s.enforced && namespace != s.namespace:
-		return fmt.Errorf("it is in namespace %q, but --namespace wants all objects in %q", namespace, s.namespace)
+		return worded(fmt.Errorf("it is in namespace %q, but --namespace wants all objects in %q", namespace, s.namespace),
+			asKubectl, "found namespace %q, but all resources must be in namespace %q", namespace, s.namespace)
 	}
 	return nil
 }
@@ -192,11 +195,14 @@ func isInventory(obj manifest.Object) error {
 func unknownKinds(objects []manifest.Object) error {
 	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
 	seen := map[schema.GroupVersionKind]bool{}
+	var kinds strings.Builder
 	for _, obj := range objects {
 		if gvk := obj.GroupVersionKind(); !seen[gvk] {
 			seen[gvk] = true
+			fmt.Fprintf(&kinds, "\n%s, Kind=%s", gvk.GroupVersion(), gvk.Kind)
 			lines = append(lines, fmt.Sprintf("- %s, Kind=%s (%s)", gvk.GroupVersion(), gvk.Kind, obj.Origin))
 		}
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return worded(errors.New(strings.Join(lines, "\n")), asMessage,
+		"Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s", len(seen), kinds.String())
 }

@@ -46,14 +46,18 @@ func groupKinds(names []string) []schema.GroupKind {
 }
 
 // policy is what every command of the dialect wants for the objects of an inventory.
-func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
+func (g grammar) policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 	order, err := kindOrder()
 	if err != nil {
 		return plan.Policy{}, err
 	}
+	owner := plan.Owner{Annotation: ownerKey, ID: inv.id, Adoption: adoption, Hint: "--inventory-policy=adopt takes it over"}
+	if g.refusal != nil {
+		owner.Refusal = g.refusal(adoption)
+	}
 	return plan.Policy{
 		Order: order,
-		Owner: plan.Owner{Annotation: ownerKey, ID: inv.id, Adoption: adoption, Hint: "--inventory-policy=adopt takes it over"},
+		Owner: owner,
 		Retain: []plan.Annotation{
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},

@@ -27,9 +27,9 @@ type statusFlags struct {
 	rules      []string
 }
 
-func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := statusFlags{
-		output: choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}},
+		output: outputs(),
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
 	}
 	cmd := &cobra.Command{
@@ -44,26 +44,31 @@ Exit codes:
   3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
        left has failed
   130  interrupted`,
-		Example: `  muster status wordpress
-  muster status wordpress --poll-until current --timeout 2m --output table`,
-		Args:              cobra.MaximumNArgs(1),
+		Example: "  " + g.command + " status wordpress\n" +
+			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runStatus(cmd.Context(), env, kube, folder(args), f)
+			return runStatus(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
-	f.output.addTo(cmd, "output", "form of the output")
-	f.until.addTo(cmd, "poll-until", "what to wait for")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.until.addTo(cmd, g, "poll-until", "what to wait for")
 	addRules(cmd, &f.rules)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
+	flags.Duration("poll-period", 2*time.Second, "passed over: changes are watched")
+	_ = flags.MarkHidden("poll-period") // the only error is a flag that does not exist
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
 	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
 	return cmd
 }
 
-func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f statusFlags) error {
+func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
+	if err := checkChoices(&f.until, &f.output); err != nil {
+		return err
+	}
 	if err := checkTimeout("timeout", f.timeout); err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
-	printer := f.printer(env, inv)
+	printer := f.printer(env, g, inv)
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
 		return err
@@ -96,10 +101,10 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 	eng := newEngine(client, store, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
 	met, err := eng.Observe(ctx, refs, options, printer.Event)
-	if closed := printer.Close(); err == nil {
+	if closed := printer.Close(err); err == nil {
 		err = closed
 	}
-	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met {
+	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
 		return &cli.ResultError{}
 	}
 	return err
@@ -129,16 +134,13 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, inv *inventory) view.Printer {
+func (f statusFlags) printer(env *cli.Env, g grammar, inv *inventory) view.Printer {
 	switch f.output.value {
 	case "json":
 		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
 	case "table":
 		return view.StatusTable(env.Out, env.Terminal(), f.shows)
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
-			line := fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)
-			return strings.Join(append([]string{line}, causes(e)...), "\n")
-		})
+		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(inv.ref.Name, e) })
 	}
 }

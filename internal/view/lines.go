@@ -53,7 +53,7 @@ func (l *lines) Event(e event.Event) {
 }
 
 // Close prints the totals that are still to come.
-func (l *lines) Close() error {
+func (l *lines) Close(error) error {
 	l.due(true)
 	return l.err
 }
@@ -68,7 +68,7 @@ func (l *lines) due(end bool) {
 }
 
 func (l *lines) print(line string) {
-	if _, err := fmt.Fprintln(l.out, plain(line)); err != nil && l.err == nil {
+	if _, err := fmt.Fprintln(l.out, Plain(line)); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the output: %w", err)
 	}
 }

@@ -29,12 +29,12 @@ type statusLines struct {
 // Event prints one status.
 func (s *statusLines) Event(e event.Event) {
 	if s.err == nil && s.show(e) {
-		_, s.err = fmt.Fprintln(s.out, plain(s.words(e)))
+		_, s.err = fmt.Fprintln(s.out, Plain(s.words(e)))
 	}
 }
 
 // Close gives the first error of writing.
-func (s *statusLines) Close() error { return wrapWrite(s.err) }
+func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
 // Status is what StatusJSON needs besides the events.
 type Status struct {
@@ -106,7 +106,7 @@ func (t *statusTable) Event(e event.Event) {
 }
 
 // Close prints the table, unless it is on the screen already.
-func (t *statusTable) Close() error {
+func (t *statusTable) Close(error) error {
 	if !t.terminal.Live && len(t.order) > 0 {
 		t.draw()
 	}
@@ -132,7 +132,7 @@ func (t *statusTable) text() string {
 	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tSTATUS\tMESSAGE")
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.show(e) {
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
+			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, Plain(firstLine(e.Status.Message)))
 		}
 	}
 	table.Flush() // a strings.Builder takes everything

@@ -1,0 +1,145 @@
+package kpt
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// grammar is what differs between the two sets of commands: the native ones and those in the manner of kpt live. Every
+// command exists once and is given one of the two.
+type grammar struct {
+	command string               // the words before the name of a command, in examples
+	args    cobra.PositionalArgs // how many folders a command takes
+	strict  bool                 // flags that mean nothing together are refused
+
+	ordering          string            // default of --ordering
+	pruneAfterFailure bool              // default of --prune-after-failure
+	refusals          map[string]string // how other values than those allowed are refused, by flag; else in the usual way
+
+	initializes string                                                      // what init writes
+	refusal     func(plan.Adoption) func(removes bool, owner string) string // why objects of others are left alone; nil is plainly
+
+	lines  func(io.Writer, *plan.Plan, view.Telling, wording) view.Printer // --output events
+	table  tableForm                                                       // --output table
+	reason func(*view.Board, view.Moment) string                           // why a write failed or did not happen, in JSON
+	say    func(error) string                                              // the text of an error, in JSON
+	more   bool                                                            // JSON tells all that is known
+
+	statusLine func(inventory string, e event.Event) string // --output events of status
+	statusCode bool                                         // status exits with 3 when what it waited for did not come
+}
+
+// native is the grammar of the program's own commands.
+func native(env *cli.Env) grammar {
+	return grammar{
+		command:     env.Name(),
+		args:        cobra.MaximumNArgs(1),
+		strict:      true,
+		ordering:    "graph",
+		initializes: "inventory info",
+		lines: func(out io.Writer, p *plan.Plan, t view.Telling, w wording) view.Printer {
+			w.waits, w.statuses = t.Waits, t.Seen
+			return view.Lines(out, p, w.words())
+		},
+		table:      nativeTable(),
+		reason:     plainReason,
+		say:        error.Error,
+		more:       true,
+		statusLine: plainStatus,
+		statusCode: true,
+	}
+}
+
+// live is the grammar of kpt live, whose commands stand behind the given words.
+func live(env *cli.Env, words string) grammar {
+	return grammar{
+		command:           env.Name() + " " + words,
+		args:              cobra.ArbitraryArgs,
+		ordering:          "waves",
+		pruneAfterFailure: true,
+		refusals: map[string]string{
+			"output":           "unknown output type %q",
+			"inventory-policy": "inventory policy must be one of strict, adopt",
+			"poll-until":       "pollUntil must be one of known,current,deleted,forever",
+		},
+		initializes: "data",
+		refusal:     liveRefusal,
+		lines: func(out io.Writer, p *plan.Plan, t view.Telling, _ wording) view.Printer {
+			return liveLines(out, p, t)
+		},
+		table:      liveTable(),
+		reason:     liveReason,
+		say:        liveMessage,
+		statusLine: liveStatus,
+	}
+}
+
+// showing is how a run is shown.
+type showing struct {
+	grammar  grammar
+	output   string // events, json or table
+	statuses bool   // new statuses are told of
+	phased   bool   // the run goes by waves
+	wording  wording
+	env      *cli.Env
+}
+
+// json is the writer of JSON.
+func (s showing) json() jsonLines {
+	return jsonLines{out: s.env.Out, now: time.Now, reason: s.grammar.reason, more: s.grammar.more}
+}
+
+// fail passes on the error of a run that did not begin. Machine output tells it as well.
+func (s showing) fail(err error) error {
+	if s.output == "json" {
+		_ = s.json().fail(s.grammar.say(err)) // the error itself matters more than that it cannot be printed
+	}
+	return err
+}
+
+// printer shows the run of a plan.
+func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
+	telling := view.Telling{Phased: s.phased, Waits: waits, Seen: s.statuses}
+	switch s.output {
+	case "json":
+		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
+	case "table":
+		return newTable(s.env.Out, s.env.Terminal(), p, s.grammar.table)
+	default:
+		return s.grammar.lines(s.env.Out, p, telling, s.wording)
+	}
+}
+
+// jsonPrinter tells, at the end, also the error that ended the run.
+type jsonPrinter struct {
+	view.Printer
+	s showing
+}
+
+// Close writes what is left to say.
+func (j jsonPrinter) Close(failed error) error {
+	err := j.Printer.Close(failed)
+	if failed != nil && err == nil {
+		_ = j.s.fail(failed)
+	}
+	return err
+}
+
+// plainReason is why a write failed or did not happen, in the plain words.
+func plainReason(b *view.Board, m view.Moment) string {
+	switch {
+	case m.Mark == view.Acted && m.Event.Outcome == event.Failed:
+		return m.Event.Err.Error()
+	case m.Mark == view.Acted && m.Event.Outcome == event.Skipped:
+		return skipped(b, m.Event)
+	default:
+		return ""
+	}
+}
