@@ -25,6 +25,8 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	failFast          bool
+	logLines          int
 	rules             []string
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
@@ -65,6 +67,8 @@ package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", g.pruneAfterFailure, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails, or when its image cannot be pulled, it crashes again and again, or no node takes it")
+	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
 	f.output.addTo(cmd, g, "output", "form of the output")
@@ -143,7 +147,14 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return err
 	}
-	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout, Together: policy.Waves}
+	options := engine.Options{
+		DryRun:        f.dryRunMode(),
+		ApplyTimeout:  f.reconcileTimeout,
+		DeleteTimeout: f.pruneTimeout,
+		Together:      policy.Waves,
+		FailFast:      f.failFast,
+		LogLines:      f.logLines,
+	}
 	return carryOut(ctx, eng, pl, options, show)
 }
 
