@@ -56,6 +56,7 @@ type Event struct {
 	Blocker *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
 	Early   bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
 	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
+	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err     error         `json:"-"`
 }
 

@@ -139,7 +139,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 	}
 	eng := newEngine(client, store, set)
 	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, phased: policy.Waves,
-		wording: wording{removed: "pruned", serverly: f.serverSide}}
+		wording: wording{removed: "pruned", serverly: f.serverSide}, made: family{client, set}.of(ctx)}
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
 		return show.fail(err)

@@ -27,13 +27,14 @@ type grammar struct {
 	refusal     func(plan.Adoption) func(removes bool, owner string) string // why objects of others are left alone; nil is plainly
 
 	lines  func(io.Writer, *plan.Plan, view.Telling, wording) view.Printer // --output events
-	table  tableForm                                                       // --output table
+	table  columns                                                         // --output table
 	reason func(*view.Board, view.Moment) string                           // why a write failed or did not happen, in JSON
 	say    func(error) string                                              // the text of an error, in JSON
 	more   bool                                                            // JSON tells all that is known
 
-	statusLine func(inventory string, e event.Event) string // --output events of status
-	statusCode bool                                         // status exits with 3 when what it waited for did not come
+	statusLine  func(inventory string, e event.Event) string               // --output events of status
+	statusTable func(inventory string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
+	statusCode  bool                                                       // status exits with 3 when what it waited for did not come
 }
 
 // native is the grammar of the program's own commands.
@@ -48,7 +49,7 @@ func native(env *cli.Env) grammar {
 			w.waits, w.statuses = t.Waits, t.Seen
 			return view.Lines(out, p, w.words())
 		},
-		table:      nativeTable(),
+		table:      plainTable,
 		reason:     plainReason,
 		say:        error.Error,
 		more:       true,
@@ -74,10 +75,11 @@ func live(env *cli.Env, words string) grammar {
 		lines: func(out io.Writer, p *plan.Plan, t view.Telling, _ wording) view.Printer {
 			return liveLines(out, p, t)
 		},
-		table:      liveTable(),
-		reason:     liveReason,
-		say:        liveMessage,
-		statusLine: liveStatus,
+		table:       liveTable,
+		reason:      liveReason,
+		say:         liveMessage,
+		statusLine:  liveStatus,
+		statusTable: liveStatusTable,
 	}
 }
 
@@ -89,6 +91,7 @@ type showing struct {
 	phased   bool   // the run goes by waves
 	wording  wording
 	env      *cli.Env
+	made     madeFor // finds what controllers made, for tables
 }
 
 // json is the writer of JSON.
@@ -111,7 +114,11 @@ func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
 	case "json":
 		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
 	case "table":
-		return newTable(s.env.Out, s.env.Terminal(), p, s.grammar.table)
+		form := view.Form{Columns: s.grammar.table(time.Now), End: "\n"}
+		if waits {
+			form.Made = s.made
+		}
+		return view.Table(s.env.Out, s.env.Terminal(), view.Members(p), form)
 	default:
 		return s.grammar.lines(s.env.Out, p, telling, s.wording)
 	}

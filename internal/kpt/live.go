@@ -23,7 +23,7 @@ waited for before the next begins, and failures do not keep objects from being p
 // newAlpha is the group of the commands whose form is not final.
 func newAlpha(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	g := live(env, "alpha live")
-	g.table = progressTable()
+	g.table = progressTable
 	alpha := &cobra.Command{Use: "alpha", Short: "Commands whose form is not final"}
 	cmd := &cobra.Command{Use: "live", Short: "Deploy packages in the manner of kpt alpha live"}
 	cmd.AddCommand(spoken([]*cobra.Command{newApply(env, kube, g)})...)

@@ -96,11 +96,11 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
-	printer := f.printer(env, g, inv)
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
+	printer := f.printer(env, g, inv, refs, family{client, set}.of(ctx))
 	eng := newEngine(client, store, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
@@ -151,13 +151,25 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, g grammar, inv *inventory) view.Printer {
-	switch f.output.value {
-	case "json":
+func (f statusFlags) printer(env *cli.Env, g grammar, inv *inventory, refs []object.Ref, made madeFor) view.Printer {
+	switch {
+	case f.output.value == "table" && g.statusTable != nil:
+		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
+		form := view.Form{Columns: g.statusTable(inv.ref.Name, time.Now), Show: show, Made: made}
+		return view.Table(env.Out, env.Terminal(), membersOf(refs), form)
+	case f.output.value == "json":
 		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
-	case "table":
+	case f.output.value == "table":
 		return view.StatusTable(env.Out, env.Terminal(), f.shows, causes)
 	default:
 		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(inv.ref.Name, e) })
 	}
+}
+
+func membersOf(refs []object.Ref) []view.Member {
+	members := make([]view.Member, len(refs))
+	for i, ref := range refs {
+		members[i].Ref = ref
+	}
+	return members
 }

@@ -78,18 +78,15 @@ func StatusJSON(out io.Writer, s Status) Printer {
 // causes makes below it: redrawn in place at every change where out is a terminal that holds the whole table, and otherwise
 // printed once, at the end. Objects that show refuses at the moment are left out.
 func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool, causes func(event.Event) []string) Printer {
-	return &statusTable{out: out, terminal: terminal, show: show, causes: causes, rows: map[object.Ref]event.Event{}}
+	return &statusTable{screen: screen{out: out, terminal: terminal}, show: show, causes: causes, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
-	out      io.Writer
-	terminal Terminal
-	show     func(event.Event) bool
-	causes   func(event.Event) []string
-	order    []object.Ref
-	rows     map[object.Ref]event.Event // the latest of each
-	drawn    int                        // lines on the screen
-	err      error
+	screen
+	show   func(event.Event) bool
+	causes func(event.Event) []string
+	order  []object.Ref
+	rows   map[object.Ref]event.Event // the latest of each
 }
 
 // Event takes in one status. What was said of its causes holds until more is known.
@@ -102,35 +99,17 @@ func (t *statusTable) Event(e event.Event) {
 	}
 	t.rows[e.Ref] = e
 	if t.terminal.Live {
-		t.draw()
+		t.draw(t.text())
 	}
 }
 
 // Close prints the table, unless it is on the screen already.
 func (t *statusTable) Close(error) error {
 	if !t.terminal.Live && len(t.order) > 0 {
-		t.draw()
+		t.draw(t.text())
 	}
+	t.finish()
 	return wrapWrite(t.err)
-}
-
-// draw writes the whole table over the one that was drawn before, in one write.
-func (t *statusTable) draw() {
-	var b strings.Builder
-	text := t.text()
-	lines := strings.Count(text, "\n")
-	if t.terminal.Live && t.terminal.Height > 0 && max(lines, t.drawn) >= t.terminal.Height {
-		t.terminal.Live = false // what has scrolled away cannot be drawn over: it is printed at the end
-		return
-	}
-	if t.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.drawn) // up to its first line, and clear what is below
-	}
-	b.WriteString(text)
-	t.drawn = lines
-	if _, err := io.WriteString(t.out, b.String()); err != nil && t.err == nil {
-		t.err = err
-	}
 }
 
 func (t *statusTable) text() string {
