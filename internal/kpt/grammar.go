@@ -30,7 +30,7 @@ type grammar struct {
 	table  columns                                                         // --output table
 	reason func(*view.Board, view.Moment) string                           // why a write failed or did not happen, in JSON
 	say    func(error) string                                              // the text of an error, in JSON
-	more   bool                                                            // JSON tells all that is known
+	more   bool                                                            // why objects are not ready is told, in JSON with all that is known
 
 	statusLine  func(inventory string, e event.Event) string               // --output events of status
 	statusTable func(inventory string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
@@ -148,5 +148,17 @@ func plainReason(b *view.Board, m view.Moment) string {
 		return skipped(b, m.Event)
 	default:
 		return ""
+	}
+}
+
+// told leaves out of the events of status what the grammar does not tell.
+func (g grammar) told(sink event.Sink) event.Sink {
+	if g.more {
+		return sink
+	}
+	return func(e event.Event) {
+		if e.Causes = nil; e.Kind != event.Explained {
+			sink(e)
+		}
 	}
 }

@@ -55,17 +55,37 @@ func liveError(err error) error {
 // liveMessage is the text without what the screen has around it.
 func liveMessage(err error) string { return wordsOf(err).text }
 
-// wordsOf finds the words for an error. Several errors at once are told in ours: kpt live would tell one of them.
+// wordsOf finds the words for an error, else takes its own.
 func wordsOf(err error) *wordedError {
-	if several, ok := err.(interface{ Unwrap() []error }); !ok || len(several.Unwrap()) == 1 {
-		if w := (*wordedError)(nil); errors.As(err, &w) {
-			return w
-		}
-		if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
-			return &wordedError{error: err, form: asKubectl, text: liveCycle(cycle)}
-		}
+	own := &wordedError{error: err, form: asKubectl, text: err.Error()}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return wordsOfAll(own, several.Unwrap())
 	}
-	return &wordedError{error: err, form: asKubectl, text: err.Error()}
+	if w := (*wordedError)(nil); errors.As(err, &w) {
+		return w
+	}
+	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
+		own.text = liveCycle(cycle)
+	}
+	if external := (*plan.ExternalError)(nil); errors.As(err, &external) {
+		own.text = fmt.Sprintf("invalid object: %q: invalid %q annotation: external dependency: %s -> %s",
+			idOf(external.From), dependsOnKey, pathOf(external.From), pathOf(external.To))
+	}
+	return own
+}
+
+// wordsOfAll lists several errors, each in its words.
+func wordsOfAll(own *wordedError, several []error) *wordedError {
+	if len(several) == 1 {
+		return wordsOf(several[0])
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d errors:", len(several))
+	for _, err := range several {
+		text.WriteString("\n- " + strings.ReplaceAll(strings.TrimSpace(wordsOf(err).text), "\n", "\n  "))
+	}
+	own.text = text.String()
+	return own
 }
 
 // liveCycle words a circle of dependencies.

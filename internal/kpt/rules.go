@@ -25,7 +25,11 @@ const rulesName = "ready-rules.yaml"
 
 // load reads the manifests of a package.
 func load(dir string) ([]manifest.Object, error) {
-	return manifest.LoadDir(dir, func(rel string, _ fs.DirEntry) bool { return rel == rulesName })
+	objects, err := manifest.LoadDir(dir, func(rel string, _ fs.DirEntry) bool { return rel == rulesName })
+	if _, missing := os.Lstat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		return nil, worded(err, asKubectl, "lstat %s: no such file or directory", dir)
+	}
+	return objects, err
 }
 
 // addRules gives a command the flag for files of rules.

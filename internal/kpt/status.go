@@ -103,7 +103,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	printer := f.printer(env, g, inv, refs, family{client, set}.of(ctx))
 	eng := newEngine(client, store, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
-	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
+	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
 	if closed := printer.Close(err); err == nil {
 		err = closed
 	}

@@ -115,7 +115,7 @@ func (b *builder) declared(i int) []int {
 		case ok:
 			targets = append(targets, j)
 		case n.Op.Applies():
-			b.errs = append(b.errs, named(n.Step, fmt.Errorf("depends on %s, which is not part of the set; add it or remove the dependency", ref)))
+			b.errs = append(b.errs, named(n.Step, &ExternalError{From: n.Ref, To: ref}))
 		}
 	}
 	return targets

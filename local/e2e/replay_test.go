@@ -34,10 +34,11 @@ func TestLive(t *testing.T) {
 
 // replay runs the commands of a session and compares what they print and how they end. In the file a command stands behind
 // "$ ", then come the blocks [stdout] and [stderr], if there is something in them, and [exit CODE]. ${NS} stands for the
-// namespace of the script.
+// namespace of the script, ${NS10} for as much of it, or of one whose name begins with it and -demo, as a table shows.
 func replay(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "replay FILE")
-	text := strings.ReplaceAll(ts.ReadFile(args[0]), "${NS}", ts.Getenv("NS"))
+	namespace := ts.Getenv("NS")
+	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10]).Replace(ts.ReadFile(args[0]))
 	commands := strings.Split("\n"+text, "\n$ ")[1:]
 	if len(commands) == 0 {
 		ts.Fatalf("%s has no commands", args[0])
