@@ -114,7 +114,7 @@ func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
 	case "json":
 		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
 	case "table":
-		form := view.Form{Columns: s.grammar.table(time.Now), End: "\n"}
+		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.grammar.reason, End: "\n"}
 		if waits {
 			form.Made = s.made
 		}

@@ -92,7 +92,7 @@ func (j jsonLines) detail(b *view.Board, m view.Moment, e entry) {
 	if m.Event.Status.Message != "" {
 		e["message"] = m.Event.Status.Message
 	}
-	if m.Event.Err != nil && m.Event.Outcome == event.Failed {
+	if m.Event.Err != nil && b.Rows[m.Event.Step].Acted == event.Succeeded {
 		e["error"] = m.Event.Err.Error()
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// columns makes the columns of a table for a run, told what the time is.
-type columns func(now func() time.Time) []view.Column
+// columns makes the columns of a table for the run of a plan, told what the time is.
+type columns func(p *plan.Plan, now func() time.Time) []view.Column
 
 // plainTable are the columns of the native commands: each as wide as it has to be.
-func plainTable(now func() time.Time) []view.Column {
+func plainTable(_ *plan.Plan, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Cell: namespaceCell},
 		{Title: "RESOURCE", Cell: resourceCell},
@@ -27,14 +27,18 @@ func plainTable(now func() time.Time) []view.Column {
 	}
 }
 
-// liveTable are the columns of kpt live. What waiting came to is never shown.
-func liveTable(now func() time.Time) []view.Column {
+// liveTable are the columns of kpt live. What waiting came to is never shown, nor what is done where everything is deleted.
+func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
+	action := liveActionCell
+	if p.Destroys {
+		action = emptyCell
+	}
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: resourceCell},
-		{Title: "ACTION", Width: 12, Cell: liveActionCell},
+		{Title: "ACTION", Width: 12, Cell: action},
 		{Title: "STATUS", Width: 10, Cell: stateCell},
-		{Title: "RECONCILED", Width: 10, Cell: func(view.Member) []view.Span { return nil }},
+		{Title: "RECONCILED", Width: 10, Cell: emptyCell},
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
@@ -55,7 +59,7 @@ func liveStatusTable(inventory string, now func() time.Time) []view.Column {
 }
 
 // progressTable are the columns of kpt alpha live.
-func progressTable(now func() time.Time) []view.Column {
+func progressTable(_ *plan.Plan, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: resourceCell},
@@ -65,6 +69,8 @@ func progressTable(now func() time.Time) []view.Column {
 
 // words is a cell of unpainted text.
 func words(text string) []view.Span { return []view.Span{{Text: text}} }
+
+func emptyCell(view.Member) []view.Span { return nil }
 
 func namespaceCell(m view.Member) []view.Span { return words(m.Ref.Namespace) }
 
@@ -80,11 +86,10 @@ func stateCell(m view.Member) []view.Span {
 	return []view.Span{{Text: string(state), Paint: view.PaintOf(state)}}
 }
 
-// liveActionCell says how the write went, unless it failed or the object was destroyed: the message says the one, the status
-// the other.
+// liveActionCell says how the write went, unless it failed: then the message does.
 func liveActionCell(m view.Member) []view.Span {
 	switch {
-	case m.Step == nil || m.Destroyed:
+	case m.Step == nil:
 		return nil
 	case m.Acted == nil:
 		return words("Pending")
@@ -189,13 +194,8 @@ func age(d time.Duration) string {
 
 // messageCell is why something went wrong, else the message of the status.
 func messageCell(m view.Member) []view.Span {
-	if m.Acted != nil {
-		if m.Acted.Err != nil {
-			return words(m.Acted.Err.Error())
-		}
-		if m.Acted.Reason != "" {
-			return words(m.Acted.Reason)
-		}
+	if m.Reason != "" {
+		return words(m.Reason)
 	}
 	return words(m.Status.Message)
 }
@@ -226,14 +226,10 @@ func progressCell(now func() time.Time) func(view.Member) []view.Span {
 }
 
 func errorSpans(m view.Member) []view.Span {
-	text := m.Acted.Reason
-	if m.Acted.Err != nil {
-		text = m.Acted.Err.Error()
-	}
-	if text == "" {
+	if m.Reason == "" {
 		return nil
 	}
-	return words(" error:" + text)
+	return words(" error:" + m.Reason)
 }
 
 // statusProgress is the status of an object that was applied and, unless it is current, what its conditions say.

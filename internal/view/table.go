@@ -14,15 +14,15 @@ import (
 
 // Member is one object of a table: what is known of it, and of its step if it is part of a run.
 type Member struct {
-	Ref       object.Ref
-	Status    ready.Status // of no state until the object was seen
-	Facts     *ready.Facts // nil until the object was seen, and when it is gone
-	Step      *plan.Step   // nil for an object of no run
-	Acted     *event.Event // nil until the write is over
-	Waiting   bool         // it is written and waited for
-	Settled   *event.Event // nil until the end
-	Destroyed bool         // its run removes everything
-	Branch    string       // before the name of an object that controllers made for the member above it
+	Ref     object.Ref
+	Status  ready.Status // of no state until the object was seen
+	Facts   *ready.Facts // nil until the object was seen, and when it is gone
+	Step    *plan.Step   // nil for an object of no run
+	Acted   *event.Event // nil until the write is over
+	Waiting bool         // it is written and waited for
+	Settled *event.Event // nil until the end
+	Reason  string       // why its write failed or did not happen
+	Branch  string       // before the name of an object that controllers made for the member above it
 }
 
 // Span is a piece of text with its paint.
@@ -54,6 +54,8 @@ type Column struct {
 type Form struct {
 	Columns []Column
 	Show    func(Member) bool                          // nil shows all
+	Board   *Board                                     // of the run; nil if the table shows none
+	Reason  func(*Board, Moment) string                // why a write failed or did not happen
 	Made    func([]object.Ref) map[object.Ref][]Member // asked at the end for what controllers made for the objects; nil for none
 	End     string                                     // below the table, at the end
 }
@@ -77,7 +79,7 @@ func Members(p *plan.Plan) []Member {
 	var members []Member
 	for i := range p.Steps {
 		if step := &p.Steps[i]; step.Op != plan.Barrier && step.Op != plan.Guard {
-			members = append(members, Member{Ref: step.Ref, Step: step, Destroyed: p.Destroys})
+			members = append(members, Member{Ref: step.Ref, Step: step})
 		}
 	}
 	return members
@@ -97,10 +99,13 @@ func (t *table) Event(e event.Event) {
 	if !ok || e.Kind == event.Explained || e.Kind == event.Observed && e.Err != nil {
 		return
 	}
+	if t.form.Board != nil {
+		t.form.Board.Add(e)
+	}
 	m := &t.members[i]
 	switch e.Kind {
 	case event.Acted:
-		m.Acted = &e
+		m.Acted, m.Reason = &e, t.form.Reason(t.form.Board, Moment{Mark: Acted, Event: e})
 	case event.Settled:
 		m.Settled = &e
 	case event.Waiting:
@@ -160,7 +165,11 @@ func (t *table) text() string {
 		if t.terminal.Width > 0 {
 			line = cut(line, t.terminal.Width)
 		}
-		b.WriteString(t.terminal.painted(line) + "\n")
+		text := t.terminal.painted(line)
+		if t.form.Columns[len(t.form.Columns)-1].Width == 0 {
+			text = strings.TrimRight(text, " ")
+		}
+		b.WriteString(text + "\n")
 	}
 	return b.String()
 }
