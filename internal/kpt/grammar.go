@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -32,9 +33,9 @@ type grammar struct {
 	say    func(error) string                                              // the text of an error, in JSON
 	more   bool                                                            // why objects are not ready is told, in JSON with all that is known
 
-	statusLine  func(inventory string, e event.Event) string               // --output events of status
-	statusTable func(inventory string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
-	statusCode  bool                                                       // status exits with 3 when what it waited for did not come
+	statusLine  func(inventory string, e event.Event) string                              // --output events of status
+	statusTable func(inventory map[object.Ref]string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
+	statusCode  bool                                                                      // status exits with 3 when what it waited for did not come
 }
 
 // native is the grammar of the program's own commands.
@@ -69,6 +70,7 @@ func live(env *cli.Env, words string) grammar {
 			"output":           "unknown output type %q",
 			"inventory-policy": "inventory policy must be one of strict, adopt",
 			"poll-until":       "pollUntil must be one of known,current,deleted,forever",
+			"inv-type":         "inv-type flag should be either local or remote",
 		},
 		initializes: "data",
 		refusal:     liveRefusal,
@@ -161,4 +163,20 @@ func (g grammar) told(sink event.Sink) event.Sink {
 			sink(e)
 		}
 	}
+}
+
+// statusCodes is the paragraph of help about the exit codes of status.
+func (g grammar) statusCodes() string {
+	if !g.statusCode {
+		return `Exit codes:
+  0    the state was shown
+  1    the state could not be read: the error says why
+  130  interrupted`
+	}
+	return `Exit codes:
+  0    the state was shown; with --poll-until current or deleted: all objects are
+  1    the state could not be read: the error says why
+  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
+       left has failed
+  130  interrupted`
 }

@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -27,25 +29,25 @@ type statusFlags struct {
 	statuses   []string
 	rules      []string
 	logLines   int
+
+	origin      choice
+	inventories []string
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := statusFlags{
 		output: outputs(),
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
+		origin: choice{value: "local", what: "inv-type", allowed: []string{"local", "remote"}},
 	}
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER]",
 		Short: "Show in what state the objects of a package are",
 		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed: once, or as it changes until all are ready or gone.
+deployed: once, or as it changes until all are ready or gone. With --inv-type remote no package is read:
+the objects are those of all inventories in the cluster.
 
-Exit codes:
-  0    the state was shown; with --poll-until current or deleted: all objects are
-  1    the state could not be read: the error says why
-  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
-       left has failed
-  130  interrupted`,
+` + g.statusCodes(),
 		Example: "  " + g.command + " status wordpress\n" +
 			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
 		Args:              g.args,
@@ -56,27 +58,33 @@ Exit codes:
 	}
 	f.output.addTo(cmd, g, "output", "form of the output")
 	f.until.addTo(cmd, g, "poll-until", "what to wait for")
+	f.origin.addTo(cmd, g, "inv-type", "where inventories are looked for: that of the package, or all in the cluster")
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
 	flags.Duration("poll-period", 2*time.Second, "passed over: changes are watched")
 	_ = flags.MarkHidden("poll-period") // the only error is a flag that does not exist
+	flags.StringSliceVar(&f.inventories, "inv-names", nil, "with --inv-type remote, only inventories of these names")
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
 	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
 	return cmd
 }
 
+// check refuses what does not go together.
+func (f statusFlags) check() error {
+	if err := checkChoices(&f.until, &f.output, &f.origin); err != nil {
+		return err
+	}
+	if len(f.inventories) > 0 && f.origin.value != "remote" {
+		return errors.New("inv-names flag should only be used when inv-type is set to remote")
+	}
+	return checkTimeout("timeout", f.timeout)
+}
+
 func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
-	if err := checkChoices(&f.until, &f.output); err != nil {
-		return err
-	}
-	if err := checkTimeout("timeout", f.timeout); err != nil {
-		return err
-	}
-	inv, err := openInventory(dir)
-	if err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	rules, err := readyRules(dir, f.rules)
@@ -87,12 +95,11 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	store := &resourceGroup{cluster: client, inventory: inv}
-	state, err := store.Load(ctx)
+	found, err := f.find(ctx, client, dir)
 	if err != nil {
 		return err
 	}
-	refs := f.selected(state.Refs())
+	refs := f.selected(found.refs)
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
@@ -100,8 +107,8 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	printer := f.printer(env, g, inv, refs, family{client, set}.of(ctx))
-	eng := newEngine(client, store, set)
+	printer := f.printer(env, g, refs, found.inventory, family{client, set}.of(ctx))
+	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
 	if closed := printer.Close(err); err == nil {
@@ -151,18 +158,18 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, g grammar, inv *inventory, refs []object.Ref, made madeFor) view.Printer {
+func (f statusFlags) printer(env *cli.Env, g grammar, refs []object.Ref, inventory map[object.Ref]string, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
 		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
-		form := view.Form{Columns: g.statusTable(inv.ref.Name, time.Now), Show: show, Made: made}
+		form := view.Form{Columns: g.statusTable(inventory, time.Now), Show: show, Made: made}
 		return view.Table(env.Out, env.Terminal(), membersOf(refs), form)
 	case f.output.value == "json":
-		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
+		return view.StatusJSON(env.Out, view.Status{Inventory: func(ref object.Ref) string { return inventory[ref] }, Show: f.shows, Now: time.Now})
 	case f.output.value == "table":
 		return view.StatusTable(env.Out, env.Terminal(), f.shows, causes)
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(inv.ref.Name, e) })
+		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(inventory[e.Ref], e) })
 	}
 }
 

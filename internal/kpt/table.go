@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -46,7 +47,7 @@ func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 }
 
 // liveStatusTable are the columns of kpt live status.
-func liveStatusTable(inventory string, now func() time.Time) []view.Column {
+func liveStatusTable(inventory map[object.Ref]string, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: resourceCell},
@@ -54,7 +55,7 @@ func liveStatusTable(inventory string, now func() time.Time) []view.Column {
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
-		{Title: "INVENTORY_NAME", Width: 30, Cell: func(view.Member) []view.Span { return words(inventory) }},
+		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.Member) []view.Span { return words(inventory[m.Owner]) }},
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
 // Status is what StatusJSON needs besides the events.
 type Status struct {
-	Inventory string // name of the record that the objects belong to
+	Inventory func(object.Ref) string // name of the record that an object belongs to
 	Show      func(event.Event) bool
 	Now       func() time.Time
 }
@@ -62,7 +62,7 @@ type statusLine struct {
 func StatusJSON(out io.Writer, s Status) Printer {
 	return StatusLines(out, s.Show, func(e event.Event) string {
 		line := statusLine{
-			Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: s.Inventory,
+			Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: s.Inventory(e.Ref),
 			Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
 			Causes: e.Causes,
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -31,7 +32,7 @@ func TestStatus(t *testing.T) {
 				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
 			},
 			"json": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.Status{Inventory: "inv", Show: show, Now: now})
+				return view.StatusJSON(out, view.Status{Inventory: inventory, Show: show, Now: now})
 			},
 			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show, causes) },
 			"terminal": func(out *bytes.Buffer) view.Printer {
@@ -67,7 +68,7 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
 		view.StatusTable(broken{}, view.Terminal{}, everything, func(event.Event) []string { return nil }),
-		view.StatusJSON(broken{}, view.Status{Show: everything, Now: time.Now}),
+		view.StatusJSON(broken{}, view.Status{Inventory: inventory, Show: everything, Now: time.Now}),
 	} {
 		printer.Event(e)
 		printer.Event(e)
@@ -80,3 +81,5 @@ func TestStatusCannotBeWritten(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, fmt.Errorf("broken") }
+
+func inventory(object.Ref) string { return "inv" }

@@ -22,6 +22,7 @@ type Member struct {
 	Waiting bool         // it is written and waited for
 	Settled *event.Event // nil until the end
 	Reason  string       // why its write failed or did not happen
+	Owner   object.Ref   // the object itself, or the one of the table that it was made for
 	Branch  string       // before the name of an object that controllers made for the member above it
 }
 
@@ -143,6 +144,7 @@ func (t *table) text() string {
 	rows = append(rows, titles)
 	for _, m := range t.members {
 		for _, member := range append([]Member{m}, t.made[m.Ref]...) {
+			member.Owner = m.Ref
 			if t.form.Show == nil || t.form.Show(m) {
 				rows = append(rows, t.cells(member))
 			}
