@@ -25,15 +25,11 @@ func (d *deployed) add(inventory string, refs []object.Ref) {
 	}
 }
 
-// find reads the inventory of a package, or all that the cluster has.
-func (f statusFlags) find(ctx context.Context, client *cluster.Client, dir string) (*deployed, error) {
+// find reads the inventory, or all that the cluster has if there is none.
+func (f statusFlags) find(ctx context.Context, client *cluster.Client, inv *inventory) (*deployed, error) {
 	found := &deployed{inventory: map[object.Ref]string{}}
-	if f.origin.value == "remote" {
+	if inv == nil {
 		return found, f.findAll(ctx, client, found)
-	}
-	inv, err := openInventory(dir)
-	if err != nil {
-		return nil, err
 	}
 	state, err := (&resourceGroup{cluster: client, inventory: inv}).Load(ctx)
 	if err != nil {
@@ -41,6 +37,14 @@ func (f statusFlags) find(ctx context.Context, client *cluster.Client, dir strin
 	}
 	found.add(inv.ref.Name, state.Refs())
 	return found, nil
+}
+
+// open reads the inventory of a package; nil if no package is asked for.
+func (f statusFlags) open(dir string) (*inventory, error) {
+	if f.origin.value == "remote" {
+		return nil, nil
+	}
+	return openInventory(dir)
 }
 
 // findAll reads the inventories of the cluster. One that does not know their kind has none.

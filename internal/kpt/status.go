@@ -87,6 +87,10 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err := f.check(); err != nil {
 		return err
 	}
+	inv, err := f.open(dir)
+	if err != nil {
+		return err
+	}
 	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
@@ -95,7 +99,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	found, err := f.find(ctx, client, dir)
+	found, err := f.find(ctx, client, inv)
 	if err != nil {
 		return err
 	}
