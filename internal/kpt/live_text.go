@@ -100,6 +100,8 @@ func liveReason(b *view.Board, m view.Moment) string {
 		return ""
 	case e.Reason != "" || e.Blocker == nil:
 		return e.Reason
+	case e.Early:
+		return skipped(b, e)
 	default:
 		return relation(b, e)
 	}
