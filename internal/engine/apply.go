@@ -121,7 +121,7 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 		case plan.Delete:
 			return member, t.settled != event.Succeeded
 		case plan.Orphan:
-			return member, t.acted != event.Skipped
+			return member, t.acted != event.Skipped || t.blocked
 		default:
 			return member, true
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -16,7 +17,8 @@ type sighting struct {
 	uid     types.UID // empty when the object is gone
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
-	err     error // why the object cannot be seen at present
+	err     error                      // why the object cannot be seen at present
+	object  *unstructured.Unstructured // kept if others take values from it
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.
@@ -47,7 +49,7 @@ func (r *run) watch(ctx context.Context, g group) {
 			return
 		}
 		select {
-		case r.messages <- message{step: i, seen: look(r.engine.Rules, s)}:
+		case r.messages <- message{step: i, seen: r.look(s.Ref, s)}:
 		case <-ctx.Done():
 		}
 	})
