@@ -14,17 +14,19 @@ import (
 )
 
 // Complete gives a step that takes values from other objects as it is carried out: the draft with the values of the
-// sources, and whether that is to be created, updated or is there already. Errors of the substitutions are of type
-// *mutation.Error. It reads the plan alone and may be called concurrently.
+// sources, and whether that is to be created, updated or is there already. All errors are of type *mutation.Error. It reads
+// the plan alone and may be called concurrently.
 func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstructured) (Step, error) {
 	want, err := mutation.Apply(step.Draft, step.Substitutions, sources)
 	if err != nil {
 		return step, err
 	}
 	step.Unknown = ""
-	err = writing{p.ServerSide, p.Manager, p.LastApplied}.decide(&step, want)
+	if err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
+		return step, &mutation.Error{Err: err}
+	}
 	step.Diff = discreet(step.Diff, sources)
-	return step, err
+	return step, nil
 }
 
 // discreet hides the changes that show what came from a Secret, which is shown nowhere else either.
