@@ -102,7 +102,7 @@ func (r *run) unforeseen(step *plan.Step) *result {
 	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {
 		if i := r.plan.Find(missing.Source); i >= 0 && r.plan.Steps[i].Op.Writes() {
 			return &result{op: step.Op, outcome: event.Succeeded,
-				reason: fmt.Sprintf("completed in the run: %s has no value at %s yet", missing.Source, missing.Path)}
+				reason: fmt.Sprintf("to be completed: %s has no value at %s yet", missing.Source, missing.Path)}
 		}
 	}
 	return &result{op: step.Op, outcome: event.Failed, err: err}

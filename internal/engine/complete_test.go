@@ -171,7 +171,7 @@ func TestDryRunForeseesValues(t *testing.T) {
 				want := []string{
 					"acted create configmap/a succeeded",
 					"acted create configmap/b succeeded",
-					"acted create configmap/c succeeded: completed in the run: n/configmap/a has no value at $.status.value yet",
+					"acted create configmap/c succeeded: to be completed: n/configmap/a has no value at $.status.value yet",
 					"acted create configmap/d failed: failed to mutate: n/configmap/there has no value at $.data.absent",
 					"acted unchanged configmap/there succeeded",
 				}

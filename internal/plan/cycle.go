@@ -19,11 +19,16 @@ type CycleError struct {
 	Blocked []Edge // all dependencies among the objects that cannot be put in order: the circles, and what depends on them
 }
 
+// Error tells the circles edge by edge, each going on where the one before it ended if that is possible.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("cyclic dependency:")
-	for _, edge := range e.Edges {
+	left, at := slices.Clone(e.Edges), 0
+	for len(left) > 0 {
+		edge := left[at]
 		fmt.Fprintf(&b, "\n- %s -> %s", edge.From, edge.To)
+		left = slices.Delete(left, at, at+1)
+		at = max(0, slices.IndexFunc(left, func(next Edge) bool { return next.From == edge.To }))
 	}
 	return b.String()
 }
