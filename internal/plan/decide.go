@@ -17,11 +17,18 @@ type writing struct {
 
 // decide finds out whether the object of a step is created, updated or as it is wanted already, and what is sent.
 func (w writing) decide(step *Step, want *unstructured.Unstructured) error {
+	step.Patch, step.Diff = diff.Patch{}, nil
 	if w.serverSide {
 		return w.decideServerSide(step, want)
 	}
-	if w.lastApplied != "" {
-		if err := keepConfiguration(want, w.lastApplied); err != nil {
+	return decideMerged(step, want, w.lastApplied)
+}
+
+// decideMerged finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
+// which is to be marked and belongs to the step. The annotation keeps what is applied; empty keeps nothing.
+func decideMerged(step *Step, want *unstructured.Unstructured, annotation string) error {
+	if annotation != "" {
+		if err := keepConfiguration(want, annotation); err != nil {
 			return err
 		}
 	}
@@ -29,7 +36,7 @@ func (w writing) decide(step *Step, want *unstructured.Unstructured) error {
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
 	}
-	patch, result, err := diff.ThreeWay(configuration(step.Have, w.lastApplied), want, step.Have)
+	patch, result, err := diff.ThreeWay(configuration(step.Have, annotation), want, step.Have)
 	if err != nil {
 		return fmt.Errorf("compute the change: %w", err)
 	}
@@ -38,7 +45,7 @@ func (w writing) decide(step *Step, want *unstructured.Unstructured) error {
 		return nil
 	}
 	step.Op, step.Want, step.Patch = Update, result, patch
-	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{w.lastApplied}})
+	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{annotation}})
 	return nil
 }
 
