@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ type sighting struct {
 	uid     types.UID // empty when the object is gone
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
+	kin     *ready.Relative            // what the object itself explains; nil when it is current or gone
 	err     error                      // why the object cannot be seen at present
 	object  *unstructured.Unstructured // kept if others take values from it
 }
@@ -63,8 +65,27 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	case s.Object == nil:
 		return sighting{version: s.Version, status: ready.Of(nil)}
 	default:
-		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
+		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
+		if seen.status.State != ready.Current {
+			seen.kin = ready.Relate(s.Object)
+		}
+		return seen
 	}
+}
+
+// changedAt is when the specification of an object was changed last, by the clock of the server and to the second, as the
+// owners of its fields tell; now if they do not.
+func changedAt(obj *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	if last.IsZero() {
+		return time.Now().Truncate(time.Second)
+	}
+	return last
 }
 
 // group is what one watch covers.

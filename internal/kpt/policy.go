@@ -3,6 +3,8 @@ package kpt
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +25,9 @@ const (
 	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
 	changesKey     = "client.lifecycle.config.k8s.io/mutation"
 	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+
+	waitKey    = "muster.dev/wait"
+	timeoutKey = "muster.dev/timeout"
 )
 
 //go:embed kinds.yaml
@@ -61,9 +66,31 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
 		DependsOn:     dependsOn,
 		Substitutions: substitutions,
+		Waiting:       waiting,
 		Home:          object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
 		LastApplied:   lastAppliedKey,
 	}, nil
+}
+
+// waiting reads the annotations by which an object says how it is waited for.
+func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
+	var w plan.Waiting
+	annotations := obj.GetAnnotations()
+	if text, ok := annotations[waitKey]; ok {
+		wait, err := strconv.ParseBool(text)
+		if err != nil {
+			return w, fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", waitKey, text)
+		}
+		w.Skip = !wait
+	}
+	if text, ok := annotations[timeoutKey]; ok {
+		timeout, err := time.ParseDuration(text)
+		if err != nil || timeout <= 0 {
+			return w, fmt.Errorf("annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey, text)
+		}
+		w.Timeout = timeout
+	}
+	return w, nil
 }
 
 // isLocal reports whether an object is meant for tools on this machine and never applied.

@@ -91,7 +91,11 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 		step.Reason = fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
 		return nil
 	}
-	step.Wait = true
+	waiting, err := policy.waiting(obj)
+	if err != nil {
+		return err
+	}
+	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
 	want := policy.Owner.mark(obj)
 	if drafted {
 		step.Draft, step.Want = want, want
@@ -157,7 +161,8 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 		step.Op, step.Why, step.Reason = Keep, InUse, "namespace still in use: "+step.Ref.Name
 		return
 	}
-	step.Op, step.Wait = Delete, true
+	waiting, _ := policy.waiting(step.Have) // nobody can mend the annotation of what is on its way out
+	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 }
 
 // appliedObjects are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
