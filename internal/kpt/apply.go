@@ -128,7 +128,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 	if err := f.ensureDefinition(ctx, env, client); err != nil {
 		return err
 	}
-	policy, err := f.policy(g, p.inventory)
+	policy, err := f.policy(p.inventory)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		return err
 	}
 	eng := newEngine(client, store, set)
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, phased: policy.Waves,
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: policy.Waves,
 		wording: wording{removed: "pruned", serverly: f.serverSide}, made: family{client, set}.of(ctx)}
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
@@ -167,8 +167,8 @@ func refsOf(desired []plan.Desired) []object.Ref {
 }
 
 // policy is what the flags want for the objects of an inventory.
-func (f applyFlags) policy(g grammar, inv *inventory) (plan.Policy, error) {
-	p, err := g.policy(inv, f.adoption.adoption())
+func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
+	p, err := policy(inv, f.adoption.adoption())
 	p.Waves = f.ordering.value == "waves"
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
 	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure

@@ -65,7 +65,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err != nil {
 		return err
 	}
-	rules, err := g.policy(inv, f.adoption.adoption())
+	rules, err := policy(inv, f.adoption.adoption())
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 
 	store := &resourceGroup{cluster: client, inventory: inv}
 	eng := newEngine(client, store, nil) // what is deleted is not judged
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, phased: rules.Waves,
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: rules.Waves,
 		wording: wording{removed: "deleted", noApply: true}}
 	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
 	if err != nil {

@@ -1,7 +1,6 @@
 package kpt
 
 import (
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,14 +23,13 @@ type grammar struct {
 	pruneAfterFailure bool              // default of --prune-after-failure
 	refusals          map[string]string // how other values than those allowed are refused, by flag; else in the usual way
 
-	initializes string                                                      // what init writes
-	refusal     func(plan.Adoption) func(removes bool, owner string) string // why objects of others are left alone; nil is plainly
+	initializes string // what init writes
 
-	lines  func(io.Writer, *plan.Plan, view.Telling, wording) view.Printer // --output events
-	table  columns                                                         // --output table
-	reason func(*view.Board, view.Moment) string                           // why a write failed or did not happen, in JSON
-	say    func(error) string                                              // the text of an error, in JSON
-	more   bool                                                            // why objects are not ready is told, in JSON with all that is known
+	lines  func(showing, *plan.Plan, view.Telling) view.Printer // --output events
+	table  columns                                              // --output table
+	reason func(plan.Adoption) reasoning                        // why a write failed or did not happen, in JSON and tables
+	say    func(error) string                                   // the text of an error, in JSON
+	more   bool                                                 // why objects are not ready is told, in JSON with all that is known
 
 	statusLine  func(inventory string, e event.Event) string                              // --output events of status
 	statusTable func(inventory map[object.Ref]string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
@@ -46,12 +44,12 @@ func native(env *cli.Env) grammar {
 		strict:      true,
 		ordering:    "graph",
 		initializes: "inventory info",
-		lines: func(out io.Writer, p *plan.Plan, t view.Telling, w wording) view.Printer {
-			w.waits, w.statuses = t.Waits, t.Seen
-			return view.Lines(out, p, w.words())
+		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {
+			s.wording.waits, s.wording.statuses = t.Waits, t.Seen
+			return view.Lines(s.env.Out, p, s.wording.words())
 		},
 		table:      plainTable,
-		reason:     plainReason,
+		reason:     func(plan.Adoption) reasoning { return plainReason },
 		say:        error.Error,
 		more:       true,
 		statusLine: plainStatus,
@@ -73,9 +71,8 @@ func live(env *cli.Env, words string) grammar {
 			"inv-type":         "inv-type flag should be either local or remote",
 		},
 		initializes: "data",
-		refusal:     liveRefusal,
-		lines: func(out io.Writer, p *plan.Plan, t view.Telling, _ wording) view.Printer {
-			return liveLines(out, p, t)
+		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {
+			return liveLines(s.env.Out, p, t, s.reason())
 		},
 		table:       liveTable,
 		reason:      liveReason,
@@ -91,14 +88,20 @@ type showing struct {
 	output   string // events, json or table
 	statuses bool   // new statuses are told of
 	phased   bool   // the run goes by waves
+	adoption plan.Adoption
 	wording  wording
 	env      *cli.Env
 	made     madeFor // finds what controllers made, for tables
 }
 
+// reasoning says why a write failed or did not happen.
+type reasoning func(*view.Board, view.Moment) string
+
+func (s showing) reason() reasoning { return s.grammar.reason(s.adoption) }
+
 // json is the writer of JSON.
 func (s showing) json() jsonLines {
-	return jsonLines{out: s.env.Out, now: time.Now, reason: s.grammar.reason, more: s.grammar.more}
+	return jsonLines{out: s.env.Out, now: time.Now, reason: s.reason(), more: s.grammar.more}
 }
 
 // fail passes on the error of a run that did not begin. Machine output tells it as well.
@@ -116,13 +119,13 @@ func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
 	case "json":
 		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
 	case "table":
-		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.grammar.reason, End: "\n"}
+		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.reason(), End: "\n"}
 		if waits {
 			form.Made = s.made
 		}
 		return view.Table(s.env.Out, s.env.Terminal(), view.Members(p), form)
 	default:
-		return s.grammar.lines(s.env.Out, p, telling, s.wording)
+		return s.grammar.lines(s, p, telling)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 type jsonLines struct {
 	out    io.Writer
 	now    func() time.Time
-	reason func(*view.Board, view.Moment) string // why a write failed or did not happen
-	more   bool                                  // with the keys and types that kpt live does not have
+	reason reasoning // why a write failed or did not happen
+	more   bool      // with the keys and types that kpt live does not have
 }
 
 // entry is one line.

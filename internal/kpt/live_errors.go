@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -67,9 +69,8 @@ func wordsOf(err error) *wordedError {
 	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
 		own.text = liveCycle(cycle)
 	}
-	if external := (*plan.ExternalError)(nil); errors.As(err, &external) {
-		own.text = fmt.Sprintf("invalid object: %q: invalid %q annotation: external dependency: %s -> %s",
-			idOf(external.From), dependsOnKey, pathOf(external.From), pathOf(external.To))
+	if of := (*plan.ObjectError)(nil); errors.As(err, &of) {
+		own.text = fmt.Sprintf("invalid object: %q: %s", idOf(of.Ref), liveComplaint(of))
 	}
 	return own
 }
@@ -88,13 +89,49 @@ func wordsOfAll(own *wordedError, several []error) *wordedError {
 	return own
 }
 
-// liveCycle words a circle of dependencies.
+// liveCycle words circles of dependencies, with all that depends on them.
 func liveCycle(cycle *plan.CycleError) string {
-	ids := make([]string, len(cycle.Refs))
+	ids := object.NewSet()
 	var edges strings.Builder
-	for i, ref := range cycle.Refs {
-		ids[i] = fmt.Sprintf("%q", idOf(ref))
-		fmt.Fprintf(&edges, "\n- %s -> %s", pathOf(ref), pathOf(cycle.Refs[(i+1)%len(cycle.Refs)]))
+	for _, edge := range cycle.Blocked {
+		ids.Insert(edge.From)
+		fmt.Fprintf(&edges, "\n- %s -> %s", pathOf(edge.From), pathOf(edge.To))
 	}
-	return fmt.Sprintf("invalid objects: [%s] cyclic dependency:%s", strings.Join(ids, ", "), edges.String())
+	var quoted []string
+	for _, ref := range slices.SortedFunc(slices.Values(ids.Refs()), object.Compare) {
+		quoted = append(quoted, fmt.Sprintf("%q", idOf(ref)))
+	}
+	return fmt.Sprintf("invalid objects: [%s] cyclic dependency:%s", strings.Join(quoted, ", "), edges.String())
+}
+
+// liveComplaint words what is wrong with one object.
+func liveComplaint(of *plan.ObjectError) string {
+	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
+		key := dependsOnKey
+		if external.Takes {
+			key = mutationKey
+		}
+		return fmt.Sprintf("invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From), pathOf(external.To))
+	}
+	if annotation := (*annotationError)(nil); errors.As(of, &annotation) {
+		return fmt.Sprintf("invalid %q annotation: %s", annotation.key, liveAnnotation(of.Ref, annotation.err))
+	}
+	return of.Err.Error()
+}
+
+func liveAnnotation(ref object.Ref, err error) string {
+	reference, repeated := (*referenceError)(nil), (*repeatedError)(nil)
+	switch {
+	case errors.As(err, &repeated):
+		return fmt.Sprintf("duplicate dependency: %s -> %s", pathOf(ref), pathOf(repeated.ref))
+	case !errors.As(err, &reference):
+		return err.Error()
+	}
+	problem := reference.problem
+	if fields := strings.Split(reference.text, "/"); len(fields) != 3 && len(fields) != 5 {
+		problem = fmt.Sprintf("expected 3 or 5 fields, found %d", len(fields))
+	} else if len(fields) == 5 && fields[1] != "namespaces" {
+		problem = `missing "namespaces" field`
+	}
+	return fmt.Sprintf("failed to parse object reference (index: %d): %s: %q", reference.index, problem, reference.text)
 }

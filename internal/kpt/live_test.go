@@ -27,22 +27,22 @@ func TestLive(t *testing.T) {
 		phased := view.Telling{Phased: true, Waits: waits}
 		seen := view.Telling{Phased: true, Waits: waits, Seen: true}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
-			"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased) },
-			"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen) },
+			"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReason("")) },
+			"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReason("")) },
 			"json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason}.tell)
+				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
 			},
 			"native.json": func(out *bytes.Buffer) view.Printer {
 				return view.Moments(p, view.Telling{Waits: waits}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
 			},
 			"table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason, End: "\n"})
+				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason(""), End: "\n"})
 			},
 			"native.table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason})
 			},
 			"alpha.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason})
+				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason("")})
 			},
 		}
 		got := map[string]string{}

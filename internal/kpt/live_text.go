@@ -12,9 +12,9 @@ import (
 )
 
 // liveLines prints a run in the lines of kpt live.
-func liveLines(out io.Writer, p *plan.Plan, t view.Telling) view.Printer {
+func liveLines(out io.Writer, p *plan.Plan, t view.Telling, reason reasoning) view.Printer {
 	return view.Moments(p, t, func(b *view.Board, m view.Moment) error {
-		line := liveLine(b, m)
+		line := liveLine(b, m, reason)
 		if line == "" {
 			return nil
 		}
@@ -23,7 +23,7 @@ func liveLines(out io.Writer, p *plan.Plan, t view.Telling) view.Printer {
 	})
 }
 
-func liveLine(b *view.Board, m view.Moment) string {
+func liveLine(b *view.Board, m view.Moment, because reasoning) string {
 	switch m.Mark {
 	case view.Started, view.Finished:
 		word := action(b, m.Phase) + " phase"
@@ -33,7 +33,7 @@ func liveLine(b *view.Board, m view.Moment) string {
 		return word + " " + string(m.Mark)
 	case view.Acted, view.Awaited:
 		line := fmt.Sprintf("%s %s %s", m.Event.Ref.Short(), action(b, m.Phase), strings.ToLower(liveOutcome(b, m)))
-		if reason := liveReason(b, m); reason != "" {
+		if reason := because(b, m); reason != "" {
 			line += ": " + reason
 		}
 		return line
@@ -89,21 +89,27 @@ func liveOutcome(b *view.Board, m view.Moment) string {
 }
 
 // liveReason is why a write failed or did not happen. Of waits nothing is said.
-func liveReason(b *view.Board, m view.Moment) string {
-	e := m.Event
-	switch {
-	case m.Mark != view.Acted:
-		return ""
-	case e.Outcome == event.Failed:
-		return liveFailure(b.Plan, e)
-	case e.Outcome != event.Skipped:
-		return ""
-	case e.Reason != "" || e.Blocker == nil:
-		return e.Reason
-	case e.Early:
-		return skipped(b, e)
-	default:
-		return relation(b, e)
+func liveReason(adoption plan.Adoption) reasoning {
+	return func(b *view.Board, m view.Moment) string {
+		e, step := m.Event, b.Plan.Steps[m.Event.Step]
+		switch {
+		case m.Mark != view.Acted:
+			return ""
+		case e.Outcome == event.Failed:
+			return liveFailure(b.Plan, e)
+		case e.Outcome != event.Skipped:
+			return ""
+		case step.Why == plan.Foreign || step.Why == plan.Unowned:
+			return prevented(step, adoption)
+		case step.Why == plan.Same && step.Op == plan.Orphan:
+			return fmt.Sprintf("object just applied (UID: %q)", step.Have.GetUID())
+		case e.Reason != "" || e.Blocker == nil:
+			return e.Reason
+		case e.Early:
+			return skipped(b, e)
+		default:
+			return relation(b, e)
+		}
 	}
 }
 
@@ -184,17 +190,15 @@ var livePolicies = map[plan.Adoption]string{
 	plan.AdoptAll:     "AdoptAll",
 }
 
-// liveRefusal words why an object of others is left alone.
-func liveRefusal(adoption plan.Adoption) func(removes bool, owner string) string {
-	return func(removes bool, owner string) string {
-		strategy, status := "Apply", "NoMatch"
-		if removes {
-			strategy = "Delete"
-		}
-		if owner == "" {
-			status = "Empty"
-		}
-		return fmt.Sprintf("inventory policy prevented actuation (strategy: %s, status: %s, policy: %s)",
-			strategy, status, livePolicies[adoption])
+// prevented words why an object of others is left alone.
+func prevented(step plan.Step, adoption plan.Adoption) string {
+	strategy, status := "Apply", "NoMatch"
+	if step.Op.Removes() {
+		strategy = "Delete"
 	}
+	if step.Why == plan.Unowned {
+		status = "Empty"
+	}
+	return fmt.Sprintf("inventory policy prevented actuation (strategy: %s, status: %s, policy: %s)",
+		strategy, status, livePolicies[adoption])
 }
