@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -79,6 +82,23 @@ func parsed(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event 
 	return e
 }
 
+var a, b = object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, object.Ref{Group: "apps", Kind: "Widget", Name: "b"}
+
+// about is an error of the object a.
+func about(err error) error { return errors.Join(&plan.ObjectError{Ref: a, Err: err}) }
+
+// reads is the error of a value of the depends-on annotation.
+func reads(value string) error {
+	obj := &unstructured.Unstructured{}
+	obj.SetAnnotations(map[string]string{dependsOnKey: value})
+	_, err := dependsOn(obj)
+	return about(err.(interface{ Unwrap() []error }).Unwrap()[0])
+}
+
+func said(text string) string {
+	return `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" annotation: ` + text + "\n"
+}
+
 // TestSpoken tells errors in the words of kpt live.
 func TestSpoken(t *testing.T) {
 	one := worded(errors.New("own"), asKubectl, "words")
@@ -92,6 +112,13 @@ func TestSpoken(t *testing.T) {
 		{worded(errors.New("own"), asPackage, "words"), "Error: words \n"},
 		{worded(errors.New("own"), asMessage, "Error: words"), "Error: words\n \n"},
 		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- words\n- own\n  and more\n"},
+		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
+			"annotation: external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
+		{about(&plan.ExternalError{From: a, To: b, Takes: true}), `error: invalid object: "n_a__ConfigMap": ` +
+			`invalid "config.kubernetes.io/apply-time-mutation" annotation: ` + "external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
+		{reads("x/y"), said(`failed to parse object reference (index: 0): expected 3 or 5 fields, found 2: "x/y"`)},
+		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
+		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
 	} {
 		if told := (*cli.ToldError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
 			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)

@@ -105,6 +105,7 @@ var (
 		{regexp.MustCompile(`((?:ReplicaSet|Pod)/[a-z-]+)-[0-9a-z-]+ +`), "$1  "},
 		{regexp.MustCompile(`(?m) +$`), ""},
 		{regexp.MustCompile(`   +`), "  "},
+		{regexp.MustCompile(`(?m)^.*(/hpa is |HorizontalPodAutoscaler/).*\n`), ""}, // its controller comes by now and then
 		{regexp.MustCompile(`(?s)(NAMESPACE[^\n]*\n).*\nNAMESPACE[^\n]*\n`), "$1"},
 	}
 	// Whether an object is ready at the first look depends on how quick the cluster is.
