@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -31,11 +30,12 @@ type applyFlags struct {
 	pruneTimeout      time.Duration
 	output            choice
 	adoption          choice
+	statusPolicy      choice
 	propagation       choice
 }
 
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := applyFlags{output: outputs(), adoption: adoptions(), propagation: propagations("prune propagation policy")}
+	f := applyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy")}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER]",
 		Short: "Apply a package: create, update, wait until ready, prune",
@@ -65,6 +65,7 @@ package deployed earlier and no longer has are pruned.
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
 	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
+	f.statusPolicy.addTo(cmd, "status-policy", "whether the record tells how each object is left")
 	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 	return cmd
 }
@@ -113,14 +114,15 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err != nil {
 		return err
 	}
-	if err := f.ensureDefinition(ctx, env, client); err != nil {
+	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
 		return err
 	}
 	policy, err := f.policy(p.inventory)
 	if err != nil {
 		return err
 	}
-	store := &resourceGroup{cluster: client, inventory: p.inventory}
+	p.inventory.advise(env.Err)
+	store := newStore(client, p.inventory, f.statusPolicy.value)
 	set, err := judging(ctx, client, rules, refsOf(desired))
 	if err != nil {
 		return err
@@ -128,6 +130,9 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	eng := newEngine(client, store, set)
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
+		return err
+	}
+	if err := checkMembers(ctx, client, p.inventory, pl.Recorded); err != nil {
 		return err
 	}
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
@@ -156,22 +161,6 @@ func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 func scopingOf(kube *cli.Kube) (scoping, error) {
 	namespace, explicit, err := kube.Namespace()
 	return scoping{namespace: namespace, enforced: explicit}, err
-}
-
-// ensureDefinition installs the ResourceGroup definition where it is missing. A dry run installs it only when told to.
-func (f applyFlags) ensureDefinition(ctx context.Context, env *cli.Env, client *cluster.Client) error {
-	served, err := definitionServed(ctx, client)
-	switch {
-	case err != nil || served:
-		return err
-	case f.install && (!f.dryRun || f.installGiven):
-		fmt.Fprintln(env.Err, "installing inventory ResourceGroup CRD.")
-		return installDefinition(ctx, client)
-	case f.dryRun:
-		return nil // nothing is recorded, and nothing was
-	default:
-		return errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
-	}
 }
 
 // carryOut runs a plan and shows it.

@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,7 +13,7 @@ import (
 
 // checkHome makes sure, before anything is written or promised, that the namespace of the record exists or is part of the
 // package. A record that exists proves it.
-func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *resourceGroup, home object.Ref) error {
+func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *inventoryStore, home object.Ref) error {
 	if store.exists() {
 		return nil
 	}
@@ -29,7 +30,31 @@ func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *reso
 		return fmt.Errorf("look for the namespace of the inventory: %w", err)
 	}
 	if snapshot.Objects[home] == nil {
-		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", home.Name)
+		return &noNamespaceError{home.Name}
+	}
+	return nil
+}
+
+// checkMembers refuses a record that was edited into naming objects that cannot be: of a kind that lives in namespaces but
+// without one, or the other way round.
+func checkMembers(ctx context.Context, client *cluster.Client, inv *inventory, members []object.Ref) error {
+	var errs []error
+	for _, ref := range members {
+		kind, err := client.Kind(ctx, ref.GroupKind())
+		unknown := (*cluster.UnknownKindError)(nil)
+		switch {
+		case errors.As(err, &unknown):
+			continue
+		case err != nil:
+			return err
+		case kind.Namespaced && ref.Namespace == "":
+			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
+		case !kind.Namespaced && ref.Namespace != "":
+			errs = append(errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &unreadableError{ref: inv.ref, cause: err}
 	}
 	return nil
 }

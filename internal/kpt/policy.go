@@ -16,13 +16,14 @@ import (
 
 // The annotations and labels of packages.
 const (
-	dependsOnKey   = "config.kubernetes.io/depends-on"
-	localConfigKey = "config.kubernetes.io/local-config"
-	ownerKey       = "config.k8s.io/owning-inventory"
-	inventoryIDKey = "cli-utils.sigs.k8s.io/inventory-id"
-	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
-	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
-	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+	dependsOnKey        = "config.kubernetes.io/depends-on"
+	localConfigKey      = "config.kubernetes.io/local-config"
+	ownerKey            = "config.k8s.io/owning-inventory"
+	inventoryIDKey      = "cli-utils.sigs.k8s.io/inventory-id"
+	firstInventoryIDKey = "kustomize.config.k8s.io/inventory-id"
+	onRemoveKey         = "cli-utils.sigs.k8s.io/on-remove"
+	deletionKey         = "client.lifecycle.config.k8s.io/deletion"
+	lastAppliedKey      = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
 //go:embed kinds.yaml

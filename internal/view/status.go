@@ -38,15 +38,17 @@ func (s *statusLines) Close() error { return wrapWrite(s.err) }
 
 // Status is what StatusJSON needs besides the events.
 type Status struct {
-	Inventory string // name of the record that the objects belong to
-	Show      func(event.Event) bool
-	Now       func() time.Time
+	Inventories func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
+	Show        func(event.Event) bool
+	Now         func() time.Time
+	Remote      bool // the records are of several packages, perhaps of the same name: their namespaces are shown as well
 }
 
 // statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
 type statusLine struct {
 	Group     string      `json:"group"`
 	Inventory string      `json:"inventory-name"`
+	Home      string      `json:"inventory-namespace,omitempty"`
 	Kind      string      `json:"kind"`
 	Message   string      `json:"message"`
 	Name      string      `json:"name"`
@@ -61,24 +63,31 @@ type statusLine struct {
 // StatusJSON prints Observed events as JSON, one object a line, in the schema of kpt live status.
 func StatusJSON(out io.Writer, s Status) Printer {
 	return StatusLines(out, s.Show, func(e event.Event) string {
-		line := statusLine{
-			Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: s.Inventory,
-			Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
-			Causes: e.Causes,
+		var lines []string
+		for _, inventory := range s.Inventories(e.Ref) {
+			line := statusLine{
+				Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: inventory.Name,
+				Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
+				Causes: e.Causes,
+			}
+			if s.Remote {
+				line.Home = inventory.Namespace
+			}
+			text, err := json.Marshal(line)
+			if err != nil {
+				panic(fmt.Sprintf("marshal a struct of strings: %v", err)) // cannot happen
+			}
+			lines = append(lines, string(text))
 		}
-		text, err := json.Marshal(line)
-		if err != nil {
-			panic(fmt.Sprintf("marshal a struct of strings: %v", err)) // cannot happen
-		}
-		return string(text)
+		return strings.Join(lines, "\n")
 	})
 }
 
 // StatusTable shows Observed events as a table of the latest status of each object: redrawn in place at every change where
 // out is a terminal that holds the whole table, and otherwise printed once, at the end. Objects that show refuses at the
-// moment are left out.
-func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool) Printer {
-	return &statusTable{out: out, terminal: terminal, show: show, rows: map[object.Ref]event.Event{}}
+// moment are left out. Where inventories is not nil a column shows the records that each belongs to.
+func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool, inventories func(object.Ref) []object.Ref) Printer {
+	return &statusTable{out: out, terminal: terminal, show: show, inventories: inventories, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
@@ -86,9 +95,12 @@ type statusTable struct {
 	terminal Terminal
 	show     func(event.Event) bool
 	order    []object.Ref
-	rows     map[object.Ref]event.Event // the latest of each
-	drawn    int                        // lines on the screen
-	err      error
+
+	inventories func(object.Ref) []object.Ref // nil is no column
+
+	rows  map[object.Ref]event.Event // the latest of each
+	drawn int                        // lines on the screen
+	err   error
 }
 
 // Event takes in one status.
@@ -129,9 +141,13 @@ func (t *statusTable) draw() {
 func (t *statusTable) text() string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if t.inventories != nil {
+		fmt.Fprint(table, "INVENTORY\t")
+	}
 	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tSTATUS\tMESSAGE")
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.show(e) {
+			fmt.Fprint(table, t.owners(ref))
 			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
 		}
 	}
@@ -141,6 +157,18 @@ func (t *statusTable) text() string {
 		text.WriteString(t.terminal.fit(strings.TrimRight(line, " \n")) + "\n")
 	}
 	return t.terminal.colour(text.String())
+}
+
+// owners is the column of the records that an object belongs to.
+func (t *statusTable) owners(ref object.Ref) string {
+	if t.inventories == nil {
+		return ""
+	}
+	var names []string
+	for _, inventory := range t.inventories(ref) {
+		names = append(names, inventory.Namespace+"/"+inventory.Name)
+	}
+	return strings.Join(names, ",") + "\t"
 }
 
 // byNamespace sorts as the table does: by namespace, then as references are sorted.
