@@ -132,9 +132,6 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err != nil {
 		return err
 	}
-	if err := checkMembers(ctx, client, p.inventory, pl.Recorded); err != nil {
-		return err
-	}
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return err
 	}

@@ -71,9 +71,6 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	if err != nil {
 		return err
 	}
-	if err := checkMembers(ctx, client, inv, p.Recorded); err != nil {
-		return err
-	}
 	options := engine.Options{DeleteTimeout: f.deleteTimeout}
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient

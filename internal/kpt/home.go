@@ -2,7 +2,6 @@ package kpt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,30 +30,6 @@ func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *inve
 	}
 	if snapshot.Objects[home] == nil {
 		return &noNamespaceError{home.Name}
-	}
-	return nil
-}
-
-// checkMembers refuses a record that was edited into naming objects that cannot be: of a kind that lives in namespaces but
-// without one, or the other way round.
-func checkMembers(ctx context.Context, client *cluster.Client, inv *inventory, members []object.Ref) error {
-	var errs []error
-	for _, ref := range members {
-		kind, err := client.Kind(ctx, ref.GroupKind())
-		unknown := (*cluster.UnknownKindError)(nil)
-		switch {
-		case errors.As(err, &unknown):
-			continue
-		case err != nil:
-			return err
-		case kind.Namespaced && ref.Namespace == "":
-			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
-		case !kind.Namespaced && ref.Namespace != "":
-			errs = append(errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &unreadableError{ref: inv.ref, cause: err}
 	}
 	return nil
 }

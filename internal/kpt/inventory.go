@@ -43,7 +43,7 @@ func newInventory(obj manifest.Object) (*inventory, error) {
 	if inv.ref.GroupKind() == configMapKind.GroupKind() {
 		inv.outdated = "a ConfigMap"
 	}
-	return inv.complete(inventoryIDKey, "metadata.namespace", "metadata.name")
+	return inv.complete("the label "+inventoryIDKey, "metadata.namespace", "metadata.name")
 }
 
 // complete takes out what stays in the files and makes sure that nothing is missing; the names are those by which the file
@@ -64,7 +64,7 @@ func (inv *inventory) complete(id, namespace, name string) (*inventory, error) {
 		missing = append(missing, namespace)
 	}
 	if inv.id == "" {
-		missing = append(missing, "the ID ("+id+")")
+		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",

@@ -17,9 +17,10 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// records is what a store needs of the cluster: what the engine needs, and finding by labels.
+// records is what a store needs of the cluster: what the engine needs, finding by labels, and what is known of kinds.
 type records interface {
 	engine.Cluster
+	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
 	List(ctx context.Context, kind schema.GroupKind, namespace string, labels map[string]string) ([]*unstructured.Unstructured, error)
 }
 
@@ -63,6 +64,9 @@ const saveAttempts = 5
 // is one that cannot be understood.
 func (s *inventoryStore) Load(ctx context.Context) (*record.State, error) {
 	state, err := s.read(ctx)
+	if err == nil {
+		err = checkMembers(ctx, s.cluster, s.inventory, state.Refs())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -260,4 +264,28 @@ func findByName(ctx context.Context, c records, inv *inventory, version string) 
 		return nil, &mismatchError{ref: inv.ref, stored: id, want: inv.id}
 	}
 	return stored, nil
+}
+
+// checkMembers refuses a record that was edited into naming objects that cannot be: of a kind that lives in namespaces but
+// without one, or the other way round.
+func checkMembers(ctx context.Context, c records, inv *inventory, members []object.Ref) error {
+	var errs []error
+	for _, ref := range members {
+		kind, err := c.Kind(ctx, ref.GroupKind())
+		unknown := (*cluster.UnknownKindError)(nil)
+		switch {
+		case errors.As(err, &unknown):
+			continue
+		case err != nil:
+			return err
+		case kind.Namespaced && ref.Namespace == "":
+			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
+		case !kind.Namespaced && ref.Namespace != "":
+			errs = append(errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &unreadableError{ref: inv.ref, cause: err}
+	}
+	return nil
 }

@@ -52,9 +52,6 @@ func localMembers(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string)
 	}
 	inv.advise(env.Err)
 	state, err := newStore(client, inv, "all").Load(ctx)
-	if err == nil {
-		err = checkMembers(ctx, client, inv, state.Refs())
-	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
@@ -112,7 +111,7 @@ type migration struct {
 	namespace string // of the flag; else empty
 	described described
 	objects   []manifest.Object
-	cluster   *cluster.Client
+	cluster   records
 	out       io.Writer
 }
 
@@ -161,9 +160,6 @@ func (m *migration) fromConfigMap(ctx context.Context, old *inventory) error {
 	from := newStore(m.cluster, old, "all")
 	state, err := from.Load(ctx)
 	if err != nil {
-		return err
-	}
-	if err := checkMembers(ctx, m.cluster, old, state.Refs()); err != nil {
 		return err
 	}
 	m.say(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
@@ -269,17 +265,24 @@ func (m *migration) move(ctx context.Context, from *inventoryStore, state *recor
 	})
 }
 
-// add makes the members of a state members of the target as well. What the target says of those that it has counts.
+// add makes the members of a state members of the target as well. What the target says of one counts, if it says anything.
 func (m *migration) add(ctx context.Context, state *record.State, target *inventory) error {
 	to := newStore(m.cluster, target, "all")
 	has, err := to.Load(ctx)
 	if err != nil {
 		return err
 	}
-	known := object.NewSet(has.Refs()...)
+	at := map[object.Ref]int{}
+	for i, member := range has.Members {
+		at[member.Ref] = i
+	}
 	for _, member := range state.Members {
-		if !known.Has(member.Ref) {
+		i, ok := at[member.Ref]
+		switch {
+		case !ok:
 			has.Members = append(has.Members, member)
+		case has.Members[i] == (record.Member{Ref: member.Ref}):
+			has.Members[i] = member
 		}
 	}
 	return to.Save(ctx, has)

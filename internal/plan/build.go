@@ -139,11 +139,11 @@ func (b *builder) removed() {
 			step.Op, step.Reason = Keep, fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", ref.GroupKind())
 		case live == nil || applied[live.GetUID()]:
 			continue
-		case ref.GroupKind() == namespaceKind && used[ref.Name]:
-			step.Op, step.Reason = Keep, "namespace still in use: "+ref.Name
 		case b.in.Policy.retains(live) != "":
 			step.Op, step.Reason = Orphan, b.in.Policy.retains(live)
 			step.Patch = b.in.Policy.Owner.release(live)
+		case ref.GroupKind() == namespaceKind && used[ref.Name]:
+			step.Op, step.Reason = Keep, "namespace still in use: "+ref.Name
 		case b.in.Policy.Owner.forbids(live) != "":
 			step.Op, step.Reason = Keep, b.in.Policy.Owner.forbids(live)
 		default:

@@ -125,6 +125,11 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	return snapshot, nil
 }
 
+// Kind knows no kind: that of an object says all that counts here.
+func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
+	return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
+}
+
 // List gives the objects of a kind in a namespace, or in all, that carry all of these labels, sorted by name.
 func (c *Cluster) List(_ context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
 	c.mu.Lock()
