@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type statusFlags struct {
 	namespaces []string
 	statuses   []string
 	rules      []string
+	logLines   int
 	invType    string
 	invNames   []string
 }
@@ -60,6 +62,7 @@ Exit codes:
 	f.output.addTo(cmd, "output", "form of the output")
 	f.until.addTo(cmd, "poll-until", "what to wait for")
 	addRules(cmd, &f.rules)
+	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
 	flags.Duration("poll-period", 2*time.Second, "has no effect: objects are watched; taken from commands for kpt")
@@ -108,8 +111,8 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return err
 	}
 	eng := newEngine(client, record.Nowhere{}, set)
-	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
-	met, err := eng.Observe(ctx, refs, options, printer.Event)
+	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
+	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
 	if closed := printer.Close(); err == nil {
 		err = closed
 	}
@@ -117,6 +120,20 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
+func watchful(side io.Writer, next event.Sink) event.Sink {
+	told := ""
+	return func(e event.Event) {
+		text := notice(e)
+		if e.Err == nil {
+			next(e)
+		} else if text != told {
+			fmt.Fprintln(side, text)
+		}
+		told = text
+	}
 }
 
 // nothing says that no object was deployed, or none is left after filtering. Machine output says it by its emptiness.
@@ -148,10 +165,7 @@ func (f statusFlags) printer(env *cli.Env, m *members) view.Printer {
 	case "json":
 		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote})
 	case "table":
-		if !m.remote {
-			return view.StatusTable(env.Out, env.Terminal(), f.shows, nil)
-		}
-		return view.StatusTable(env.Out, env.Terminal(), f.shows, m.inventories)
+		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
 		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
 			name := e.Ref.Short()

@@ -36,12 +36,13 @@ func (s *statusLines) Event(e event.Event) {
 // Close gives the first error of writing.
 func (s *statusLines) Close() error { return wrapWrite(s.err) }
 
-// Status is what StatusJSON needs besides the events.
+// Status is what StatusJSON and StatusTable need besides the events.
 type Status struct {
 	Inventories func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
 	Show        func(event.Event) bool
-	Now         func() time.Time
-	Remote      bool // the records are of several packages, perhaps of the same name: their namespaces are shown as well
+	Now         func() time.Time           // for StatusJSON
+	Causes      func(event.Event) []string // for StatusTable
+	Remote      bool                       // the records are of several packages, perhaps of the same name: their namespaces are shown as well
 }
 
 // statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
@@ -83,35 +84,32 @@ func StatusJSON(out io.Writer, s Status) Printer {
 	})
 }
 
-// StatusTable shows Observed events as a table of the latest status of each object: redrawn in place at every change where
-// out is a terminal that holds the whole table, and otherwise printed once, at the end. Objects that show refuses at the
-// moment are left out. Where inventories is not nil a column shows the records that each belongs to.
-func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool, inventories func(object.Ref) []object.Ref) Printer {
-	return &statusTable{out: out, terminal: terminal, show: show, inventories: inventories, rows: map[object.Ref]event.Event{}}
+// StatusTable shows events as a table of the latest status of each object, with the lines that s.Causes makes below it:
+// redrawn in place at every change where out is a terminal that holds the whole table, and otherwise printed once, at the
+// end. Objects that s.Show refuses at the moment are left out.
+func StatusTable(out io.Writer, terminal Terminal, s Status) Printer {
+	return &statusTable{out: out, terminal: terminal, Status: s, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
 	out      io.Writer
 	terminal Terminal
-	show     func(event.Event) bool
-	order    []object.Ref
-
-	inventories func(object.Ref) []object.Ref // nil is no column
-
+	Status
+	order []object.Ref
 	rows  map[object.Ref]event.Event // the latest of each
 	drawn int                        // lines on the screen
 	err   error
 }
 
-// Event takes in one status.
+// Event takes in one status. What was said of its causes holds until more is known.
 func (t *statusTable) Event(e event.Event) {
+	if e.Kind != event.Explained && e.Status.State != ready.Current && len(e.Causes) == 0 {
+		e.Causes = t.rows[e.Ref].Causes
+	}
 	if _, ok := t.rows[e.Ref]; !ok {
 		t.order = append(t.order, e.Ref)
 	}
 	t.rows[e.Ref] = e
-	if t.terminal.Height > 0 && len(t.order) >= t.terminal.Height {
-		t.terminal.Live = false // what has scrolled away cannot be drawn over
-	}
 	if t.terminal.Live {
 		t.draw()
 	}
@@ -128,11 +126,17 @@ func (t *statusTable) Close() error {
 // draw writes the whole table over the one that was drawn before, in one write.
 func (t *statusTable) draw() {
 	var b strings.Builder
+	text := t.text()
+	lines := strings.Count(text, "\n")
+	if t.terminal.Live && t.terminal.Height > 0 && max(lines, t.drawn) >= t.terminal.Height {
+		t.terminal.Live = false // what has scrolled away cannot be drawn over: it is printed at the end
+		return
+	}
 	if t.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.drawn) // up to its first line, and clear what is below
 	}
-	b.WriteString(t.text())
-	t.drawn = strings.Count(b.String(), "\n")
+	b.WriteString(text)
+	t.drawn = lines
 	if _, err := io.WriteString(t.out, b.String()); err != nil && t.err == nil {
 		t.err = err
 	}
@@ -141,14 +145,19 @@ func (t *statusTable) draw() {
 func (t *statusTable) text() string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if t.inventories != nil {
+	below := "\t\t\t  "
+	if t.Remote {
 		fmt.Fprint(table, "INVENTORY\t")
+		below = "\t" + below
 	}
 	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tSTATUS\tMESSAGE")
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
-		if e := t.rows[ref]; t.show(e) {
+		if e := t.rows[ref]; t.Show(e) {
 			fmt.Fprint(table, t.owners(ref))
 			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
+			for _, cause := range t.Causes(e) {
+				fmt.Fprintf(table, "%s%s\n", below, plain(strings.TrimSpace(cause)))
+			}
 		}
 	}
 	table.Flush() // a strings.Builder takes everything
@@ -161,11 +170,11 @@ func (t *statusTable) text() string {
 
 // owners is the column of the records that an object belongs to.
 func (t *statusTable) owners(ref object.Ref) string {
-	if t.inventories == nil {
+	if !t.Remote {
 		return ""
 	}
 	var names []string
-	for _, inventory := range t.inventories(ref) {
+	for _, inventory := range t.Inventories(ref) {
 		names = append(names, inventory.Namespace+"/"+inventory.Name)
 	}
 	return strings.Join(names, ",") + "\t"

@@ -21,6 +21,13 @@ func TestStatus(t *testing.T) {
 	golden.Run(t, "testdata/status_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
 		now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
+		causes := func(e event.Event) (lines []string) {
+			for _, c := range e.Causes {
+				lines = append(lines, "    "+c.Message)
+			}
+			return lines
+		}
+		local := view.Status{Show: show, Causes: causes}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
 			"lines": func(out *bytes.Buffer) view.Printer {
 				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
@@ -28,18 +35,18 @@ func TestStatus(t *testing.T) {
 			"json": func(out *bytes.Buffer) view.Printer {
 				return view.StatusJSON(out, view.Status{Inventories: inventories("inv"), Show: show, Now: now})
 			},
-			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show, nil) },
+			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
 			"terminal": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, show, nil)
+				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local)
 			},
 			"remotejson": func(out *bytes.Buffer) view.Printer {
 				return view.StatusJSON(out, view.Status{Inventories: inventories("one", "two"), Show: show, Now: now, Remote: true})
 			},
 			"remotetable": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{}, show, inventories("one", "two"))
+				return view.StatusTable(out, view.Terminal{}, view.Status{Inventories: inventories("one", "two"), Show: show, Causes: causes, Remote: true})
 			},
 			"low": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, show, nil)
+				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, local)
 			},
 		}
 		got := map[string]string{}
@@ -76,7 +83,7 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
-		view.StatusTable(broken{}, view.Terminal{}, everything, nil),
+		view.StatusTable(broken{}, view.Terminal{}, view.Status{Show: everything, Causes: func(event.Event) []string { return nil }}),
 		view.StatusJSON(broken{}, view.Status{Inventories: inventories("inv"), Show: everything, Now: time.Now}),
 	} {
 		printer.Event(e)
