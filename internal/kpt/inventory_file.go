@@ -60,8 +60,11 @@ func scalar(value string) string {
 }
 
 // replaceFile gives a file new content, at once: whoever reads it finds the old or the new. What it is written to before is
-// hidden and has no ending that would make it a manifest.
+// hidden and has no ending that would make it a manifest. A symbolic link stays one.
 func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err

@@ -106,6 +106,30 @@ func TestKptfileWithoutInventory(t *testing.T) {
 	}
 }
 
+// The Kptfile may be a link, and keeps its mode.
+func TestKptfileIsReplacedInPlace(t *testing.T) {
+	dir, target := t.TempDir(), filepath.Join(written(t, aKptfile), "Kptfile")
+	if err := os.Symlink(target, filepath.Join(dir, "Kptfile")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(target, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := stripKptfile(dir); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(target)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode = %v, %v", info.Mode(), err)
+	}
+	if link, err := os.Readlink(filepath.Join(dir, "Kptfile")); err != nil || link != target {
+		t.Errorf("the link leads to %q, %v", link, err)
+	}
+	if inv, err := readKptfile(dir); inv != nil || err != nil {
+		t.Errorf("the inventory is %v, %v", inv, err)
+	}
+}
+
 func TestInventoryFile(t *testing.T) {
 	inv := &inventory{
 		ref:         object.Ref{Namespace: "n", Name: "007"},
