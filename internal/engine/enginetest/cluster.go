@@ -44,6 +44,7 @@ type Cluster struct {
 	Polls    bool                         // watching is refused: objects are read again and again instead
 	Dies     int                          // die at this change, counted from 1: it is stored, its answer is lost
 	Wrote    []string                     // every change that was stored: method and object
+	Asked    [][]object.Ref               // what each Read asked for
 	Logs     map[object.Ref][]string      // the logs of pods
 	Surveys  []cluster.Survey             // every survey that was asked for
 
@@ -115,6 +116,11 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		return nil, ErrDead
 	}
 	c.read = c.version
+	asked := make([]object.Ref, len(targets))
+	for i, target := range targets {
+		asked[i] = target.Ref
+	}
+	c.Asked = append(c.Asked, asked)
 	snapshot := &cluster.Snapshot{Objects: map[object.Ref]*unstructured.Unstructured{}, Unserved: object.NewSet()}
 	for _, target := range targets {
 		switch obj := c.objects[target.Ref]; {
