@@ -26,8 +26,8 @@ import (
 // scenario is a piece of work that is measured.
 type scenario struct {
 	name            string
-	objects, rounds int // unless told otherwise
-	run             func(context.Context, *site) ([]*Result, error)
+	objects, rounds int                                             // unless told otherwise
+	run             func(context.Context, *site) ([]*Result, error) // gives what there is also with an error
 }
 
 var scenarios = []scenario{
@@ -94,11 +94,11 @@ func bench(ctx context.Context) error {
 		s := &site{scenario: scenarios[i], tools: found}
 		s.objects, s.rounds = or(*objects, s.objects), or(*rounds, s.rounds)
 		done, err := s.onPlane(ctx, dir)
-		if err != nil {
-			return fmt.Errorf("scenario %s: %w", name, err)
-		}
 		printTable(os.Stdout, fmt.Sprintf("%s, %d objects, %d rounds", s.name, s.objects, s.rounds), done)
 		results = append(results, done...)
+		if err != nil {
+			return errors.Join(fmt.Errorf("scenario %s: %w", name, err), writeJSON(*file, results))
+		}
 	}
 	return writeJSON(*file, results)
 }

@@ -22,7 +22,7 @@ func mixed(ctx context.Context, s *site) ([]*Result, error) {
 		for _, t := range rotated(s.tools, round) {
 			fmt.Fprintf(os.Stderr, "bench: mixed, round %d of %d, %s\n", round, s.rounds, t.name)
 			if err := s.mixedRound(ctx, t, round, &results); err != nil {
-				return nil, err
+				return results.inOrder(s.tools), err
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func ready(ctx context.Context, s *site) ([]*Result, error) {
 			}
 			fmt.Fprintf(os.Stderr, "bench: ready, round %d of %d, %s\n", round+1, s.rounds, t.name)
 			if err := s.readyRound(ctx, t, round, &results); err != nil {
-				return nil, err
+				return results.inOrder(s.tools), err
 			}
 		}
 	}
