@@ -50,6 +50,7 @@ var rooms = map[string]room{
 		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term"}, "flags, signals and exit codes"},
 	"kpt": {6, []string{"object", "manifest", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+	"kapp": {6, []string{"ready"}, []string{machinery}, "a dialect may use all below, and no other dialect; this one only words states yet"},
 }
 
 func TestImports(t *testing.T) {
@@ -114,7 +115,7 @@ func TestVendorKeys(t *testing.T) {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		if strings.HasPrefix(name, "kpt"+string(filepath.Separator)) {
+		if dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/"); dialect == "kpt" || dialect == "kapp" {
 			return nil
 		}
 		scanned++

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -33,13 +32,15 @@ type applyFlags struct {
 	statuses          bool
 	output            choice
 	adoption          choice
+	statusPolicy      choice
 	propagation       choice
 	ordering          choice
 }
 
 func newApply(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := applyFlags{
-		output: outputs(), adoption: adoptions(), propagation: propagations("prune propagation policy"), ordering: orderings(g.ordering),
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy"),
+		ordering: orderings(g.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER]",
@@ -74,6 +75,7 @@ package deployed earlier and no longer has are pruned.
 	f.output.addTo(cmd, g, "output", "form of the output")
 	f.ordering.addTo(cmd, g, "ordering", "when objects are written: as soon as what they depend on is ready, or in waves")
 	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
+	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
 	f.propagation.addTo(cmd, g, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 	return cmd
 }
@@ -95,7 +97,7 @@ func (f applyFlags) check(g grammar) error {
 	if g.strict && f.forceConflicts && !f.serverSide {
 		return errors.New("--force-conflicts goes with --server-side alone")
 	}
-	if err := checkChoices(&f.propagation, &f.adoption, &f.output, &f.ordering); err != nil {
+	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
 	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
@@ -125,14 +127,15 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 	if err != nil {
 		return err
 	}
-	if err := f.ensureDefinition(ctx, env, client); err != nil {
+	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
 		return err
 	}
 	policy, err := f.policy(p.inventory)
 	if err != nil {
 		return err
 	}
-	store := &resourceGroup{cluster: client, inventory: p.inventory}
+	p.inventory.advise(env.Err)
+	store := newStore(client, p.inventory, f.statusPolicy.value)
 	set, err := judging(ctx, client, rules, refsOf(desired))
 	if err != nil {
 		return err
@@ -178,22 +181,6 @@ func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 func scopingOf(kube *cli.Kube) (scoping, error) {
 	namespace, explicit, err := kube.Namespace()
 	return scoping{namespace: namespace, enforced: explicit}, err
-}
-
-// ensureDefinition installs the ResourceGroup definition where it is missing. A dry run installs it only when told to.
-func (f applyFlags) ensureDefinition(ctx context.Context, env *cli.Env, client *cluster.Client) error {
-	served, err := definitionServed(ctx, client)
-	switch {
-	case err != nil || served:
-		return err
-	case f.install && (!f.dryRun || f.installGiven):
-		fmt.Fprintln(env.Err, "installing inventory ResourceGroup CRD.")
-		return installDefinition(ctx, client)
-	case f.dryRun:
-		return nil // nothing is recorded, and nothing was
-	default:
-		return errNoDefinition
-	}
 }
 
 // carryOut runs a plan and shows it.

@@ -17,13 +17,15 @@ type destroyFlags struct {
 	deleteTimeout time.Duration
 	output        choice
 	adoption      choice
+	statusPolicy  choice
 	propagation   choice
 	ordering      choice
 }
 
 func newDestroy(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := destroyFlags{
-		output: outputs(), adoption: adoptions(), propagation: propagations("delete propagation policy"), ordering: orderings(g.ordering),
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy"),
+		ordering: orderings(g.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "destroy [FOLDER]",
@@ -46,12 +48,13 @@ reverse order of applying, wait until all are gone, and then delete the record.
 	f.output.addTo(cmd, g, "output", "form of the output")
 	f.ordering.addTo(cmd, g, "ordering", "when objects are deleted: as soon as what depends on them is gone, or in waves")
 	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be deleted")
+	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
 	f.propagation.addTo(cmd, g, "delete-propagation-policy", "how dependents of the objects are deleted")
 	return cmd
 }
 
 func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f destroyFlags) error {
-	if err := checkChoices(&f.propagation, &f.adoption, &f.output, &f.ordering); err != nil {
+	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
@@ -71,7 +74,8 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	}
 	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.value == "waves"
 
-	store := &resourceGroup{cluster: client, inventory: inv}
+	inv.advise(env.Err)
+	store := newStore(client, inv, f.statusPolicy.value)
 	eng := newEngine(client, store, nil) // what is deleted is not judged
 	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: rules.Waves,
 		wording: wording{removed: "deleted", noApply: true}}

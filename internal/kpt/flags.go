@@ -21,13 +21,17 @@ type choice struct {
 	refusal string // instead of the usual error; a %q in it stands for the value
 }
 
-// outputs, adoptions, propagations and orderings are the choices that several commands offer.
+// outputs, adoptions, statusPolicies, propagations and orderings are the choices that several commands offer.
 func outputs() choice {
 	return choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}}
 }
 
 func adoptions() choice {
 	return choice{value: "strict", what: "inventory policy", allowed: []string{"strict", "adopt", "force-adopt"}}
+}
+
+func statusPolicies() choice {
+	return choice{value: "all", what: "status policy", allowed: []string{"none", "all"}}
 }
 
 func propagations(what string) choice {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -31,9 +30,9 @@ type grammar struct {
 	say    func(error) string                                   // the text of an error, in JSON
 	more   bool                                                 // why objects are not ready is told, in JSON with all that is known
 
-	statusLine  func(inventory string, e event.Event) string                              // --output events of status
-	statusTable func(inventory map[object.Ref]string, now func() time.Time) []view.Column // --output table of status; nil is the plain one
-	statusCode  bool                                                                      // status exits with 3 when what it waited for did not come
+	statusLine  func(*members, event.Event) string             // --output events of status
+	statusTable func(*members, func() time.Time) []view.Column // --output table of status; nil is the plain one
+	statusCode  bool                                           // status exits with 3 when what it waited for did not come
 }
 
 // native is the grammar of the program's own commands.

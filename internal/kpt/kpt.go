@@ -28,6 +28,7 @@ func commands(env *cli.Env, kube *cli.Kube, g grammar) []*cobra.Command {
 		newApply(env, kube, g),
 		newStatus(env, kube, g),
 		newDestroy(env, kube, g),
+		newMigrate(env, kube, g),
 		newInstall(env, kube),
 	}
 }

@@ -27,15 +27,9 @@ const (
 
 // liveInitialized is what init says of a package that has an inventory.
 const liveInitialized = `
-Error: Inventory information has already been added to the package ResourceGroup object. ` +
+Error: Inventory information has already been added to the package %s object. ` +
 	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
 	`Use the --force flag to suppress this error.`
-
-// errNoDefinition says that the cluster cannot keep a record.
-var errNoDefinition = worded(
-	errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group"),
-	asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
-		"Use the --install-resource-group flag of apply, or the command install-resource-group.")
 
 // worded gives an error the words that kpt live has for it.
 func worded(err error, form, format string, args ...any) error {
@@ -65,6 +59,12 @@ func wordsOf(err error) *wordedError {
 	}
 	if w := (*wordedError)(nil); errors.As(err, &w) {
 		return w
+	}
+	if mismatch := (*mismatchError)(nil); errors.As(err, &mismatch) {
+		own.text = fmt.Sprintf("inventory-id of inventory object in cluster doesn't match provided id %q", mismatch.want)
+	}
+	if home := (*noNamespaceError)(nil); errors.As(err, &home) {
+		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.namespace)
 	}
 	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
 		own.text = liveCycle(cycle)

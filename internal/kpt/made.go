@@ -62,7 +62,7 @@ func (f family) of(ctx context.Context) madeFor {
 		children := map[string][]*unstructured.Unstructured{} // by the UID of their controller
 		for gk, namespaces := range kinds {
 			for namespace := range namespaces {
-				objects, _ := f.client.List(ctx, gk, namespace)
+				objects, _ := f.client.List(ctx, gk, namespace, nil)
 				for _, obj := range objects {
 					for _, owner := range obj.GetOwnerReferences() {
 						children[string(owner.UID)] = append(children[string(owner.UID)], obj)

@@ -16,15 +16,16 @@ import (
 
 // The annotations and labels of packages.
 const (
-	dependsOnKey   = "config.kubernetes.io/depends-on"
-	mutationKey    = "config.kubernetes.io/apply-time-mutation"
-	localConfigKey = "config.kubernetes.io/local-config"
-	ownerKey       = "config.k8s.io/owning-inventory"
-	inventoryIDKey = "cli-utils.sigs.k8s.io/inventory-id"
-	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
-	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
-	changesKey     = "client.lifecycle.config.k8s.io/mutation"
-	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+	dependsOnKey        = "config.kubernetes.io/depends-on"
+	mutationKey         = "config.kubernetes.io/apply-time-mutation"
+	localConfigKey      = "config.kubernetes.io/local-config"
+	ownerKey            = "config.k8s.io/owning-inventory"
+	inventoryIDKey      = "cli-utils.sigs.k8s.io/inventory-id"
+	firstInventoryIDKey = "kustomize.config.k8s.io/inventory-id"
+	onRemoveKey         = "cli-utils.sigs.k8s.io/on-remove"
+	deletionKey         = "client.lifecycle.config.k8s.io/deletion"
+	changesKey          = "client.lifecycle.config.k8s.io/mutation"
+	lastAppliedKey      = "kubectl.kubernetes.io/last-applied-configuration"
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"

@@ -29,28 +29,31 @@ type statusFlags struct {
 	statuses   []string
 	rules      []string
 	logLines   int
-
-	origin      choice
-	inventories []string
+	invType    string
+	invNames   []string
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := statusFlags{
 		output: outputs(),
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
-		origin: choice{value: "local", what: "inv-type", allowed: []string{"local", "remote"}},
 	}
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER]",
 		Short: "Show in what state the objects of a package are",
 		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed: once, or as it changes until all are ready or gone. With --inv-type remote no package is read:
-the objects are those of all inventories in the cluster.
+deployed: once, or as it changes until all are ready or gone. With --inv-type remote it shows what all
+packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
 
-` + g.statusCodes(),
-		Example: "  " + g.command + " status wordpress\n" +
-			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
-		Args:              g.args,
+Exit codes:
+  0    the state was shown; with --poll-until current or deleted: all objects are
+  1    the state could not be read: the error says why
+  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
+       left has failed
+  130  interrupted`,
+		Example: `  muster status wordpress
+  muster status wordpress --poll-until current --timeout 2m --output table`,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStatus(cmd.Context(), env, kube, g, folder(args), f)
@@ -58,14 +61,13 @@ the objects are those of all inventories in the cluster.
 	}
 	f.output.addTo(cmd, g, "output", "form of the output")
 	f.until.addTo(cmd, g, "poll-until", "what to wait for")
-	f.origin.addTo(cmd, g, "inv-type", "where inventories are looked for: that of the package, or all in the cluster")
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
-	flags.Duration("poll-period", 2*time.Second, "passed over: changes are watched")
-	_ = flags.MarkHidden("poll-period") // the only error is a flag that does not exist
-	flags.StringSliceVar(&f.inventories, "inv-names", nil, "with --inv-type remote, only inventories of these names")
+	flags.Duration("poll-period", 2*time.Second, "has no effect: objects are watched; taken from commands for kpt")
+	flags.StringVar(&f.invType, "inv-type", "local", "local: the objects of the package; remote: those of all inventories in the cluster")
+	flags.StringSliceVar(&f.invNames, "inv-names", nil, "with --inv-type remote, only inventories of these names")
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
 	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
@@ -74,10 +76,13 @@ the objects are those of all inventories in the cluster.
 
 // check refuses what does not go together.
 func (f statusFlags) check() error {
-	if err := checkChoices(&f.until, &f.output, &f.origin); err != nil {
+	if err := checkChoices(&f.until, &f.output); err != nil {
 		return err
 	}
-	if len(f.inventories) > 0 && f.origin.value != "remote" {
+	switch {
+	case f.invType != "local" && f.invType != "remote":
+		return errors.New("inv-type flag should be either local or remote")
+	case f.invType == "local" && len(f.invNames) > 0:
 		return errors.New("inv-names flag should only be used when inv-type is set to remote")
 	}
 	return checkTimeout("timeout", f.timeout)
@@ -87,23 +92,19 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err := f.check(); err != nil {
 		return err
 	}
-	inv, err := f.open(dir)
-	if err != nil {
-		return err
+	read := localMembers
+	if f.invType == "remote" {
+		read, dir = f.remoteMembers, ""
 	}
 	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
-	client, err := kube.Client()
+	m, client, err := read(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
-	found, err := f.find(ctx, client, inv)
-	if err != nil {
-		return err
-	}
-	refs := f.selected(found.refs)
+	refs := f.selected(m.all.Refs())
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
@@ -111,7 +112,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	printer := f.printer(env, g, refs, found.inventory, family{client, set}.of(ctx))
+	printer := f.printer(env, g, m, family{client, set}.of(ctx))
 	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
@@ -162,25 +163,17 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, g grammar, refs []object.Ref, inventory map[object.Ref]string, made madeFor) view.Printer {
+func (f statusFlags) printer(env *cli.Env, g grammar, m *members, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
 		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
-		form := view.Form{Columns: g.statusTable(inventory, time.Now), Show: show, Made: made}
-		return view.Table(env.Out, env.Terminal(), membersOf(refs), form)
+		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
+		return view.Table(env.Out, env.Terminal(), m.rows(), form)
 	case f.output.value == "json":
-		return view.StatusJSON(env.Out, view.Status{Inventory: func(ref object.Ref) string { return inventory[ref] }, Show: f.shows, Now: time.Now})
+		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(env.Out, env.Terminal(), f.shows, causes)
+		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(inventory[e.Ref], e) })
+		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}
-}
-
-func membersOf(refs []object.Ref) []view.Member {
-	members := make([]view.Member, len(refs))
-	for i, ref := range refs {
-		members[i].Ref = ref
-	}
-	return members
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -47,7 +46,7 @@ func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 }
 
 // liveStatusTable are the columns of kpt live status.
-func liveStatusTable(inventory map[object.Ref]string, now func() time.Time) []view.Column {
+func liveStatusTable(members *members, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: resourceCell},
@@ -55,7 +54,7 @@ func liveStatusTable(inventory map[object.Ref]string, now func() time.Time) []vi
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
-		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.Member) []view.Span { return words(inventory[m.Owner]) }},
+		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.Member) []view.Span { return words(members.names(m.Owner)) }},
 	}
 }
 

@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -130,6 +133,29 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	return snapshot, nil
 }
 
+// Kind knows no kind: that of an object says all that counts here.
+func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
+	return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
+}
+
+// List gives the objects of a kind in a namespace, or in all, that carry all of these labels, sorted by name.
+func (c *Cluster) List(_ context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return nil, ErrDead
+	}
+	var found []*unstructured.Unstructured
+	for ref, obj := range c.objects {
+		in := namespace == "" || ref.Namespace == namespace
+		if ref.GroupKind() == gk && in && labels.SelectorFromSet(with).Matches(labels.Set(obj.GetLabels())) {
+			found = append(found, obj.DeepCopy())
+		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return found, nil
+}
+
 // Write stores one object.
 func (c *Cluster) Write(_ context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(w.Object)
@@ -162,6 +188,8 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 		return true, nil
 	case d.UID != "" && obj.GetUID() != d.UID:
 		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the UID is another"))
+	case d.Version != "" && obj.GetResourceVersion() != d.Version:
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the object has been modified"))
 	case d.DryRun:
 		return false, nil
 	}
