@@ -67,7 +67,6 @@ func live(env *cli.Env, words string) grammar {
 			"output":           "unknown output type %q",
 			"inventory-policy": "inventory policy must be one of strict, adopt",
 			"poll-until":       "pollUntil must be one of known,current,deleted,forever",
-			"inv-type":         "inv-type flag should be either local or remote",
 		},
 		initializes: "data",
 		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {

@@ -45,12 +45,7 @@ func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 deployed: once, or as it changes until all are ready or gone. With --inv-type remote it shows what all
 packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
 
-Exit codes:
-  0    the state was shown; with --poll-until current or deleted: all objects are
-  1    the state could not be read: the error says why
-  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
-       left has failed
-  130  interrupted`,
+` + g.statusCodes(),
 		Example: `  muster status wordpress
   muster status wordpress --poll-until current --timeout 2m --output table`,
 		Args:              cobra.MaximumNArgs(1),
