@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,8 +19,9 @@ type result struct {
 	outcome event.Outcome
 	reason  string
 	err     error
-	seen    cluster.Sighting // the object afterwards
-	leaving bool             // its deletion was asked for
+	seen    cluster.Sighting           // the object afterwards
+	leaving bool                       // its deletion was asked for
+	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 }
 
 // mustWrite reports whether the step sends anything in this run.
@@ -87,12 +89,18 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun D
 }
 
 func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
-	live, err := c.Write(ctx, request(p, step, step.Want, dryRun))
+	live, err := write(ctx, c, p, step, dryRun)
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
-	if step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion() && dryRun == DryRunNone {
+	switch {
+	case dryRun == DryRunServer:
+		done.would = live
+		if step.Have != nil && reflect.DeepEqual(live.Object, step.Have.Object) {
+			done.op = plan.Unchanged // a dry run never gives a new resource version
+		}
+	case step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion():
 		done.op = plan.Unchanged
 	}
 	return done

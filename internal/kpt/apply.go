@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,8 @@ type applyFlags struct {
 	installGiven      bool
 	pruneAfterFailure bool
 	rules             []string
+	plan              string   // file of a saved plan
+	given             []string // of the flags that shape a plan, those that were typed
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
 	output            choice
@@ -50,23 +53,54 @@ package deployed earlier and no longer has are pruned.
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
+			f.given = planningGiven(cmd)
 			return runApply(cmd.Context(), env, kube, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", "kubectl", "name under which fields are owned")
+	f.addPlanning(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; with --server-side, validated by the server")
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
+	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
+	return cmd
+}
+
+// planning are the flags that shape a plan.
+var planning = []string{"server-side", "force-conflicts", "field-manager", "prune-after-failure", "inventory-policy", "prune-propagation-policy"}
+
+func planningGiven(cmd *cobra.Command) []string {
+	return slices.DeleteFunc(slices.Clone(planning), func(name string) bool { return !cmd.Flags().Changed(name) })
+}
+
+// planFile reads the saved plan that is to be carried out, if there is one, and takes over the flags that it was made with.
+func (f *applyFlags) planFile() (*savedPlan, error) {
+	if f.plan == "" {
+		return nil, nil
+	}
+	if len(f.given) > 0 {
+		return nil, fmt.Errorf("--%s is fixed by the plan; leave it out, or make the plan anew with it", f.given[0])
+	}
+	saved, err := readPlan(f.plan)
+	if err != nil {
+		return nil, err
+	}
+	f.take(saved.Options)
+	return saved, nil
+}
+
+// addPlanning adds the flags that shape the plan.
+func (f *applyFlags) addPlanning(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
+	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
+	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
 	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
-	return cmd
 }
 
 // dryRunMode is what --dry-run means together with --server-side.
@@ -90,51 +124,24 @@ func (f applyFlags) check() error {
 }
 
 func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags) error {
+	saved, err := f.planFile()
+	if err != nil {
+		return err
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
-	p, err := open(dir)
+	p, err := f.prepare(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
-	rules, err := readyRules(dir, f.rules)
-	if err != nil {
-		return err
-	}
-	client, err := kube.Client()
-	if err != nil {
-		return err
-	}
-	s, err := scopingOf(kube)
-	if err != nil {
-		return err
-	}
-	desired, err := p.desired(ctx, client, s)
-	if err != nil {
-		return err
-	}
-	if err := f.ensureDefinition(ctx, env, client); err != nil {
-		return err
-	}
-	policy, err := f.policy(p.inventory)
-	if err != nil {
-		return err
-	}
-	store := &resourceGroup{cluster: client, inventory: p.inventory}
-	set, err := judging(ctx, client, rules, refsOf(desired))
-	if err != nil {
-		return err
-	}
-	eng := newEngine(client, store, set)
-	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
-	if err != nil {
-		return err
-	}
-	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
-		return err
+	if saved != nil {
+		if err := saved.hold(ctx, f, p); err != nil {
+			return err
+		}
 	}
 	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
-	return carryOut(ctx, env, eng, pl, options, wording{removed: "pruned", serverly: f.serverSide})
+	return carryOut(ctx, env, p.engine, p.plan, options, wording{removed: "pruned", serverly: f.serverSide})
 }
 
 func refsOf(desired []plan.Desired) []object.Ref {
@@ -149,6 +156,9 @@ func refsOf(desired []plan.Desired) []object.Ref {
 func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 	p, err := policy(inv, f.adoption.adoption())
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
+	if f.fieldManager == defaultManager {
+		p.Keeper = lastAppliedManager
+	}
 	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
 	return p, err
 }

@@ -15,6 +15,7 @@ import (
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	return []*cobra.Command{
 		newInit(env, kube),
+		newPlan(env, kube),
 		newApply(env, kube),
 		newStatus(env, kube),
 		newDestroy(env, kube),

@@ -23,6 +23,16 @@ const (
 	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
 	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
 	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+
+	pathKey         = "config.kubernetes.io/path" // the file of an object, where tools show it
+	internalPathKey = "internal.config.kubernetes.io/path"
+)
+
+// The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
+// over to server-side apply. The server keeps it up to date for the default one alone.
+const (
+	defaultManager     = "kubectl"
+	lastAppliedManager = "kubectl-last-applied"
 )
 
 //go:embed kinds.yaml

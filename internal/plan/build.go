@@ -35,6 +35,8 @@ func Build(in Input) (*Plan, error) {
 		Manager:     in.Policy.Manager,
 		Force:       in.Policy.Force,
 		Propagation: cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
+		LastApplied: in.Policy.LastApplied,
+		Keeper:      in.Policy.Keeper,
 		Destroys:    in.Policy.Destroy,
 	}, nil
 }
@@ -84,41 +86,23 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured) error {
 	step.Wait = true
 	want := policy.Owner.mark(obj)
 	if policy.ServerSide {
-		return decideServerSide(step, want, policy.Manager)
+		return decideServerSide(step, want, policy)
 	}
-	if policy.LastApplied != "" {
-		if err := keepConfiguration(want, policy.LastApplied); err != nil {
-			return err
-		}
-	}
-	if step.Have == nil {
-		step.Op, step.Want = Create, diff.PruneNulls(want)
-		return nil
-	}
-	patch, result, err := diff.ThreeWay(configuration(step.Have, policy.LastApplied), want, step.Have)
-	if err != nil {
-		return fmt.Errorf("compute the change: %w", err)
-	}
-	if len(patch.Data) == 0 {
-		step.Op, step.Want = Unchanged, step.Have
-		return nil
-	}
-	step.Op, step.Want, step.Patch = Update, result, patch
-	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{policy.LastApplied}})
-	return nil
+	return decideMerged(step, want, policy.LastApplied)
 }
 
-func decideServerSide(step *Step, want *unstructured.Unstructured, manager string) error {
+// decideServerSide leaves an object as it is if the manager applied just this, and nothing of a client-side apply is left.
+func decideServerSide(step *Step, want *unstructured.Unstructured, policy Policy) error {
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
 	}
-	same, err := diff.AppliedBy(want, step.Have, manager)
+	same, err := diff.AppliedBy(want, step.Have, policy.Manager)
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op = Update
-	if same {
+	if same && (policy.LastApplied == "" || diff.ClientAppliers(step.Have, policy.LastApplied).Len() == 0) {
 		step.Op, step.Want = Unchanged, step.Have
 	}
 	return nil

@@ -77,7 +77,10 @@ type Plan struct {
 	Manager     string                     `json:"manager,omitempty"`    // field manager of every write
 	Force       bool                       `json:"force,omitempty"`      // take over fields of other managers (server-side only)
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
-	Destroys    bool                       `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
+
+	LastApplied string `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
+	Keeper      string `json:"keeper,omitempty"`      // manager that keeps that annotation on objects which go over to server-side apply
+	Destroys    bool   `json:"destroys,omitempty"`    // nothing is wanted: the record goes too, once nothing is left in it
 }
 
 // Refs gives the objects of the steps, in order.

@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// decideMerged finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
+// which is to be marked and belongs to the step. The annotation keeps what is applied; empty keeps nothing.
+func decideMerged(step *Step, want *unstructured.Unstructured, annotation string) error {
+	if annotation != "" {
+		if err := keepConfiguration(want, annotation); err != nil {
+			return err
+		}
+	}
+	step.Patch, step.Diff = diff.Patch{}, nil
+	if step.Have == nil {
+		step.Op, step.Want = Create, diff.PruneNulls(want)
+		return nil
+	}
+	patch, result, err := diff.ThreeWay(configuration(step.Have, annotation), want, step.Have)
+	if err != nil {
+		return fmt.Errorf("compute the change: %w", err)
+	}
+	if len(patch.Data) == 0 {
+		step.Op, step.Want = Unchanged, step.Have
+		return nil
+	}
+	step.Op, step.Want, step.Patch = Update, result, patch
+	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{annotation}})
+	return nil
+}
+
+// Merged gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
+// is none. It is for what changed after the plan was made, and for servers that cannot merge a kind themselves.
+func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error) {
+	want := step.Want.DeepCopy()
+	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it
+		if want = configuration(step.Want, p.LastApplied); want == nil {
+			return nil, errors.New("merge anew: what is wanted is not kept in the object")
+		}
+	}
+	next := *step
+	next.Have = live
+	if err := decideMerged(&next, want, p.LastApplied); err != nil {
+		return nil, err
+	}
+	return &next, nil
+}
