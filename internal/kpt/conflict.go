@@ -50,17 +50,14 @@ func conflictsOf(err error) []metav1.StatusCause {
 	return found
 }
 
-// problem is why a step failed, with the place of its object behind the first line. A conflict of managers is told field by
-// field: who owns it, and since when.
+// problem is why a step failed, with the place that describes its object. A conflict of managers is told field by field: who
+// owns it, and since when.
 func problem(step *plan.Step, err error) string {
-	first, more, _ := strings.Cut(because(err), "\n")
-	if conflicts := conflictsOf(err); len(conflicts) > 0 && step.Have != nil {
-		first, more = "other managers own fields that the package sets", owned(step, conflicts)
+	conflicts := conflictsOf(err)
+	if len(conflicts) == 0 || step.Have == nil {
+		return because(err) + from(step.Source)
 	}
-	if more != "" {
-		more = "\n" + more
-	}
-	return first + from(step.Source) + more
+	return "other managers own fields that the package sets" + from(step.Source) + "\n" + owned(step, conflicts)
 }
 
 // owned are lines that name each field with its owners, and the ways out.
