@@ -15,11 +15,8 @@ import (
 
 // takeOver brings an object that was applied on the client's side over to server-side apply, as kubectl does: what the
 // client-side appliers own goes over to the plan's manager, and the object is applied once more, so that fields go which
-// were applied then and are not wanted any more. An object that nobody applied on the client's side stays as it is.
+// were applied then and are not wanted any more.
 func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if diff.ClientAppliers(live, p.LastApplied).Len() == 0 {
-		return live, nil
-	}
 	live, err := keepApplied(ctx, c, p, live)
 	if err == nil {
 		err = upgrade(ctx, c, p, live)

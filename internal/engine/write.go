@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -23,8 +24,10 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun
 	switch {
 	case step.Ref.GroupKind() == apiServiceKind && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, dryRun)
-	case err != nil || dryRun != DryRunNone || p.LastApplied == "":
+	case err != nil || p.LastApplied == "" || diff.ClientAppliers(live, p.LastApplied).Len() == 0:
 		return live, err
+	case dryRun != DryRunNone:
+		return p.TakenOver(step, live) // the server could not say it without having taken the first step
 	default:
 		return takeOver(ctx, c, p, step, live)
 	}

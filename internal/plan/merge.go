@@ -35,6 +35,16 @@ func decideMerged(step *Step, want *unstructured.Unstructured, annotation string
 	return nil
 }
 
+// TakenOver gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
+// apply; fields that were applied on the client's side and are not wanted any more are gone.
+func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	_, result, err := diff.ThreeWay(configuration(step.Have, p.LastApplied), step.Want, live)
+	if err != nil {
+		return nil, fmt.Errorf("compute the change: %w", err)
+	}
+	return result, nil
+}
+
 // Merged gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
 // is none. It is for what changed after the plan was made, and for servers that cannot merge a kind themselves.
 func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error) {
