@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +26,8 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	failFast          bool
+	logLines          int
 	rules             []string
 	plan              string   // file of a saved plan
 	given             []string // of the flags that shape a plan, those that were typed
@@ -63,44 +64,12 @@ package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails, or when its image cannot be pulled, it crashes again and again, or no node takes it")
 	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
+	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
 	return cmd
-}
-
-// planning are the flags that shape a plan.
-var planning = []string{"server-side", "force-conflicts", "field-manager", "prune-after-failure", "inventory-policy", "prune-propagation-policy"}
-
-func planningGiven(cmd *cobra.Command) []string {
-	return slices.DeleteFunc(slices.Clone(planning), func(name string) bool { return !cmd.Flags().Changed(name) })
-}
-
-// planFile reads the saved plan that is to be carried out, if there is one, and takes over the flags that it was made with.
-func (f *applyFlags) planFile() (*savedPlan, error) {
-	if f.plan == "" {
-		return nil, nil
-	}
-	if len(f.given) > 0 {
-		return nil, fmt.Errorf("--%s is fixed by the plan; leave it out, or make the plan anew with it", f.given[0])
-	}
-	saved, err := readPlan(f.plan)
-	if err != nil {
-		return nil, err
-	}
-	f.take(saved.Options)
-	return saved, nil
-}
-
-// addPlanning adds the flags that shape the plan.
-func (f *applyFlags) addPlanning(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
-	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 }
 
 // dryRunMode is what --dry-run means together with --server-side.
@@ -140,7 +109,13 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 			return err
 		}
 	}
-	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
+	options := engine.Options{
+		DryRun:        f.dryRunMode(),
+		ApplyTimeout:  f.reconcileTimeout,
+		DeleteTimeout: f.pruneTimeout,
+		FailFast:      f.failFast,
+		LogLines:      f.logLines,
+	}
 	return carryOut(ctx, env, p.engine, p.plan, options, wording{removed: "pruned", serverly: f.serverSide})
 }
 
