@@ -2,12 +2,12 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
-GOLDEN      := ./internal/diff ./internal/golden ./internal/kpt ./internal/manifest ./internal/plan ./internal/ready ./internal/view
+GOLDEN      := ./internal/diff ./internal/golden ./internal/kapp ./internal/kpt ./internal/manifest ./internal/plan ./internal/ready ./internal/view
 
 .PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench clean
 
@@ -55,8 +55,9 @@ golden: ## rewrite the goldens
 demo: build ## deploy the example to a plane of its own
 	examples/demo
 
-bench:
+bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
+	cd local && go run ./bench -bin $(BIN) $(BENCH)
 
 clean:
 	rm -rf $(BIN)

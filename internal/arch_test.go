@@ -35,22 +35,24 @@ var rooms = map[string]room{
 	"diff": {1, []string{"object"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/util/csaupgrade",
 		"sigs.k8s.io/structured-merge-diff", "gopkg.in/evanphx/json-patch.v4"},
 		"the built-in types say how their lists merge, managed fields are read by their library; nothing here connects to a server"},
+	"mutation": {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"}, "JSONPath is a library's; taking values over is pure"},
 	"ready": {1, []string{"object"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"},
 		"judging is pure; rules are YAML with expressions"},
 	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
 	"cluster":           {1, []string{"object"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/net/http2", "golang.org/x/sync"}, "the only package that connects"},
-	"plan":              {2, []string{"object", "diff"}, []string{machinery}, "deciding is pure"},
+	"plan":              {2, []string{"object", "diff", "mutation"}, []string{machinery}, "deciding is pure"},
 	"event":             {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
-	"engine": {4, []string{"object", "diff", "ready", "record", "cluster", "plan", "event"}, []string{machinery, "golang.org/x/sync"},
+	"engine": {4, []string{"object", "diff", "mutation", "ready", "record", "cluster", "plan", "event"}, []string{machinery, "golang.org/x/sync"},
 		"it reaches the server through cluster and prints nothing"},
 	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
 	"view": {4, []string{"object", "diff", "plan", "event", "ready"},
 		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"}, "shapes, no words"},
 	"cli": {5, []string{"cluster", "event", "engine", "view", "manifest"},
 		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term"}, "flags, signals and exit codes"},
-	"kpt": {6, []string{"object", "manifest", "diff", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
+	"kpt": {6, []string{"object", "manifest", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+	"kapp": {6, []string{"ready"}, []string{machinery}, "a dialect may use all below, and no other dialect; this one only words states yet"},
 }
 
 func TestImports(t *testing.T) {
@@ -115,7 +117,7 @@ func TestVendorKeys(t *testing.T) {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		if strings.HasPrefix(name, "kpt"+string(filepath.Separator)) {
+		if dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/"); dialect == "kpt" || dialect == "kapp" {
 			return nil
 		}
 		scanned++

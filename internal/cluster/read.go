@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -181,6 +182,28 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 			return without(b.names, seen), nil
 		}
 		options.Continue = list.GetContinue()
+	}
+}
+
+// List gives the objects of a kind that carry all of these labels, in one namespace or, if that is empty, in all.
+func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+	kind, err := c.Kind(ctx, gk)
+	if err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels.SelectorFromSet(with).String()}
+	for {
+		list, err := c.in(kind.Resource, namespace).List(ctx, options)
+		if err != nil {
+			return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
+		}
+		for i := range list.Items {
+			found = append(found, &list.Items[i])
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return found, nil
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ type Write struct {
 type Delete struct {
 	Ref         object.Ref
 	UID         types.UID // the object must still be this one; empty is any
+	Version     string    // and have this resource version; empty is any
 	Propagation metav1.DeletionPropagation
 	DryRun      bool
 }
@@ -163,6 +164,9 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	}
 	if d.UID != "" {
 		options.Preconditions = &metav1.Preconditions{UID: &d.UID}
+	}
+	if d.Version != "" {
+		options.Preconditions = &metav1.Preconditions{UID: &d.UID, ResourceVersion: &d.Version}
 	}
 	if d.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}

@@ -90,11 +90,11 @@ type encoded struct{ recorded, want, live []byte }
 // encode leaves status and managedFields out of live if want does not speak of them: a merge never deletes what only live has.
 func encode(recorded, want, live *unstructured.Unstructured) (out encoded, err error) {
 	if recorded != nil {
-		if out.recorded, err = json.Marshal(recorded.Object); err != nil {
+		if out.recorded, err = json.Marshal(withoutCreation(recorded.Object)); err != nil {
 			return out, err
 		}
 	}
-	if out.want, err = json.Marshal(want.Object); err != nil {
+	if out.want, err = json.Marshal(withoutCreation(want.Object)); err != nil {
 		return out, err
 	}
 	fields := live.Object
@@ -107,4 +107,15 @@ func encode(recorded, want, live *unstructured.Unstructured) (out encoded, err e
 	}
 	out.live, err = json.Marshal(fields)
 	return out, err
+}
+
+// withoutCreation leaves out a null creationTimestamp, which generated manifests are full of: the server never deletes its own.
+func withoutCreation(fields map[string]any) map[string]any {
+	metadata := fieldsOf(fields, "metadata")
+	if value, ok := metadata["creationTimestamp"]; !ok || value != nil {
+		return fields
+	}
+	fields = without(fields, "metadata")
+	fields["metadata"] = without(metadata, "creationTimestamp")
+	return fields
 }

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
@@ -123,7 +125,7 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 		case plan.Delete:
 			return member, t.settled != event.Succeeded
 		case plan.Orphan:
-			return member, t.acted != event.Skipped
+			return member, t.acted != event.Skipped || t.blocked
 		default:
 			return member, true
 		}
@@ -132,10 +134,16 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || !cluster.Refused(t.err)
+		return member, recorded || !cluster.Refused(t.err) && !unwritten(step, t.err)
 	default:
 		return member, recorded
 	}
+}
+
+// unwritten reports that an object does not exist because it could not even be completed.
+func unwritten(step plan.Step, err error) bool {
+	incomplete := (*mutation.Error)(nil)
+	return step.Have == nil && errors.As(err, &incomplete)
 }
 
 // progress is an outcome in the words of the record.

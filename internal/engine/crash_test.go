@@ -18,13 +18,15 @@ import (
 )
 
 // before and after are two versions of a set that share some objects; between them things are created, updated, pruned and
-// waited for. after moves on from before.
+// waited for, and values are taken from others. after moves on from before.
 func before() []plan.Desired {
-	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"))
+	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"),
+		taker("t", "ConfigMap/a", "$.metadata.name"))
 }
 
 func after() []plan.Desired {
-	return want(thing("Namespace/n"), thing("ConfigMap/b", "new=yes"), thing("ConfigMap/c"), thing("Deployment/web", "after=ConfigMap/c"))
+	return want(thing("Namespace/n"), thing("ConfigMap/b", "new=yes"), thing("ConfigMap/c"), thing("Deployment/web", "after=ConfigMap/c"),
+		taker("t", "ConfigMap/c", "$.metadata.name"), taker("u", "Deployment/web", "$.status.replicas"))
 }
 
 // crashWorld is a cluster in which before was deployed.

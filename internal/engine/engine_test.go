@@ -16,11 +16,13 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the annotation "after".
+// policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the annotation "after". The
+// annotation "takes" is a substitution: Kind/name, the path of the value, the path of the field.
 func policy() plan.Policy {
 	return plan.Policy{
 		Order: plan.KindOrder{First: []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}}},
@@ -30,6 +32,12 @@ func policy() plan.Policy {
 				refs = append(refs, ref(name))
 			}
 			return refs, nil
+		},
+		Substitutions: func(obj *unstructured.Unstructured) (list []mutation.Substitution, err error) {
+			if words := strings.Fields(obj.GetAnnotations()["takes"]); len(words) == 3 {
+				list = append(list, mutation.Substitution{Source: ref(words[0]), From: words[1], To: words[2]})
+			}
+			return list, nil
 		},
 		LastApplied: "last",
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -14,6 +15,7 @@ import (
 type track struct {
 	acted   event.Outcome // empty until the write is over
 	settled event.Outcome // empty until the end
+	blocked bool          // skipped because of another step
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -53,6 +55,7 @@ type run struct {
 	early    map[int]*result // steps done before the record was saved
 	groups   map[group][]int // the steps of each kind and namespace
 	watched  map[group]bool
+	lenders  map[object.Ref]bool // objects that others take values from
 	messages chan message
 
 	flying  int // writes under way
@@ -75,6 +78,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		early:    map[int]*result{},
 		groups:   map[group][]int{},
 		watched:  map[group]bool{},
+		lenders:  lenders(p),
 		messages: make(chan message),
 	}
 	r.explaining.kin = newKinship(e.Cluster, false)
@@ -149,13 +153,16 @@ func (r *run) begin(ctx context.Context, i int) {
 		r.schedule.settle(i, r.tracks[i].settled)
 	case r.early[i] != nil:
 		r.finish(ctx, i, r.early[i])
+	case step.Unknown != "" && r.options.DryRun != DryRunNone:
+		r.finish(ctx, i, r.unforeseen(step))
 	case !r.mustWrite(step):
 		r.finish(ctx, i, r.withoutWriting(step))
 	default:
 		r.flying++
+		known := r.lent(step)
 		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by an interrupt.
 		go func() {
-			done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
+			done := r.act(context.WithoutCancel(ctx), step, known)
 			r.messages <- message{step: i, done: done}
 		}()
 	}
@@ -201,7 +208,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	t.base = look(r.engine.Rules, done.seen)
+	t.base = r.look(step.Ref, done.seen)
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
@@ -303,7 +310,7 @@ func (r *run) setFailing(t *track, failing bool) {
 // skip ends a step that will never start.
 func (r *run) skip(b blocked) {
 	t := &r.tracks[b.step]
-	t.acted = event.Skipped
+	t.acted, t.blocked = event.Skipped, true
 	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason

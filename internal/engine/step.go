@@ -26,6 +26,8 @@ type result struct {
 // mustWrite reports whether the step sends anything in this run.
 func (r *run) mustWrite(step *plan.Step) bool {
 	switch {
+	case r.options.DryRun == DryRunNone && step.Draft != nil:
+		return true // or nothing: that turns out when it is completed
 	case r.options.DryRun == DryRunClient || !step.Op.Writes():
 		return false
 	case step.Op == plan.Orphan:

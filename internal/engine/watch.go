@@ -18,8 +18,9 @@ type sighting struct {
 	uid     types.UID // empty when the object is gone
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
-	kin     *ready.Relative // what the object itself explains; nil when it is current or gone
-	err     error           // why the object cannot be seen at present
+	kin     *ready.Relative            // what the object itself explains; nil when it is current or gone
+	err     error                      // why the object cannot be seen at present
+	object  *unstructured.Unstructured // kept if others take values from it
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.
@@ -50,7 +51,7 @@ func (r *run) watch(ctx context.Context, g group) {
 			return
 		}
 		select {
-		case r.messages <- message{step: i, seen: look(r.engine.Rules, s)}:
+		case r.messages <- message{step: i, seen: r.look(s.Ref, s)}:
 		case <-ctx.Done():
 		}
 	})

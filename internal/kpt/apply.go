@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -35,11 +34,12 @@ type applyFlags struct {
 	pruneTimeout      time.Duration
 	output            choice
 	adoption          choice
+	statusPolicy      choice
 	propagation       choice
 }
 
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := applyFlags{output: outputs(), adoption: adoptions(), propagation: propagations("prune propagation policy")}
+	f := applyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy")}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER]",
 		Short: "Apply a package: create, update, wait until ready, prune",
@@ -64,11 +64,12 @@ package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
-	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails, or when its image cannot be pulled, it crashes again and again, or no node takes it")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails or its pods will hardly start without a change")
 	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
+	f.statusPolicy.addTo(cmd, "status-policy", "whether the record tells how each object is left")
 	return cmd
 }
 
@@ -141,22 +142,6 @@ func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 func scopingOf(kube *cli.Kube) (scoping, error) {
 	namespace, explicit, err := kube.Namespace()
 	return scoping{namespace: namespace, enforced: explicit}, err
-}
-
-// ensureDefinition installs the ResourceGroup definition where it is missing. A dry run installs it only when told to.
-func (f applyFlags) ensureDefinition(ctx context.Context, env *cli.Env, client *cluster.Client) error {
-	served, err := definitionServed(ctx, client)
-	switch {
-	case err != nil || served:
-		return err
-	case f.install && (!f.dryRun || f.installGiven):
-		fmt.Fprintln(env.Err, "installing inventory ResourceGroup CRD.")
-		return installDefinition(ctx, client)
-	case f.dryRun:
-		return nil // nothing is recorded, and nothing was
-	default:
-		return errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
-	}
 }
 
 // carryOut runs a plan and shows it.

@@ -16,11 +16,12 @@ type destroyFlags struct {
 	deleteTimeout time.Duration
 	output        choice
 	adoption      choice
+	statusPolicy  choice
 	propagation   choice
 }
 
 func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := destroyFlags{output: outputs(), adoption: adoptions(), propagation: propagations("delete propagation policy")}
+	f := destroyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy")}
 	cmd := &cobra.Command{
 		Use:   "destroy [FOLDER]",
 		Short: "Delete everything that a package deployed",
@@ -40,6 +41,7 @@ reverse order of applying, wait until all are gone, and then delete the record.
 	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0, "how long an object may take to be gone; 0 is without limit")
 	f.output.addTo(cmd, "output", "form of the output")
 	f.adoption.addTo(cmd, "inventory-policy", "which objects may be deleted")
+	f.statusPolicy.addTo(cmd, "status-policy", "whether the record tells how each object is left")
 	f.propagation.addTo(cmd, "delete-propagation-policy", "how dependents of the objects are deleted")
 	return cmd
 }
@@ -62,7 +64,8 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	}
 	rules.Destroy, rules.Propagation = true, f.propagation.propagation()
 
-	store := &resourceGroup{cluster: client, inventory: inv}
+	inv.advise(env.Err)
+	store := newStore(client, inv, f.statusPolicy.value)
 	eng := newEngine(client, store, nil) // what is deleted is not judged
 	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
 	if err != nil {

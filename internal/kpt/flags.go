@@ -19,11 +19,15 @@ type choice struct {
 	allowed []string
 }
 
-// outputs, adoptions and propagations are the choices that several commands offer.
+// outputs, adoptions, statusPolicies and propagations are the choices that several commands offer.
 func outputs() choice { return choice{value: "events", what: "output", allowed: []string{"events"}} }
 
 func adoptions() choice {
 	return choice{value: "strict", what: "inventory policy", allowed: []string{"strict", "adopt", "force-adopt"}}
+}
+
+func statusPolicies() choice {
+	return choice{value: "all", what: "status policy", allowed: []string{"none", "all"}}
 }
 
 func propagations(what string) choice {

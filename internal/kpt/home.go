@@ -12,7 +12,7 @@ import (
 
 // checkHome makes sure, before anything is written or promised, that the namespace of the record exists or is part of the
 // package. A record that exists proves it.
-func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *resourceGroup, home object.Ref) error {
+func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *inventoryStore, home object.Ref) error {
 	if store.exists() {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (p *pkg) checkHome(ctx context.Context, client *cluster.Client, store *reso
 		return fmt.Errorf("look for the namespace of the inventory: %w", err)
 	}
 	if snapshot.Objects[home] == nil {
-		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", home.Name)
+		return &noNamespaceError{home.Name}
 	}
 	return nil
 }

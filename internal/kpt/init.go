@@ -5,11 +5,8 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -64,8 +61,8 @@ Exit codes:
 }
 
 func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
-	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
-		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file)
+	if err := f.check(); err != nil {
+		return err
 	}
 	objects, err := load(dir)
 	if err != nil {
@@ -81,7 +78,7 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q inventory info (namespace: %s)...", f.file, namespace)
 	}
-	err = writeInventory(dir, namespace, f, objects)
+	err = beginInventory(dir, namespace, f, objects)
 	if !f.quiet {
 		word := "success"
 		if err != nil {
@@ -92,9 +89,41 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 	return err
 }
 
+// check refuses what cannot be the name of a file in the package.
+func (f initFlags) check() error {
+	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
+		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file)
+	}
+	return nil
+}
+
+// beginInventory gives the package an inventory that it does not have yet. One in an older format is replaced if that is
+// forced and it can be done without losing more than the inventory: a section of the Kptfile.
+func beginInventory(dir, namespace string, f initFlags, objects []manifest.Object) error {
+	d, err := describedBy(dir, objects)
+	if err != nil {
+		return err
+	}
+	if len(d.maps) > 0 {
+		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
+	}
+	if d.kptfile != nil && !f.force {
+		return fmt.Errorf("the package has an inventory already, in its Kptfile; migrate moves it to a ResourceGroup, " +
+			"and --force begins a new one, which loses sight of what was deployed")
+	}
+	inv, err := f.inventory(namespace)
+	if err != nil {
+		return err
+	}
+	if err := writeInventory(dir, inv, f, objects); err != nil || d.kptfile == nil {
+		return err
+	}
+	return stripKptfile(dir)
+}
+
 // writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
 // deployed under the old one would be lost sight of.
-func writeInventory(dir, namespace string, f initFlags, objects []manifest.Object) error {
+func writeInventory(dir string, inv *inventory, f initFlags, objects []manifest.Object) error {
 	replaces := false
 	for _, obj := range objects {
 		if obj.GroupVersionKind() != resourceGroupKind || inSubpackage(dir, obj.Origin.Path) {
@@ -114,33 +143,11 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 		}
 		replaces = true
 	}
-	if err := refuseKptfileInventory(dir); err != nil {
-		return err
-	}
-	text, err := inventoryFile(namespace, f)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, f.file)
-	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !replaces {
-		mode |= os.O_EXCL
-	}
-	file, err := os.OpenFile(path, mode, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists and is not an inventory; choose another name with --rg-file", path)
-	}
-	if err != nil {
-		return fmt.Errorf("write the inventory: %w", err)
-	}
-	if _, err := file.Write(text); err != nil {
-		return errors.Join(fmt.Errorf("write the inventory: %w", err), file.Close())
-	}
-	return file.Close()
+	return inv.writeFile(filepath.Join(dir, f.file), replaces)
 }
 
-// inventoryFile is the text of the ResourceGroup of a package.
-func inventoryFile(namespace string, f initFlags) ([]byte, error) {
+// inventory is the one that the flags want, with a name and an ID of its own where they give none.
+func (f initFlags) inventory(namespace string) (*inventory, error) {
 	name, id := f.name, f.inventoryID
 	if name == "" {
 		number, err := rand.Int(rand.Reader, big.NewInt(100_000_000))
@@ -159,18 +166,10 @@ func inventoryFile(namespace string, f initFlags) ([]byte, error) {
 	if problems := validation.IsValidLabelValue(id); len(problems) > 0 {
 		return nil, fmt.Errorf("--inventory-id %q: %s", id, problems[0])
 	}
-	// Not marshalled: the file is for people, who expect the order of other manifests.
-	return fmt.Appendf(nil, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n  labels:\n    %s: %s\n",
-		resourceGroupKind.GroupVersion(), resourceGroupKind.Kind, scalar(name), scalar(namespace), inventoryIDKey, scalar(id)), nil
-}
-
-// scalar quotes a string where YAML would read it as something else.
-func scalar(value string) string {
-	text, err := yaml.Marshal(value)
-	if err != nil {
-		return fmt.Sprintf("%q", value)
-	}
-	return string(text[:len(text)-1])
+	return &inventory{
+		ref: object.Ref{Group: resourceGroupKind.Group, Kind: resourceGroupKind.Kind, Namespace: namespace, Name: name},
+		id:  id, labels: map[string]string{inventoryIDKey: id},
+	}, nil
 }
 
 // sharedNamespace is the namespace in which all namespaced objects of a package are, or nothing. Whether a kind is

@@ -31,12 +31,17 @@ func newInstall(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Use:   "install-resource-group",
 		Short: "Install or update the ResourceGroup definition in the cluster",
 		Long: `Install the CustomResourceDefinition of ResourceGroup, in which packages keep their record, or bring
-it up to date. apply does the same by itself where the definition is missing.
+it up to date where it lacks something. apply does the same by itself.
 
 Exit codes:
   0  the definition is there
   1  it could not be installed: the error says why`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("too many arguments; install-resource-group takes no arguments")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := kube.Client()
 			if err != nil {
@@ -53,22 +58,29 @@ Exit codes:
 	}
 }
 
-func definitionServed(ctx context.Context, client *cluster.Client) (bool, error) {
-	kind, err := client.Kind(ctx, resourceGroupKind.GroupKind())
-	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-		return false, nil
-	}
-	return kind.Served, err
-}
-
 // installAttempts is how often the definition is planned anew because somebody else installed it at the same moment.
 const installAttempts = 3
 
-// installDefinition brings the definition to the cluster in the way of every other object: planned, written if it differs,
-// waited for. Afterwards the client knows the kind.
-func installDefinition(ctx context.Context, client *cluster.Client) error {
+// ourDefinition is the definition that this version works with.
+func ourDefinition() (*unstructured.Unstructured, error) {
 	crd := &unstructured.Unstructured{}
-	err := yaml.Unmarshal(definitionFile, &crd.Object)
+	if err := yaml.Unmarshal(definitionFile, &crd.Object); err != nil {
+		return nil, fmt.Errorf("read the ResourceGroup definition: %w", err)
+	}
+	return crd, nil
+}
+
+// installDefinition brings the definition to the cluster, unless one is there that serves, in the way of every other object:
+// planned, written if it differs, waited for. Afterwards the client knows the kind.
+func installDefinition(ctx context.Context, client *cluster.Client) error {
+	crd, err := ourDefinition()
+	if err != nil {
+		return err
+	}
+	state, err := definitionFitness(ctx, client, crd)
+	if err == nil && state == fit {
+		return nil
+	}
 	for attempt := 0; err == nil && attempt < installAttempts; attempt++ {
 		if err = applyDefinition(ctx, client, crd); err == nil {
 			return client.Learn(ctx, crd)

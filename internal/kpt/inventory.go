@@ -1,212 +1,125 @@
 package kpt
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/record"
 )
+
+// resourceGroupKind is the kind of the record, locally and in the cluster.
+var resourceGroupKind = schema.GroupVersionKind{Group: "kpt.dev", Version: "v1alpha1", Kind: "ResourceGroup"}
+
+// configMapKind is the kind of the record that older tools kept.
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// inventoryIDKeys are the labels that hold the ID of an inventory, the present one first. The other one is found on
+// ConfigMaps that the first tools of this grammar made.
+var inventoryIDKeys = []string{inventoryIDKey, firstInventoryIDKey}
 
 // inventory is what a package says of its record: where it is and by which ID its objects know it.
 type inventory struct {
-	ref         object.Ref
+	ref         object.Ref // a ResourceGroup, or a ConfigMap
 	id          string
-	labels      map[string]string
+	labels      map[string]string // with the ID
 	annotations map[string]string
+	origin      string // the file that says it
+	outdated    string // what keeps the record, or tells of it, where that is an older format; else empty
 }
 
-// newInventory reads the ResourceGroup of a package. Annotations of tools that work on files stay in the files.
+// newInventory reads the ResourceGroup or the ConfigMap of a package. Annotations of tools that work on files stay in the files.
 func newInventory(obj manifest.Object) (*inventory, error) {
 	inv := &inventory{
 		ref:         object.RefOf(obj.Unstructured),
-		id:          obj.GetLabels()[inventoryIDKey],
+		id:          inventoryID(obj.GetLabels()),
 		labels:      obj.GetLabels(),
-		annotations: map[string]string{},
+		annotations: obj.GetAnnotations(),
+		origin:      obj.Origin.String(),
 	}
-	for key, value := range obj.GetAnnotations() {
+	if inv.ref.GroupKind() == configMapKind.GroupKind() {
+		inv.outdated = "a ConfigMap"
+	}
+	return inv.complete("the label "+inventoryIDKey, "metadata.namespace", "metadata.name")
+}
+
+// complete takes out what stays in the files and makes sure that nothing is missing; the names are those by which the file
+// knows the ID, the namespace and the name.
+func (inv *inventory) complete(id, namespace, name string) (*inventory, error) {
+	annotations := map[string]string{}
+	for key, value := range inv.annotations {
 		if !strings.HasPrefix(key, "config.kubernetes.io/") && !strings.HasPrefix(key, "internal.config.kubernetes.io/") {
-			inv.annotations[key] = value
+			annotations[key] = value
 		}
 	}
+	inv.annotations = annotations
 	var missing []string
+	if inv.ref.Name == "" {
+		missing = append(missing, name)
+	}
 	if inv.ref.Namespace == "" {
-		missing = append(missing, "metadata.namespace")
+		missing = append(missing, namespace)
 	}
 	if inv.id == "" {
-		missing = append(missing, "the label "+inventoryIDKey)
+		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
-			obj.Origin, strings.Join(missing, " and "))
+			inv.origin, strings.Join(missing, " and "))
 	}
 	return inv, nil
 }
 
-// resourceGroup keeps a record in a ResourceGroup. It is a record.Store.
-type resourceGroup struct {
-	cluster   engine.Cluster
-	inventory *inventory
-	stored    *unstructured.Unstructured // as the server gave it last; nil when there is none
-	loaded    *object.Set                // the members that Load found
-	added     *object.Set                // the members that Save added, and nobody else
-	others    *object.Set                // the members that appeared since Load by somebody else's hand; perhaps by ours as well
-}
-
-// saveAttempts is how often a record that somebody else changed meanwhile is merged anew.
-const saveAttempts = 5
-
-// Load gives the stored record, or an empty one. A record with another ID belongs to another package and is an error.
-func (g *resourceGroup) Load(ctx context.Context) (*record.State, error) {
-	if err := g.read(ctx); err != nil {
-		return nil, err
-	}
-	state := &record.State{}
-	if g.stored != nil {
-		state = decode(g.stored)
-	}
-	g.loaded, g.added, g.others = object.NewSet(state.Refs()...), object.NewSet(), object.NewSet()
-	return state, nil
-}
-
-func (g *resourceGroup) read(ctx context.Context) error {
-	snapshot, err := g.cluster.Read(ctx, []cluster.Target{{Ref: g.inventory.ref, Version: resourceGroupKind.Version}})
-	if err != nil {
-		return fmt.Errorf("read the inventory: %w", err)
-	}
-	if snapshot.Broken != nil {
-		return fmt.Errorf("read the inventory: %w", snapshot.Broken)
-	}
-	g.stored = snapshot.Objects[g.inventory.ref]
-	if g.stored == nil {
-		return nil
-	}
-	if id := g.stored.GetLabels()[inventoryIDKey]; id != g.inventory.id {
-		return fmt.Errorf("the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
-			"give this package an inventory of its own with init --force --name", g.inventory.ref, id, g.inventory.id)
-	}
-	return nil
-}
-
-// exists reports whether there is a record in the cluster, as of the last Load.
-func (g *resourceGroup) exists() bool { return g.stored != nil }
-
-// Save stores the members and then their status, each only if it differs. Members that somebody else added since Load stay.
-func (g *resourceGroup) Save(ctx context.Context, state *record.State) error {
-	var err error
-	for range saveAttempts {
-		err = g.save(ctx, state)
-		vanished := apierrors.IsNotFound(err) && g.stored != nil // somebody deleted it: it is made anew
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !vanished {
-			break
-		}
-		if err := g.read(ctx); err != nil {
-			return err
+// inventoryID is the ID among the labels of an inventory, or nothing.
+func inventoryID(labels map[string]string) string {
+	for _, key := range inventoryIDKeys {
+		if labels[key] != "" {
+			return labels[key]
 		}
 	}
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
-		return fmt.Errorf("the namespace %q of the inventory does not exist; create it or add it to the package", g.inventory.ref.Namespace)
-	}
-	return err
+	return ""
 }
 
-func aboutNamespace(err apierrors.APIStatus) bool {
-	return err.Status().Details != nil && err.Status().Details.Kind == "namespaces"
+// advise tells of an older format.
+func (inv *inventory) advise(out io.Writer) {
+	if inv.outdated != "" {
+		fmt.Fprintf(out, "Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup\n", inv.outdated)
+	}
 }
 
-func (g *resourceGroup) save(ctx context.Context, state *record.State) error {
-	if err := g.store(ctx, g.merge(state)); err != nil {
-		return err
-	}
-	for _, ref := range state.Refs() {
-		if !g.loaded.Has(ref) && !g.others.Has(ref) {
-			g.added.Insert(ref)
-		}
-	}
-	return nil
+// mismatchError says that the record in the cluster is not that of this package.
+type mismatchError struct {
+	ref          object.Ref
+	stored, want string // the IDs
 }
 
-func (g *resourceGroup) store(ctx context.Context, state *record.State) error {
-	switch {
-	case g.stored == nil:
-		created, err := g.cluster.Write(ctx, cluster.Write{Object: g.fresh(state), Method: cluster.Create, Manager: manager})
-		if err != nil {
-			return err
-		}
-		g.stored = created
-	case !sameMembers(g.stored, state):
-		next := g.stored.DeepCopy()
-		setMembers(next, state)
-		if err := g.replace(ctx, next, ""); err != nil {
-			return err
-		}
+func (e *mismatchError) Error() string {
+	if e.stored == "" {
+		return fmt.Sprintf("the inventory %s in the cluster has no id, but this package has %q: somebody took the label %s off; "+
+			"put it back if the inventory is this package's", e.ref, e.want, inventoryIDKey)
 	}
-	if decode(g.stored).Equal(state) && len(entries(g.stored, "status", "resourceStatuses")) == len(statuses(state)) {
-		return nil
-	}
-	next := g.stored.DeepCopy()
-	setStatuses(next, state)
-	return g.replace(ctx, next, "status")
+	return fmt.Sprintf("the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
+		"give this package an inventory of its own with init --force --name", e.ref, e.stored, e.want)
 }
 
-func (g *resourceGroup) replace(ctx context.Context, next *unstructured.Unstructured, subresource string) error {
-	stored, err := g.cluster.Write(ctx, cluster.Write{Object: next, Method: cluster.Replace, Subresource: subresource, Manager: manager})
-	if err != nil {
-		return err
-	}
-	g.stored = stored
-	return nil
+// unreadableError says that the record in the cluster was edited into something that is none.
+type unreadableError struct {
+	ref   object.Ref
+	cause error
 }
 
-// merge adds the members that somebody else has put into the record since Load. They stay although the state does not have
-// them, also if the same run had wanted them and gave them up: only the other one knows what became of them.
-func (g *resourceGroup) merge(state *record.State) *record.State {
-	if g.stored == nil {
-		return state
-	}
-	ours := object.NewSet(state.Refs()...)
-	merged := &record.State{Members: slices.Clone(state.Members)}
-	for _, member := range decode(g.stored).Members {
-		if g.loaded.Has(member.Ref) || g.added.Has(member.Ref) {
-			continue
-		}
-		g.others.Insert(member.Ref)
-		if !ours.Has(member.Ref) {
-			merged.Members = append(merged.Members, member)
-		}
-	}
-	return merged
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("the inventory %s in the cluster is damaged: %v; nothing was changed, mend it with kubectl edit", e.ref, e.cause)
 }
 
-// fresh is the ResourceGroup that does not exist yet.
-func (g *resourceGroup) fresh(state *record.State) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	obj.SetGroupVersionKind(resourceGroupKind)
-	obj.SetNamespace(g.inventory.ref.Namespace)
-	obj.SetName(g.inventory.ref.Name)
-	obj.SetLabels(g.inventory.labels)
-	obj.SetAnnotations(g.inventory.annotations)
-	setMembers(obj, state)
-	return obj
-}
+func (e *unreadableError) Unwrap() error { return e.cause }
 
-// Delete removes the record, unless it is another than the one that was loaded.
-func (g *resourceGroup) Delete(ctx context.Context) error {
-	if g.stored == nil {
-		return nil
-	}
-	_, err := g.cluster.Delete(ctx, cluster.Delete{Ref: g.inventory.ref, UID: g.stored.GetUID()})
-	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-		return nil
-	}
-	return err
+// noNamespaceError says that there is no place for the record.
+type noNamespaceError struct{ namespace string }
+
+func (e *noNamespaceError) Error() string {
+	return fmt.Sprintf("inventory namespace %q does not exist; create it or add it to the package", e.namespace)
 }

@@ -12,6 +12,14 @@ import (
 	"github.com/muster-deploy/muster/internal/record/recordtest"
 )
 
+func aMapInventory(label string) *inventory {
+	return &inventory{
+		ref:    object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "inventory"},
+		id:     "id-1",
+		labels: map[string]string{label: "id-1"},
+	}
+}
+
 func anInventory() *inventory {
 	return &inventory{
 		ref:    object.Ref{Group: "kpt.dev", Kind: "ResourceGroup", Namespace: "n", Name: "inventory"},
@@ -20,19 +28,38 @@ func anInventory() *inventory {
 	}
 }
 
-func TestResourceGroupConforms(t *testing.T) {
-	recordtest.Run(t, func(*testing.T) recordtest.Place {
-		c := &enginetest.Cluster{}
-		return recordtest.Place{
-			Open:   func() record.Store { return &resourceGroup{cluster: c, inventory: anInventory()} },
-			Writes: func() int { return len(c.Wrote) },
-		}
-	})
+// TestConformance runs every way of describing an inventory, and both policies, through the suite of record stores.
+func TestConformance(t *testing.T) {
+	fromKptfile, err := readKptfile(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+
+		"inventory: {name: inventory, namespace: n, inventoryID: id-1}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		inventory *inventory
+		sorted    bool
+	}{
+		"ResourceGroup": {inventory: anInventory()},
+		"Kptfile":       {inventory: fromKptfile},
+		"ConfigMap":     {inventory: aMapInventory(inventoryIDKey), sorted: true},
+		"old ConfigMap": {inventory: aMapInventory(firstInventoryIDKey), sorted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recordtest.Run(t, func(*testing.T) recordtest.Place {
+				c := &enginetest.Cluster{}
+				return recordtest.Place{
+					Open:   func() record.Store { return newStore(c, test.inventory, "all") },
+					Writes: func() int { return len(c.Wrote) },
+					Sorted: test.sorted,
+				}
+			})
+		})
+	}
 }
 
 func TestRecordOfAnotherPackageIsRefused(t *testing.T) {
 	c := &enginetest.Cluster{}
-	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	store := newStore(c, anInventory(), "all")
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +68,7 @@ func TestRecordOfAnotherPackageIsRefused(t *testing.T) {
 	}
 	other := anInventory()
 	other.id = "id-2"
-	_, err := (&resourceGroup{cluster: c, inventory: other}).Load(t.Context())
+	_, err := newStore(c, other, "all").Load(t.Context())
 	want := `the inventory n/resourcegroup.kpt.dev/inventory in the cluster has the id "id-1", but this package has "id-2": ` +
 		`it is the record of another package; give this package an inventory of its own with init --force --name`
 	if err == nil || err.Error() != want {
@@ -52,7 +79,7 @@ func TestRecordOfAnotherPackageIsRefused(t *testing.T) {
 // TestFormat pins the stored form: other tools read and write the same objects.
 func TestFormat(t *testing.T) {
 	c := &enginetest.Cluster{}
-	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	store := newStore(c, anInventory(), "all")
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +111,7 @@ func TestFormat(t *testing.T) {
 
 func TestEmptyRecordHasNoStatuses(t *testing.T) {
 	c := &enginetest.Cluster{}
-	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	store := newStore(c, anInventory(), "all")
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +129,7 @@ func TestEmptyRecordHasNoStatuses(t *testing.T) {
 
 func TestRecordThatVanishesIsMadeAnew(t *testing.T) {
 	c := &enginetest.Cluster{}
-	store := &resourceGroup{cluster: c, inventory: anInventory()}
+	store := newStore(c, anInventory(), "all")
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +147,7 @@ func TestRecordThatVanishesIsMadeAnew(t *testing.T) {
 	if err := store.Save(t.Context(), state(record.Succeeded)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := (&resourceGroup{cluster: c, inventory: anInventory()}).Load(t.Context())
+	again, err := newStore(c, anInventory(), "all").Load(t.Context())
 	if err != nil || !again.Equal(state(record.Succeeded)) {
 		t.Errorf("loaded %+v, %v", again, err)
 	}

@@ -19,6 +19,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newApply(env, kube),
 		newStatus(env, kube),
 		newDestroy(env, kube),
+		newMigrate(env, kube),
 		newInstall(env, kube),
 	}
 }

@@ -4,23 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
-
-// resourceGroupKind is the kind of the record, locally and in the cluster.
-var resourceGroupKind = schema.GroupVersionKind{Group: "kpt.dev", Version: "v1alpha1", Kind: "ResourceGroup"}
 
 // pkg is a package as it lies in a folder.
 type pkg struct {
@@ -40,7 +35,8 @@ func open(dir string) (*pkg, error) {
 	}
 	p := &pkg{inventory: inv}
 	for _, obj := range objects {
-		if obj.GroupVersionKind().GroupKind() != resourceGroupKind.GroupKind() && !isLocal(obj.Unstructured) {
+		inventory := obj.GroupVersionKind().GroupKind() == resourceGroupKind.GroupKind() || isMapInventory(obj) && !inSubpackage(dir, obj.Origin.Path)
+		if !inventory && !isLocal(obj.Unstructured) {
 			p.objects = append(p.objects, obj)
 		}
 	}
@@ -60,47 +56,15 @@ func openInventory(dir string) (*inventory, error) {
 
 // findInventory picks the package's own inventory: a subpackage, that is a folder with a Kptfile, may have another.
 func findInventory(dir string, objects []manifest.Object) (*inventory, error) {
-	var found []manifest.Object
-	for _, obj := range objects {
-		if obj.GroupVersionKind() == resourceGroupKind && !inSubpackage(dir, obj.Origin.Path) {
-			found = append(found, obj)
-		}
-	}
-	switch len(found) {
-	case 0:
-		if err := refuseKptfileInventory(dir); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir)
-	case 1:
-		return newInventory(found[0])
-	default:
-		return nil, fmt.Errorf("package %q has several inventories, in %s and in %s; keep one ResourceGroup",
-			dir, found[0].Origin, found[1].Origin)
-	}
-}
-
-// refuseKptfileInventory stops at packages whose inventory is a section of their Kptfile, as older tools wrote it: a new
-// inventory would lose sight of what was deployed under that one.
-func refuseKptfileInventory(dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, "Kptfile"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	d, err := describedBy(dir, objects)
 	if err != nil {
-		return fmt.Errorf("read the Kptfile: %w", err)
+		return nil, err
 	}
-	var file struct {
-		Inventory map[string]any `json:"inventory"`
+	inv, err := d.only(dir)
+	if err == nil && inv == nil {
+		err = fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir)
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		return fmt.Errorf("read the Kptfile: %w", err)
-	}
-	if len(file.Inventory) > 0 {
-		return fmt.Errorf("the inventory of package %q is in its Kptfile, which is not supported; move name, namespace and ID "+
-			"to a ResourceGroup object, so that what was deployed stays known", dir)
-	}
-	return nil
+	return inv, err
 }
 
 func inSubpackage(dir, file string) bool {
@@ -179,11 +143,12 @@ func (s scoping) place(obj manifest.Object, kind cluster.Kind) error {
 	return nil
 }
 
-// isInventory refuses an object that is, or looks like, an inventory of an older format.
+// isInventory refuses an object that is marked as an inventory but can be none, as the inventory of a subpackage.
 func isInventory(obj manifest.Object) error {
-	if _, ok := obj.GetLabels()[inventoryIDKey]; ok {
-		return fmt.Errorf("the label %s marks an inventory, and only ResourceGroup inventories are supported; "+
-			"what was deployed under this one is known to it alone", inventoryIDKey)
+	for _, key := range inventoryIDKeys {
+		if _, ok := obj.GetLabels()[key]; ok {
+			return fmt.Errorf("the label %s marks an inventory, and this is not that of the package; take the label off", key)
+		}
 	}
 	return nil
 }

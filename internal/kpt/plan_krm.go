@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/muster-deploy/muster/internal/diff"
 )
 
 // planHeader begins the list that holds a plan, as functions on files pass it on.
@@ -58,10 +56,7 @@ func planKRM(out io.Writer, outlooks []outlook) error {
 
 func (o outlook) writeAction(b *strings.Builder) error {
 	fmt.Fprintf(b, "    - action: %s\n", actions[o.verb()].name)
-	before, after := diff.Mask(o.step.Have, o.after)
-	if o.verb() == toLeave {
-		after = before
-	}
+	before, after := o.sides()
 	fields := []struct {
 		name  string
 		value any

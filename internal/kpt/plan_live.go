@@ -112,6 +112,10 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		return nil
 	}
 	w.paint(actions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, actions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
+	if o.hidden() && (v == toCreate || v == toConfigure) {
+		w.content("its content is not shown, because it takes values from a Secret")
+		return nil
+	}
 	switch v {
 	case toCreate:
 		text, err := yaml.Marshal(fieldsOf(created(o, objects)))
@@ -120,7 +124,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		}
 		w.content(string(text))
 	case toConfigure:
-		before, after := diff.Mask(o.step.Have, o.after)
+		before, after := o.sides()
 		w.maps("", before.Object, after.Object)
 	case toFail:
 		w.content(liveReason(o.err))

@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/view"
@@ -60,12 +58,14 @@ func (o outlook) change() (view.Change, error) {
 		if o.reason != "" {
 			c.More = []string{o.reason}
 		}
-		before, after := o.sides()
+		before, after := o.clear()
 		text, err := view.Unified(before, after)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.step.Ref, err)
 		}
-		if text == "" {
+		if o.hidden() {
+			c.More = append(c.More, "its content is not shown, because it takes values from a Secret")
+		} else if text == "" {
 			c.More = append(c.More, "no value would change, only who owns the fields")
 		}
 		c.Diff = text
@@ -75,11 +75,6 @@ func (o outlook) change() (view.Change, error) {
 		}
 	}
 	return c, nil
-}
-
-// sides are the object as it is and as it would be, without what nobody writes and with secrets masked.
-func (o outlook) sides() (before, after *unstructured.Unstructured) {
-	return diff.Shown(o.step.Have, o.after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
 }
 
 // totals count the objects by what would be done to them. What there is none of is left out.
@@ -135,7 +130,8 @@ func planJSON(out io.Writer, outlooks []outlook) error {
 			p.Error = o.err.Error()
 		}
 		if o.verb() == toCreate || o.verb() == toConfigure {
-			p.Changes = diff.Between(o.step.Have, o.after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
+			before, after := o.clear()
+			p.Changes = diff.Between(before, after, diff.Options{})
 		}
 		document.Objects = append(document.Objects, p)
 	}

@@ -3,9 +3,7 @@ package kpt
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,13 +16,16 @@ import (
 
 // The annotations and labels of packages.
 const (
-	dependsOnKey   = "config.kubernetes.io/depends-on"
-	localConfigKey = "config.kubernetes.io/local-config"
-	ownerKey       = "config.k8s.io/owning-inventory"
-	inventoryIDKey = "cli-utils.sigs.k8s.io/inventory-id"
-	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
-	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
-	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+	dependsOnKey        = "config.kubernetes.io/depends-on"
+	mutationKey         = "config.kubernetes.io/apply-time-mutation"
+	localConfigKey      = "config.kubernetes.io/local-config"
+	ownerKey            = "config.k8s.io/owning-inventory"
+	inventoryIDKey      = "cli-utils.sigs.k8s.io/inventory-id"
+	firstInventoryIDKey = "kustomize.config.k8s.io/inventory-id"
+	onRemoveKey         = "cli-utils.sigs.k8s.io/on-remove"
+	deletionKey         = "client.lifecycle.config.k8s.io/deletion"
+	changesKey          = "client.lifecycle.config.k8s.io/mutation"
+	lastAppliedKey      = "kubectl.kubernetes.io/last-applied-configuration"
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"
@@ -73,32 +74,13 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},
 		},
-		DependsOn:   dependsOn,
-		Waiting:     waiting,
-		Home:        object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
-		LastApplied: lastAppliedKey,
+		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+		DependsOn:     dependsOn,
+		Substitutions: substitutions,
+		Waiting:       waiting,
+		Home:          object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
+		LastApplied:   lastAppliedKey,
 	}, nil
-}
-
-// dependsOn reads the references of the depends-on annotation, separated by commas. A reference is GROUP/KIND/NAME or
-// GROUP/namespaces/NAMESPACE/KIND/NAME; the core group is empty.
-func dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
-	value, ok := obj.GetAnnotations()[dependsOnKey]
-	if !ok {
-		return nil, nil
-	}
-	var refs []object.Ref
-	for i, text := range strings.Split(value, ",") {
-		ref, err := parseReference(strings.TrimSpace(text))
-		if err != nil {
-			return refs, fmt.Errorf("annotation %s: reference %d: %w", dependsOnKey, i+1, err)
-		}
-		if slices.Contains(refs, ref) {
-			return refs, fmt.Errorf("annotation %s: %q is named twice", dependsOnKey, strings.TrimSpace(text))
-		}
-		refs = append(refs, ref)
-	}
-	return refs, nil
 }
 
 // waiting reads the annotations by which an object says how it is waited for.
@@ -120,26 +102,6 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 		w.Timeout = timeout
 	}
 	return w, nil
-}
-
-func parseReference(text string) (object.Ref, error) {
-	fields := strings.Split(text, "/")
-	var ref object.Ref
-	switch {
-	case len(fields) == 3:
-		ref = object.Ref{Group: fields[0], Kind: fields[1], Name: fields[2]}
-	case len(fields) == 5 && fields[1] == "namespaces":
-		ref = object.Ref{Group: fields[0], Namespace: fields[2], Kind: fields[3], Name: fields[4]}
-		if ref.Namespace == "" {
-			return ref, fmt.Errorf("%q has an empty namespace", text)
-		}
-	default:
-		return ref, fmt.Errorf("%q is neither GROUP/KIND/NAME nor GROUP/namespaces/NAMESPACE/KIND/NAME", text)
-	}
-	if ref.Kind == "" || ref.Name == "" {
-		return ref, fmt.Errorf("%q has no kind or no name", text)
-	}
-	return ref, nil
 }
 
 // isLocal reports whether an object is meant for tools on this machine and never applied.

@@ -41,14 +41,15 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	if err != nil {
 		return nil, err
 	}
-	if err := f.ensureDefinition(ctx, env, client); err != nil {
+	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
 		return nil, err
 	}
 	policy, err := f.policy(p.inventory)
 	if err != nil {
 		return nil, err
 	}
-	store := &resourceGroup{cluster: client, inventory: p.inventory}
+	p.inventory.advise(env.Err)
+	store := newStore(client, p.inventory, f.statusPolicy.value)
 	set, err := judging(ctx, client, rules, refsOf(desired))
 	if err != nil {
 		return nil, err

@@ -2,11 +2,15 @@ package kpt
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -58,6 +62,31 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 		o.after = step.Want
 	}
 	return o
+}
+
+// hidden reports that the object has values of a Secret at places that only the Secret's content would tell apart, so that
+// its content is not shown.
+func (o outlook) hidden() bool {
+	return slices.ContainsFunc(o.step.Substitutions, func(s mutation.Substitution) bool {
+		return s.Source.GroupKind() == schema.GroupKind{Kind: "Secret"}
+	})
+}
+
+// sides are the object as it is and as it would be, as far as they may be shown.
+func (o outlook) sides() (before, after *unstructured.Unstructured) {
+	if o.hidden() {
+		return nil, nil
+	}
+	if o.verb() == toLeave {
+		return diff.Mask(o.step.Have, o.step.Have)
+	}
+	return diff.Mask(o.step.Have, o.after)
+}
+
+// clear are the sides without what nobody writes.
+func (o outlook) clear() (before, after *unstructured.Unstructured) {
+	before, after = o.sides()
+	return diff.Shown(before, after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
 }
 
 // verb is what would be done to the object, in the words of plans.

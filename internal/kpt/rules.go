@@ -34,13 +34,17 @@ func addRules(cmd *cobra.Command, files *[]string) {
 }
 
 // readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
-// those for well-known operators.
+// those for well-known operators. Without a folder there are none of a package.
 func readyRules(dir string, files []string) ([]ready.Rule, error) {
 	var rules []ready.Rule
 	var errs []error
-	for _, file := range append(files[:len(files):len(files)], filepath.Join(dir, rulesName)) {
+	own := filepath.Join(dir, rulesName)
+	if dir != "" {
+		files = append(files[:len(files):len(files)], own)
+	}
+	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) && file == filepath.Join(dir, rulesName) {
+		if errors.Is(err, fs.ErrNotExist) && dir != "" && file == own {
 			continue
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -27,6 +29,8 @@ type statusFlags struct {
 	statuses   []string
 	rules      []string
 	logLines   int
+	invType    string
+	invNames   []string
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -38,7 +42,8 @@ func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Use:   "status [FOLDER]",
 		Short: "Show in what state the objects of a package are",
 		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed: once, or as it changes until all are ready or gone.
+deployed: once, or as it changes until all are ready or gone. With --inv-type remote it shows what all
+packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
 
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
@@ -60,43 +65,52 @@ Exit codes:
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
+	flags.Duration("poll-period", 2*time.Second, "has no effect: objects are watched; taken from commands for kpt")
+	flags.StringVar(&f.invType, "inv-type", "local", "local: the objects of the package; remote: those of all inventories in the cluster")
+	flags.StringSliceVar(&f.invNames, "inv-names", nil, "with --inv-type remote, only inventories of these names")
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
 	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
 	return cmd
 }
 
+// check refuses what does not go together.
+func (f statusFlags) check() error {
+	switch {
+	case f.invType != "local" && f.invType != "remote":
+		return errors.New("inv-type flag should be either local or remote")
+	case f.invType == "local" && len(f.invNames) > 0:
+		return errors.New("inv-names flag should only be used when inv-type is set to remote")
+	}
+	return checkTimeout("timeout", f.timeout)
+}
+
 func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f statusFlags) error {
-	if err := checkTimeout("timeout", f.timeout); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
-	inv, err := openInventory(dir)
-	if err != nil {
-		return err
+	read := localMembers
+	if f.invType == "remote" {
+		read, dir = f.remoteMembers, ""
 	}
 	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
-	client, err := kube.Client()
+	m, client, err := read(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
-	store := &resourceGroup{cluster: client, inventory: inv}
-	state, err := store.Load(ctx)
-	if err != nil {
-		return err
-	}
-	refs := f.selected(state.Refs())
+	refs := f.selected(m.all.Refs())
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
-	printer := f.printer(env, inv)
+	printer := f.printer(env, m)
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
-	eng := newEngine(client, store, set)
+	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
 	if closed := printer.Close(); err == nil {
@@ -146,15 +160,19 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, inv *inventory) view.Printer {
+func (f statusFlags) printer(env *cli.Env, m *members) view.Printer {
 	switch f.output.value {
 	case "json":
-		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
+		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote})
 	case "table":
-		return view.StatusTable(env.Out, env.Terminal(), f.shows, causes)
+		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
 		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
-			line := fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)
+			name := e.Ref.Short()
+			if m.remote {
+				name = m.of(e.Ref) + ": " + e.Ref.String()
+			}
+			line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
 			return strings.Join(append([]string{line}, causes(e)...), "\n")
 		})
 	}

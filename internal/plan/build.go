@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,25 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Build makes the plan that brings what is live to what is desired and removes what is recorded but no longer desired. It is
 // the one builder: applying, destroying and dry runs differ in their input alone. An error joins everything that is wrong
-// with the input, in the order of the objects; nothing can be done before it is mended.
+// with the input, in the order of the objects, each as an *ObjectError, and then a *CycleError if objects depend on each
+// other in a circle; nothing can be done before it is mended.
 func Build(in Input) (*Plan, error) {
 	b := &builder{in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded))}
 	b.desired()
 	b.removed()
 	b.connect()
-	if err := errors.Join(b.errs...); err != nil {
+	b.findCycles()
+	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err
 	}
-	if err := b.findCycle(); err != nil {
-		return nil, err
-	}
-	return &Plan{
+	p := &Plan{
 		Steps:       b.sorted(),
 		Recorded:    in.Recorded,
 		ServerSide:  in.Policy.ServerSide,
@@ -38,13 +36,16 @@ func Build(in Input) (*Plan, error) {
 		LastApplied: in.Policy.LastApplied,
 		Keeper:      in.Policy.Keeper,
 		Destroys:    in.Policy.Destroy,
-	}, nil
+	}
+	p.foresee()
+	return p, nil
 }
 
 // node is a step on its way into the plan; needs are indexes of other nodes.
 type node struct {
 	Step
 	needs []int
+	takes []mutation.Substitution
 }
 
 type builder struct {
@@ -54,9 +55,9 @@ type builder struct {
 	errs  []error
 }
 
-func (b *builder) add(step Step) {
-	b.index[step.Ref] = len(b.nodes)
-	b.nodes = append(b.nodes, node{Step: step})
+func (b *builder) add(n node) {
+	b.index[n.Ref] = len(b.nodes)
+	b.nodes = append(b.nodes, n)
 }
 
 // desired gives every wanted object its step.
@@ -64,23 +65,31 @@ func (b *builder) desired() {
 	for _, d := range b.in.Desired {
 		step := Step{Ref: object.RefOf(d.Object), Source: d.Source, Have: b.in.Live[object.RefOf(d.Object)]}
 		if _, ok := b.index[step.Ref]; ok {
-			b.errs = append(b.errs, fmt.Errorf("%s is described more than once", step.Ref))
+			b.complain(step, errors.New("it is described more than once"))
 			continue
 		}
-		if err := b.decide(&step, d.Object); err != nil {
-			b.errs = append(b.errs, named(step, err))
-			continue
-		}
+		takes, err := b.in.Policy.substitutions(d.Object)
+		b.complain(step, err)
+		b.complain(step, b.decide(&step, d.Object, len(takes) > 0))
 		step.First = step.Op == Create && step.Ref == b.in.Policy.Home
-		b.add(step)
+		if step.First && len(takes) > 0 {
+			b.complain(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
+		}
+		b.add(node{Step: step, takes: takes})
 	}
 }
 
-// decide finds out whether the object is created, updated, left as it is or skipped.
-func (b *builder) decide(step *Step, obj *unstructured.Unstructured) error {
+// decide finds out whether the object is created, updated, left as it is or skipped. One that takes values from others
+// is only drafted.
+func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
-	if reason := policy.Owner.forbids(step.Have); reason != "" {
-		step.Op, step.Want, step.Reason = Skip, obj, reason
+	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
+		step.Op, step.Want = Skip, obj
+		return nil
+	}
+	if mark, ok := carried(obj, policy.CreateOnly); ok && step.Have != nil {
+		step.Op, step.Want, step.Why = Skip, obj, Frozen
+		step.Reason = fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -89,31 +98,18 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured) error {
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
 	want := policy.Owner.mark(obj)
-	if policy.ServerSide {
-		return decideServerSide(step, want, policy)
-	}
-	return decideMerged(step, want, policy.LastApplied)
-}
-
-// decideServerSide leaves an object as it is if the manager applied just this, and nothing of a client-side apply is left.
-func decideServerSide(step *Step, want *unstructured.Unstructured, policy Policy) error {
-	step.Op, step.Want = Create, want
-	if step.Have == nil {
+	if drafted {
+		step.Draft, step.Want = want, want
+		step.Op = Create
+		if step.Have != nil {
+			step.Op = Update
+		}
 		return nil
 	}
-	same, err := diff.AppliedBy(want, step.Have, policy.Manager)
-	if err != nil {
-		return fmt.Errorf("compare with what was applied: %w", err)
-	}
-	step.Op = Update
-	if same && (policy.LastApplied == "" || diff.ClientAppliers(step.Have, policy.LastApplied).Len() == 0) {
-		step.Op, step.Want = Unchanged, step.Have
-	}
-	return nil
+	return writing{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
 }
 
-// removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none, nor
-// does one that is wanted under another name of its kind.
+// removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
 func (b *builder) removed() {
 	used, applied := b.usedNamespaces(), b.appliedObjects()
 	for _, ref := range b.in.Recorded {
@@ -121,36 +117,71 @@ func (b *builder) removed() {
 			continue
 		}
 		live := b.in.Live[ref]
-		step := Step{Ref: ref, Have: live}
-		switch {
-		case b.in.Unserved.Has(ref):
-			step.Op, step.Reason = Keep, fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", ref.GroupKind())
-		case live == nil || applied[live.GetUID()]:
+		if live == nil && !b.in.Unserved.Has(ref) {
 			continue
-		case ref.GroupKind() == namespaceKind && used[ref.Name]:
-			step.Op, step.Reason = Keep, "namespace still in use: "+ref.Name
-		case b.in.Policy.retains(live) != "":
-			step.Op, step.Reason = Orphan, b.in.Policy.retains(live)
-			step.Patch = b.in.Policy.Owner.release(live)
-		case b.in.Policy.Owner.forbids(live) != "":
-			step.Op, step.Reason = Keep, b.in.Policy.Owner.forbids(live)
-		default:
-			waiting, _ := b.in.Policy.waiting(live) // nobody can mend the annotation of what is on its way out
-			step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 		}
-		b.add(step)
+		n := node{Step: Step{Ref: ref, Have: live}}
+		if i, ok := applied[uidOf(live)]; ok {
+			b.rename(&n, i)
+		} else {
+			b.dispose(&n.Step, used)
+		}
+		b.add(n)
 	}
 }
 
+// rename forgets an object that is wanted under another kind, and recorded as that, once it was applied.
+func (b *builder) rename(n *node, i int) {
+	other := b.nodes[i].Step
+	n.Why, n.By = Same, other.Ref
+	n.Reason = fmt.Sprintf("it is the same object as %s (UID: %q)", other.Ref, n.Have.GetUID())
+	n.Op = Keep
+	if other.Op != Skip {
+		n.Op, n.needs = Orphan, []int{i}
+	}
+}
+
+// dispose decides what becomes of an object that is not wanted any more.
+func (b *builder) dispose(step *Step, used map[string]bool) {
+	policy := b.in.Policy
+	if b.in.Unserved.Has(step.Ref) {
+		step.Op, step.Why = Keep, Unserved
+		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", step.Ref.GroupKind())
+		return
+	}
+	if mark, ok := carried(step.Have, policy.Retain); ok {
+		step.Op, step.Why, step.Patch = Orphan, Retained, policy.Owner.release(step.Have)
+		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
+		return
+	}
+	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
+		step.Op = Keep
+		return
+	}
+	if step.Ref.GroupKind() == namespaceKind && used[step.Ref.Name] {
+		step.Op, step.Why, step.Reason = Keep, InUse, "namespace still in use: "+step.Ref.Name
+		return
+	}
+	waiting, _ := policy.waiting(step.Have) // nobody can mend the annotation of what is on its way out
+	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
+}
+
 // appliedObjects are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
-func (b *builder) appliedObjects() map[types.UID]bool {
-	uids := map[types.UID]bool{}
-	for _, n := range b.nodes {
-		if n.Have != nil && n.Have.GetUID() != "" {
-			uids[n.Have.GetUID()] = true
+func (b *builder) appliedObjects() map[types.UID]int {
+	uids := map[types.UID]int{}
+	for i, n := range b.nodes {
+		if uid := uidOf(n.Have); uid != "" {
+			uids[uid] = i
 		}
 	}
 	return uids
+}
+
+func uidOf(obj *unstructured.Unstructured) types.UID {
+	if obj == nil {
+		return ""
+	}
+	return obj.GetUID()
 }
 
 // usedNamespaces are the namespaces that must stay because wanted objects or the record live in them.
@@ -164,105 +195,4 @@ func (b *builder) usedNamespaces() map[string]bool {
 	}
 	delete(used, "")
 	return used
-}
-
-// retains says why a live object must not be deleted, or nothing.
-func (p Policy) retains(live *unstructured.Unstructured) string {
-	for _, a := range p.Retain {
-		if live.GetAnnotations()[a.Key] == a.Value {
-			return fmt.Sprintf("annotation prevents deletion (%q: %q)", a.Key, a.Value)
-		}
-	}
-	return ""
-}
-
-// forbids says why an object must be left alone, or nothing. An object that does not exist is free.
-func (o Owner) forbids(live *unstructured.Unstructured) string {
-	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
-		return ""
-	}
-	owner := live.GetAnnotations()[o.Annotation]
-	switch {
-	case owner == o.ID:
-		return ""
-	case owner != "":
-		return fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
-	case o.Adoption == AdoptUnowned:
-		return ""
-	default:
-		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
-		if o.Hint != "" {
-			reason += "; " + o.Hint
-		}
-		return reason
-	}
-}
-
-// mark gives a copy of the object that says to whom it belongs.
-func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	marked := obj.DeepCopy()
-	if o.Annotation != "" {
-		annotate(marked, o.Annotation, o.ID)
-	}
-	return marked
-}
-
-// release is the patch that takes our mark off an object; zero when it does not carry it. It fails on an object that
-// was replaced in the meantime.
-func (o Owner) release(live *unstructured.Unstructured) diff.Patch {
-	if o.Annotation == "" || live.GetAnnotations()[o.Annotation] != o.ID {
-		return diff.Patch{}
-	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         live.GetUID(),
-		"annotations": map[string]any{o.Annotation: nil},
-	}})
-	if err != nil {
-		panic(fmt.Sprintf("marshal a map of strings: %v", err)) // cannot happen
-	}
-	return diff.Patch{Type: types.MergePatchType, Data: data}
-}
-
-func annotate(obj *unstructured.Unstructured, key, value string) {
-	annotations := obj.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	obj.SetAnnotations(annotations)
-}
-
-// keepConfiguration stores the object itself, as JSON with a newline as kubectl writes it, in its annotation.
-func keepConfiguration(obj *unstructured.Unstructured, key string) error {
-	annotations := obj.GetAnnotations()
-	delete(annotations, key)
-	obj.SetAnnotations(annotations)
-	data, err := obj.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("keep the configuration: %w", err)
-	}
-	annotate(obj, key, string(data))
-	return nil
-}
-
-// configuration reads what was applied last; nil when it was not kept or cannot be read, which makes the merge cautious:
-// nothing is taken for removed.
-func configuration(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
-	text, ok := live.GetAnnotations()[key]
-	if !ok {
-		return nil
-	}
-	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
-		return nil
-	}
-	return obj
-}
-
-// named puts the object's identity and origin before an error.
-func named(step Step, err error) error {
-	if step.Source == "" {
-		return fmt.Errorf("%s: %w", step.Ref, err)
-	}
-	return fmt.Errorf("%s (%s): %w", step.Ref, step.Source, err)
 }

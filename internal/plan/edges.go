@@ -2,8 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,8 +9,10 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// These two are the API's own kinds that other objects cannot exist without.
+// These are the API's own kinds that are special here: two that other objects cannot exist without, and one whose content is
+// never shown.
 var (
+	secretKind    = schema.GroupKind{Kind: "Secret"}
 	namespaceKind = schema.GroupKind{Kind: "Namespace"}
 	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
@@ -32,19 +32,22 @@ func (b *builder) connect() {
 }
 
 // depend records that node i depends on node j. An implied dependency (on a namespace or a definition) is met by an
-// object that exists, whoever owns it. What a wanted object depends on is not deleted.
+// object that exists, whoever owns it, and any dependency by one that exists and is to be left as it is. What a wanted
+// object depends on is not deleted.
 func (b *builder) depend(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
-		if !implied || to.Op != Skip || to.Have == nil {
+		if to.Op != Skip || to.Have == nil || !implied && to.Why != Frozen {
 			from.needs = append(from.needs, j)
 		}
 	case from.Op.Applies() && to.Op == Delete:
-		to.Op, to.Wait, to.Reason = Keep, false, fmt.Sprintf("%s depends on it", from.Ref)
+		to.Op, to.Wait, to.Why, to.By = Keep, false, Needed, from.Ref
+		to.Reason, to.needs = fmt.Sprintf("%s depends on it", from.Ref), nil
 	case from.Op == Orphan && to.Op == Delete && implied:
 		// Deleting a namespace or a definition would delete what is to be left in the cluster.
-		to.Op, to.Wait, to.Reason = Orphan, false, fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
+		to.Op, to.Wait, to.Why, to.By = Orphan, false, Housing, from.Ref
+		to.Reason = fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
 		to.Patch, to.needs = b.in.Policy.Owner.release(to.Have), nil
 	case from.Op.Removes() && to.Op == Delete:
 		to.needs = append(to.needs, i)
@@ -96,80 +99,51 @@ func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
 	return targets
 }
 
-// declared are the dependencies that the object itself names. An object that is going away may name ones that are gone
-// already; a wanted object may not.
+// declared are the dependencies that the object itself names: those that it comes after and those that it takes values from.
+// An object that is going away may name ones that are gone already; a wanted object may not.
 func (b *builder) declared(i int) []int {
 	n := &b.nodes[i]
-	if b.in.Policy.DependsOn == nil || n.object() == nil || n.Op == Delete && n.Ref == b.in.Policy.Home {
+	if n.Op == Delete && n.Ref == b.in.Policy.Home {
 		return nil // the namespace of the record goes last, whatever it says
 	}
-	refs, err := b.in.Policy.DependsOn(n.object())
-	if err != nil && n.Op.Applies() {
-		b.errs = append(b.errs, named(n.Step, err))
+	refs, err := b.in.Policy.dependsOn(n.object())
+	if n.Op.Applies() {
+		b.complain(n.Step, err)
+	} else {
+		n.takes, _ = b.in.Policy.substitutions(n.object()) // for their order alone
 	}
 	var targets []int
-	for _, ref := range refs {
-		j, ok := b.index[ref]
-		switch {
-		case ok:
+	find := func(ref object.Ref, takes bool) {
+		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
-		case n.Op.Applies():
-			b.errs = append(b.errs, named(n.Step, fmt.Errorf("depends on %s, which is not part of the set; add it or remove the dependency", ref)))
+		} else if n.Op.Applies() {
+			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, Takes: takes})
 		}
+	}
+	for _, ref := range refs {
+		find(ref, false)
+	}
+	external := object.NewSet()
+	for k := range n.takes {
+		source := b.nearby(n.takes[k].Source, n.Ref.Namespace)
+		n.takes[k].Source = source
+		if _, ok := b.index[source]; ok || external.Insert(source) {
+			find(source, true)
+		}
+	}
+	if n.Draft != nil {
+		n.Substitutions = n.takes
 	}
 	return targets
 }
 
-// CycleError says that objects depend on each other in a circle, so that none of them can come first. Refs is the whole
-// circle: each object depends on the one after it, the last on the first.
-type CycleError struct{ Refs []object.Ref }
-
-func (e *CycleError) Error() string {
-	var b strings.Builder
-	b.WriteString("cyclic dependency:")
-	for i, ref := range e.Refs {
-		fmt.Fprintf(&b, "\n- %s -> %s", ref, e.Refs[(i+1)%len(e.Refs)])
+// nearby finds a source that was named without a namespace in the namespace of the object that names it. A kind is either
+// in namespaces or not, so there is no choice between two.
+func (b *builder) nearby(ref object.Ref, namespace string) object.Ref {
+	near := ref
+	near.Namespace = namespace
+	if _, ok := b.index[near]; ok && ref.Namespace == "" {
+		return near
 	}
-	return b.String()
-}
-
-// findCycle walks the needs depth first, in order, and returns the first circle as a *CycleError.
-func (b *builder) findCycle() error {
-	const unseen, open, closed = 0, 1, 2
-	state := make([]int, len(b.nodes))
-	next := make([]int, len(b.nodes)) // how many of a node's needs were followed
-	for root := range b.nodes {
-		path := []int{root}
-		for len(path) > 0 && state[root] != closed {
-			i := path[len(path)-1]
-			state[i] = open
-			if next[i] == len(b.nodes[i].needs) {
-				state[i] = closed
-				path = path[:len(path)-1]
-				continue
-			}
-			j := b.nodes[i].needs[next[i]]
-			next[i]++
-			switch state[j] {
-			case unseen:
-				path = append(path, j)
-			case open:
-				return b.cycle(path[slices.Index(path, j):])
-			}
-		}
-	}
-	return nil
-}
-
-// cycle names a circle of nodes in the direction in which the objects depend on each other, from its smallest member.
-func (b *builder) cycle(path []int) error {
-	refs := make([]object.Ref, len(path))
-	for k, i := range path {
-		refs[k] = b.nodes[i].Ref
-	}
-	if b.nodes[path[0]].Op.Removes() {
-		slices.Reverse(refs)
-	}
-	first := slices.Index(refs, slices.MinFunc(refs, object.Compare))
-	return &CycleError{Refs: slices.Concat(refs[first:], refs[:first])}
+	return ref
 }

@@ -9,32 +9,6 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// decideMerged finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
-// which is to be marked and belongs to the step. The annotation keeps what is applied; empty keeps nothing.
-func decideMerged(step *Step, want *unstructured.Unstructured, annotation string) error {
-	if annotation != "" {
-		if err := keepConfiguration(want, annotation); err != nil {
-			return err
-		}
-	}
-	step.Patch, step.Diff = diff.Patch{}, nil
-	if step.Have == nil {
-		step.Op, step.Want = Create, diff.PruneNulls(want)
-		return nil
-	}
-	patch, result, err := diff.ThreeWay(configuration(step.Have, annotation), want, step.Have)
-	if err != nil {
-		return fmt.Errorf("compute the change: %w", err)
-	}
-	if len(patch.Data) == 0 {
-		step.Op, step.Want = Unchanged, step.Have
-		return nil
-	}
-	step.Op, step.Want, step.Patch = Update, result, patch
-	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{annotation}})
-	return nil
-}
-
 // TakenOver gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
 // apply; fields that were applied on the client's side and are not wanted any more are gone.
 func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -56,7 +30,7 @@ func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error
 	}
 	next := *step
 	next.Have = live
-	if err := decideMerged(&next, want, p.LastApplied); err != nil {
+	if err := (writing{lastApplied: p.LastApplied}).decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, nil

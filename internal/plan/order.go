@@ -90,7 +90,7 @@ func (b *builder) homeLast(steps []Step) []Step {
 	return steps
 }
 
-// layOut appends the nodes in order and notes where each came to stand.
+// layOut appends the nodes in order and notes where each came to stand. What they need among other nodes stands already.
 func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
 	blocked := make(map[int]int, len(members))
 	dependants := map[int][]int{}
@@ -98,11 +98,13 @@ func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
 	for _, i := range members {
 		needs := slices.Compact(slices.Sorted(slices.Values(b.nodes[i].needs)))
 		b.nodes[i].needs = needs
-		blocked[i] = len(needs)
 		for _, j := range needs {
-			dependants[j] = append(dependants[j], i)
+			if b.nodes[j].Op.Removes() == b.nodes[i].Op.Removes() {
+				blocked[i]++
+				dependants[j] = append(dependants[j], i)
+			}
 		}
-		if len(needs) == 0 {
+		if blocked[i] == 0 {
 			queue.members = append(queue.members, i)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -49,16 +50,41 @@ func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
 
+// Why says as data for what reason an object is not simply applied or deleted; Reason says the same in words.
+type Why string
+
+// The reasons. Some of them are another object, which is Step.By.
+const (
+	Foreign  Why = "foreign"  // it belongs to another set
+	Unowned  Why = "unowned"  // it exists and belongs to no set
+	Frozen   Why = "frozen"   // it exists, and an annotation of the wanted object wants no changes
+	Retained Why = "retained" // an annotation of the live object wants no deletion
+	InUse    Why = "in use"   // it is a namespace in which wanted objects or the record live
+	Unserved Why = "unserved" // its kind is not served now
+	Needed   Why = "needed"   // By, which is wanted, depends on it
+	Housing  Why = "housing"  // By, which is left in the cluster, cannot be without it
+	Same     Why = "same"     // By, which is wanted, is the same object under another kind
+)
+
 // Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
 type Step struct {
 	Ref    object.Ref                 `json:"ref"`
 	Op     Op                         `json:"op"`
 	Reason string                     `json:"reason,omitempty"` // why skipped, kept or orphaned; shown to the user verbatim
+	Why    Why                        `json:"why,omitempty"`    // the same as data
+	By     object.Ref                 `json:"by,omitzero"`      // the object that is the reason
 	Source string                     `json:"source,omitempty"` // the file and document that describe the object
 	Want   *unstructured.Unstructured `json:"want,omitempty"`   // as it will be sent or, for an update, as it will become
 	Have   *unstructured.Unstructured `json:"have,omitempty"`   // as it was read; nil when absent
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
+
+	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
+	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be
+	// foreseen, with Want as the draft.
+	Draft         *unstructured.Unstructured `json:"draft,omitempty"`
+	Substitutions []mutation.Substitution    `json:"substitutions,omitempty"`
+	Unknown       string                     `json:"unknown,omitempty"`
 
 	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
 	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
@@ -76,12 +102,12 @@ type Plan struct {
 	Steps    []Step       `json:"steps"`
 	Recorded []object.Ref `json:"recorded,omitempty"` // what the record listed when the plan was made, in its order
 
-	ServerSide  bool                       `json:"serverSide,omitempty"` // objects are written by server-side apply
-	Manager     string                     `json:"manager,omitempty"`    // field manager of every write
-	Force       bool                       `json:"force,omitempty"`      // take over fields of other managers (server-side only)
+	ServerSide  bool                       `json:"serverSide,omitempty"`  // objects are written by server-side apply
+	Manager     string                     `json:"manager,omitempty"`     // field manager of every write
+	Force       bool                       `json:"force,omitempty"`       // take over fields of other managers (server-side only)
+	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
-	LastApplied string `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
 	Keeper      string `json:"keeper,omitempty"`      // manager that keeps that annotation on objects which go over to server-side apply
 	Destroys    bool   `json:"destroys,omitempty"`    // nothing is wanted: the record goes too, once nothing is left in it
 }
@@ -116,6 +142,12 @@ func (p *Plan) String() string {
 		b.WriteString("\n")
 		if step.Reason != "" {
 			fmt.Fprintf(&b, "    %s\n", step.Reason)
+		}
+		for _, s := range step.Substitutions {
+			fmt.Fprintf(&b, "    %s\n", s)
+		}
+		if step.Unknown != "" {
+			fmt.Fprintf(&b, "    not foreseen: %s\n", step.Unknown)
 		}
 		for line := range strings.Lines(step.Diff.String()) {
 			fmt.Fprintf(&b, "    %s\n", strings.TrimSuffix(line, "\n"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,13 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // TestBuild plans what the archives describe. Their sections are desired.yaml, live.yaml, recorded.yaml (documents that only
 // identify objects, in the order of the record), unserved (kinds, one a line) and policy (see setPolicy). Objects belong to
-// the set "me" by the annotation owner; the annotation after names dependencies as Kind.group/namespace/name.
+// the set "me" by the annotation owner; the annotation after names dependencies as Kind.group/namespace/name, and takes gives
+// substitutions, separated by semicolons, as such a name, the path of the value, the path of the field, and perhaps a token.
 func TestBuild(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		p, err := plan.Build(input(t, files))
@@ -29,8 +32,29 @@ func TestBuild(t *testing.T) {
 			return map[string]string{"error": err.Error() + "\n"}
 		}
 		expectSound(t, p)
-		return map[string]string{"plan": p.String()}
+		out := map[string]string{"plan": p.String()}
+		if text := foreseen(t, p); text != "" {
+			out["foreseen"] = text
+		}
+		return out
 	})
+}
+
+// foreseen shows the fields of the objects that take values from others.
+func foreseen(t *testing.T, p *plan.Plan) string {
+	t.Helper()
+	var b strings.Builder
+	for _, step := range p.Steps {
+		if step.Draft == nil || step.Unknown != "" {
+			continue
+		}
+		text, err := json.Marshal(map[string]any{"data": step.Want.Object["data"], "spec": step.Want.Object["spec"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", step.Ref, text)
+	}
+	return b.String()
 }
 
 // expectSound checks what holds for every plan: edges ascend and point back, and JSON keeps everything.
@@ -73,10 +97,12 @@ func input(t *testing.T, files map[string]string) plan.Input {
 				First: []schema.GroupKind{{Kind: "Namespace"}, {Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, {Kind: "ConfigMap"}, {Kind: "Service"}},
 				Last:  []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}},
 			},
-			Owner:       plan.Owner{Annotation: "owner", ID: "me"},
-			Retain:      []plan.Annotation{{Key: "on-remove", Value: "keep"}},
-			DependsOn:   dependsOn,
-			LastApplied: "last",
+			Owner:         plan.Owner{Annotation: "owner", ID: "me"},
+			Retain:        []plan.Annotation{{Key: "on-remove", Value: "keep"}},
+			CreateOnly:    []plan.Annotation{{Key: "on-change", Value: "ignore"}},
+			DependsOn:     dependsOn,
+			Substitutions: substitutions,
+			LastApplied:   "last",
 		},
 	}
 	for _, obj := range documents(t, files["desired.yaml"]) {
@@ -120,14 +146,36 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 
 func dependsOn(obj *unstructured.Unstructured) (refs []object.Ref, err error) {
 	for _, text := range strings.Fields(obj.GetAnnotations()["after"]) {
-		fields := strings.Split(text, "/")
-		if len(fields) != 3 {
-			return refs, errors.New("annotation after: want Kind.group/namespace/name")
+		ref, bad := reference(text)
+		if err = errors.Join(err, bad); bad == nil {
+			refs = append(refs, ref)
 		}
-		gk := schema.ParseGroupKind(fields[0])
-		refs = append(refs, object.Ref{Group: gk.Group, Kind: gk.Kind, Namespace: fields[1], Name: fields[2]})
 	}
-	return refs, nil
+	return refs, err
+}
+
+func substitutions(obj *unstructured.Unstructured) (list []mutation.Substitution, err error) {
+	for text := range strings.SplitSeq(obj.GetAnnotations()["takes"], ";") {
+		words := append(strings.Fields(text), "", "", "")
+		if words[0] == "" {
+			continue
+		}
+		ref, err := reference(words[0])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, mutation.Substitution{Source: ref, From: words[1], To: words[2], Token: words[3]})
+	}
+	return list, nil
+}
+
+func reference(text string) (object.Ref, error) {
+	fields := strings.Split(text, "/")
+	if len(fields) != 3 {
+		return object.Ref{}, fmt.Errorf("%q is not Kind.group/namespace/name", text)
+	}
+	gk := schema.ParseGroupKind(fields[0])
+	return object.Ref{Group: gk.Group, Kind: gk.Kind, Namespace: fields[1], Name: fields[2]}, nil
 }
 
 func documents(t *testing.T, text string) []*unstructured.Unstructured {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -28,13 +29,18 @@ type Input struct {
 // Policy is what a dialect wants done, in neutral terms. The zero value applies on the client's side, in no particular
 // order, to objects that nobody owns.
 type Policy struct {
-	Order  KindOrder
-	Owner  Owner
-	Retain []Annotation // a live object that carries one of these is not deleted but orphaned
+	Order      KindOrder
+	Owner      Owner
+	Retain     []Annotation // a live object that carries one of these is not deleted but orphaned
+	CreateOnly []Annotation // a wanted object that carries one of these is left as it is once it exists
 
 	// DependsOn names the objects that must be ready before this one is written, as the object itself says it. An error
-	// is the object's: Build adds its identity. Nil means that no object says anything.
+	// is the object's, or several joined: Build adds its identity. Nil means that no object says anything.
 	DependsOn func(*unstructured.Unstructured) ([]object.Ref, error)
+
+	// Substitutions gives the values that the object takes from others, which it thereby depends on. A source without a
+	// namespace may be in that of the object. Errors and nil are as with DependsOn.
+	Substitutions func(*unstructured.Unstructured) ([]mutation.Substitution, error)
 
 	// Waiting says how an object is waited for, as the object itself says it. An error is the object's, as above; on one
 	// that is removed it is ignored. Nil means that no object says anything.
@@ -50,6 +56,20 @@ type Policy struct {
 	Force             bool
 	Propagation       metav1.DeletionPropagation // empty means Background
 	PruneAfterFailure bool                       // prune although an apply failed
+}
+
+func (p Policy) dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
+	if p.DependsOn == nil || obj == nil {
+		return nil, nil
+	}
+	return p.DependsOn(obj)
+}
+
+func (p Policy) substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
+	if p.Substitutions == nil || obj == nil {
+		return nil, nil
+	}
+	return p.Substitutions(obj)
 }
 
 // Waiting is how an object is waited for. The zero value waits as long as the run does.

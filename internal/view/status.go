@@ -36,17 +36,20 @@ func (s *statusLines) Event(e event.Event) {
 // Close gives the first error of writing.
 func (s *statusLines) Close() error { return wrapWrite(s.err) }
 
-// Status is what StatusJSON needs besides the events.
+// Status is what StatusJSON and StatusTable need besides the events.
 type Status struct {
-	Inventory string // name of the record that the objects belong to
-	Show      func(event.Event) bool
-	Now       func() time.Time
+	Inventories func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
+	Show        func(event.Event) bool
+	Now         func() time.Time           // for StatusJSON
+	Causes      func(event.Event) []string // for StatusTable
+	Remote      bool                       // the records are of several packages, perhaps of the same name: their namespaces are shown as well
 }
 
 // statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
 type statusLine struct {
 	Group     string      `json:"group"`
 	Inventory string      `json:"inventory-name"`
+	Home      string      `json:"inventory-namespace,omitempty"`
 	Kind      string      `json:"kind"`
 	Message   string      `json:"message"`
 	Name      string      `json:"name"`
@@ -61,35 +64,41 @@ type statusLine struct {
 // StatusJSON prints Observed events as JSON, one object a line, in the schema of kpt live status.
 func StatusJSON(out io.Writer, s Status) Printer {
 	return StatusLines(out, s.Show, func(e event.Event) string {
-		line := statusLine{
-			Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: s.Inventory,
-			Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
-			Causes: e.Causes,
+		var lines []string
+		for _, inventory := range s.Inventories(e.Ref) {
+			line := statusLine{
+				Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: inventory.Name,
+				Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
+				Causes: e.Causes,
+			}
+			if s.Remote {
+				line.Home = inventory.Namespace
+			}
+			text, err := json.Marshal(line)
+			if err != nil {
+				panic(fmt.Sprintf("marshal a struct of strings: %v", err)) // cannot happen
+			}
+			lines = append(lines, string(text))
 		}
-		text, err := json.Marshal(line)
-		if err != nil {
-			panic(fmt.Sprintf("marshal a struct of strings: %v", err)) // cannot happen
-		}
-		return string(text)
+		return strings.Join(lines, "\n")
 	})
 }
 
-// StatusTable shows events as a table of the latest status of each object, with the lines that
-// causes makes below it: redrawn in place at every change where out is a terminal that holds the whole table, and otherwise
-// printed once, at the end. Objects that show refuses at the moment are left out.
-func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool, causes func(event.Event) []string) Printer {
-	return &statusTable{out: out, terminal: terminal, show: show, causes: causes, rows: map[object.Ref]event.Event{}}
+// StatusTable shows events as a table of the latest status of each object, with the lines that s.Causes makes below it:
+// redrawn in place at every change where out is a terminal that holds the whole table, and otherwise printed once, at the
+// end. Objects that s.Show refuses at the moment are left out.
+func StatusTable(out io.Writer, terminal Terminal, s Status) Printer {
+	return &statusTable{out: out, terminal: terminal, Status: s, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
 	out      io.Writer
 	terminal Terminal
-	show     func(event.Event) bool
-	causes   func(event.Event) []string
-	order    []object.Ref
-	rows     map[object.Ref]event.Event // the latest of each
-	drawn    int                        // lines on the screen
-	err      error
+	Status
+	order []object.Ref
+	rows  map[object.Ref]event.Event // the latest of each
+	drawn int                        // lines on the screen
+	err   error
 }
 
 // Event takes in one status. What was said of its causes holds until more is known.
@@ -136,12 +145,18 @@ func (t *statusTable) draw() {
 func (t *statusTable) text() string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	below := "\t\t\t  "
+	if t.Remote {
+		fmt.Fprint(table, "INVENTORY\t")
+		below = "\t" + below
+	}
 	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tSTATUS\tMESSAGE")
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
-		if e := t.rows[ref]; t.show(e) {
+		if e := t.rows[ref]; t.Show(e) {
+			fmt.Fprint(table, t.owners(ref))
 			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
-			for _, cause := range t.causes(e) {
-				fmt.Fprintf(table, "\t\t\t  %s\n", plain(strings.TrimSpace(cause)))
+			for _, cause := range t.Causes(e) {
+				fmt.Fprintf(table, "%s%s\n", below, plain(strings.TrimSpace(cause)))
 			}
 		}
 	}
@@ -151,6 +166,18 @@ func (t *statusTable) text() string {
 		text.WriteString(t.terminal.fit(strings.TrimRight(line, " \n")) + "\n")
 	}
 	return t.terminal.colour(text.String())
+}
+
+// owners is the column of the records that an object belongs to.
+func (t *statusTable) owners(ref object.Ref) string {
+	if !t.Remote {
+		return ""
+	}
+	var names []string
+	for _, inventory := range t.Inventories(ref) {
+		names = append(names, inventory.Namespace+"/"+inventory.Name)
+	}
+	return strings.Join(names, ",") + "\t"
 }
 
 // byNamespace sorts as the table does: by namespace, then as references are sorted.

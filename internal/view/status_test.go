@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -26,19 +27,26 @@ func TestStatus(t *testing.T) {
 			}
 			return lines
 		}
+		local := view.Status{Show: show, Causes: causes}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
 			"lines": func(out *bytes.Buffer) view.Printer {
 				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
 			},
 			"json": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.Status{Inventory: "inv", Show: show, Now: now})
+				return view.StatusJSON(out, view.Status{Inventories: inventories("inv"), Show: show, Now: now})
 			},
-			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show, causes) },
+			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
 			"terminal": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, show, causes)
+				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local)
+			},
+			"remotejson": func(out *bytes.Buffer) view.Printer {
+				return view.StatusJSON(out, view.Status{Inventories: inventories("one", "two"), Show: show, Now: now, Remote: true})
+			},
+			"remotetable": func(out *bytes.Buffer) view.Printer {
+				return view.StatusTable(out, view.Terminal{}, view.Status{Inventories: inventories("one", "two"), Show: show, Causes: causes, Remote: true})
 			},
 			"low": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, show, causes)
+				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, local)
 			},
 		}
 		got := map[string]string{}
@@ -61,13 +69,22 @@ func TestStatus(t *testing.T) {
 	})
 }
 
+// inventories has every object in all of these records, each in its namespace.
+func inventories(names ...string) func(object.Ref) []object.Ref {
+	var refs []object.Ref
+	for _, name := range names {
+		refs = append(refs, object.Ref{Namespace: "home-" + name, Name: name})
+	}
+	return func(object.Ref) []object.Ref { return refs }
+}
+
 // A closed output is an error, told once.
 func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
-		view.StatusTable(broken{}, view.Terminal{}, everything, func(event.Event) []string { return nil }),
-		view.StatusJSON(broken{}, view.Status{Show: everything, Now: time.Now}),
+		view.StatusTable(broken{}, view.Terminal{}, view.Status{Show: everything, Causes: func(event.Event) []string { return nil }}),
+		view.StatusJSON(broken{}, view.Status{Inventories: inventories("inv"), Show: everything, Now: time.Now}),
 	} {
 		printer.Event(e)
 		printer.Event(e)

@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,6 +45,7 @@ type Cluster struct {
 	Polls    bool                         // watching is refused: objects are read again and again instead
 	Dies     int                          // die at this change, counted from 1: it is stored, its answer is lost
 	Wrote    []string                     // every change that was stored: method and object
+	Asked    [][]object.Ref               // what each Read asked for
 	Logs     map[object.Ref][]string      // the logs of pods
 	Surveys  []cluster.Survey             // every survey that was asked for
 
@@ -113,6 +117,11 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		return nil, ErrDead
 	}
 	c.read = c.version
+	asked := make([]object.Ref, len(targets))
+	for i, target := range targets {
+		asked[i] = target.Ref
+	}
+	c.Asked = append(c.Asked, asked)
 	snapshot := &cluster.Snapshot{Objects: map[object.Ref]*unstructured.Unstructured{}, Unserved: object.NewSet()}
 	for _, target := range targets {
 		switch obj := c.objects[target.Ref]; {
@@ -123,6 +132,29 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		}
 	}
 	return snapshot, nil
+}
+
+// Kind knows no kind: that of an object says all that counts here.
+func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
+	return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
+}
+
+// List gives the objects of a kind in a namespace, or in all, that carry all of these labels, sorted by name.
+func (c *Cluster) List(_ context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return nil, ErrDead
+	}
+	var found []*unstructured.Unstructured
+	for ref, obj := range c.objects {
+		in := namespace == "" || ref.Namespace == namespace
+		if ref.GroupKind() == gk && in && labels.SelectorFromSet(with).Matches(labels.Set(obj.GetLabels())) {
+			found = append(found, obj.DeepCopy())
+		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return found, nil
 }
 
 // Write stores one object.
@@ -157,6 +189,8 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 		return true, nil
 	case d.UID != "" && obj.GetUID() != d.UID:
 		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the UID is another"))
+	case d.Version != "" && obj.GetResourceVersion() != d.Version:
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the object has been modified"))
 	case d.DryRun:
 		return false, nil
 	}

@@ -16,6 +16,7 @@ import (
 type Place struct {
 	Open   func() record.Store
 	Writes func() int
+	Sorted bool // the format has an order of its own: members need not come back in the order in which they joined
 }
 
 // Run tests stores of a format. Each test gets a place in which nothing is recorded.
@@ -88,7 +89,7 @@ func roundTrip(t *testing.T, p Place) {
 	load(t, store)
 	save(t, store, want)
 	expect(t, p, want)
-	if got := load(t, p.Open()).Refs(); cmp.Diff(want.Refs(), got) != "" {
+	if got := load(t, p.Open()).Refs(); !p.Sorted && cmp.Diff(want.Refs(), got) != "" {
 		t.Errorf("the order changed: %v", got)
 	}
 }

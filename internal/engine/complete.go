@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// lenders are the objects that others take values from: what is seen of them is kept.
+func lenders(p *plan.Plan) map[object.Ref]bool {
+	found := map[object.Ref]bool{}
+	for _, step := range p.Steps {
+		for _, s := range step.Substitutions {
+			found[s.Source] = true
+		}
+	}
+	return found
+}
+
+// look judges what was seen of an object of the plan.
+func (r *run) look(ref object.Ref, s cluster.Sighting) sighting {
+	seen := look(r.engine.Rules, s)
+	if r.lenders[ref] {
+		seen.object = s.Object
+	}
+	return seen
+}
+
+// lent gives, of the objects that a step takes values from, those that were just seen and are ready.
+func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
+	known := map[object.Ref]*unstructured.Unstructured{}
+	for _, s := range step.Substitutions {
+		if i := r.plan.Find(s.Source); i >= 0 {
+			if seen := r.tracks[i].seen; seen.object != nil && seen.status.State == ready.Current {
+				known[s.Source] = seen.object
+			}
+		}
+	}
+	return known
+}
+
+// complete gives the step as it is carried out: one that takes values from others gets them now, from what is known or else
+// from the cluster.
+func complete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) (*plan.Step, error) {
+	var targets []cluster.Target
+	asked := object.NewSet()
+	for _, s := range step.Substitutions {
+		if known[s.Source] == nil && asked.Insert(s.Source) {
+			targets = append(targets, cluster.Target{Ref: s.Source, Version: version(p, s.Source)})
+		}
+	}
+	if len(targets) > 0 {
+		snapshot, err := c.Read(ctx, targets)
+		if err != nil {
+			return nil, &mutation.Error{Err: fmt.Errorf("read the values: %w", err)}
+		}
+		for ref, obj := range snapshot.Objects {
+			known[ref] = obj
+		}
+	}
+	completed, err := p.Complete(*step, known)
+	return &completed, err
+}
+
+// version is the one in which the set speaks of an object; empty if it does not.
+func version(p *plan.Plan, ref object.Ref) string {
+	if i := p.Find(ref); i >= 0 && p.Steps[i].Want != nil {
+		return p.Steps[i].Want.GroupVersionKind().Version
+	}
+	return ""
+}
+
+// act carries a step out, once it is complete. Known are the objects that need not be read for that.
+func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) *result {
+	if step.Draft == nil || r.options.DryRun != DryRunNone {
+		return act(ctx, r.engine.Cluster, r.plan, step, r.options.DryRun)
+	}
+	completed, err := complete(ctx, r.engine.Cluster, r.plan, step, known)
+	switch {
+	case err != nil:
+		return &result{op: step.Op, outcome: event.Failed, err: err}
+	case completed.Op == plan.Unchanged:
+		return &result{op: plan.Unchanged, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}}
+	default:
+		return act(ctx, r.engine.Cluster, r.plan, completed, DryRunNone)
+	}
+}
+
+// unforeseen is how a dry run ends a step whose values nobody can know yet: well if the same run would make them, else as the
+// run itself would fail.
+func (r *run) unforeseen(step *plan.Step) *result {
+	_, err := r.plan.Foresee(*step)
+	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {
+		if i := r.plan.Find(missing.Source); i >= 0 && r.plan.Steps[i].Op.Writes() {
+			return &result{op: step.Op, outcome: event.Succeeded,
+				reason: fmt.Sprintf("to be completed: %s has no value at %s yet", missing.Source, missing.Path)}
+		}
+	}
+	return &result{op: step.Op, outcome: event.Failed, err: err}
+}

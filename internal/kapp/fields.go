@@ -1,0 +1,74 @@
+package kapp
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// text gives the string at a path, empty when there is none.
+func (o live) text(path ...string) string {
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}
+
+// integer gives the whole number at a path.
+func (o live) integer(path ...string) (int64, bool) {
+	n, found, err := unstructured.NestedInt64(o.Object, path...)
+	return n, found && err == nil
+}
+
+// count gives the whole number at a path, or the fallback.
+func (o live) count(fallback int64, path ...string) int64 {
+	if n, found := o.integer(path...); found {
+		return n
+	}
+	return fallback
+}
+
+// maps gives the maps of the list at a path.
+func (o live) maps(path ...string) []map[string]any {
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	items, _ := value.([]any)
+	var found []map[string]any
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// unobserved holds back an object whose controller has not reported on its present generation, or on none at all.
+func (o live) unobserved() (Judgement, bool) {
+	generation := o.GetGeneration()
+	return ongoing(fmt.Sprintf("Waiting for generation %d to be observed", generation)),
+		generation != o.count(0, "status", "observedGeneration")
+}
+
+// condition is one entry of status.conditions; the zero value stands for one that is not there.
+type condition struct{ status, reason, message string }
+
+// condition gives the first condition of a type. Its own observedGeneration is not looked at.
+func (o live) condition(name string) condition {
+	for _, m := range o.maps("status", "conditions") {
+		if m["type"] == name {
+			c := condition{}
+			c.status, _ = m["status"].(string)
+			c.reason, _ = m["reason"].(string)
+			c.message, _ = m["message"].(string)
+			return c
+		}
+	}
+	return condition{}
+}
+
+func (c condition) holds() bool { return c.status == "True" }
+
+// words are the reason, with the message where there is one.
+func (c condition) words() string {
+	if c.message == "" {
+		return c.reason
+	}
+	return c.reason + " (message: " + c.message + ")"
+}

@@ -1,0 +1,130 @@
+// Package kapp is the dialect of apps. So far it holds one piece of it: what kapp says of an object that is waited for.
+//
+// In goes a live object with those that controllers made for it, out comes a Judgement and, from that, the lines that
+// kapp prints. Both are pure: no cluster, no clock. Text and verdict are kapp's, kind by kind (the table in kinds.go).
+// Whether an object is being deleted, and whether a Service or an APIService is available, is package ready's judgement.
+// About other kinds the two do not always agree:
+//
+//	Kind          kapp                                            ready
+//	Deployment    done when no replica is unavailable and enough  waits until all pods are of the new revision, old ones
+//	              are ready, of whatever revision                 are gone and the rollout is declared complete
+//	              failed whenever Progressing is False            failed for ProgressDeadlineExceeded alone
+//	              paused ones are judged like others              paused ones need not be updated
+//	DaemonSet     done when none is unavailable; waits for        compares the number scheduled and ready, too; does
+//	              updated pods with OnDelete                      not wait for updated pods with OnDelete
+//	StatefulSet   waits for updated pods with OnDelete            does not; compares available pods and revisions
+//	Job           waits for suspended and paused ones             those are current
+//	Pod           never failed by crashing containers             failed while containers keep crashing
+//	              failed in the phase Unknown                     unknown
+//	Service       waits for a cluster address under every type    under LoadBalancer alone
+//	CRD           waits while its names are refused               failed
+//	App, Package… failed while a reconciliation has failed        judged by common conventions
+//	all others    done at once (claims, replica sets, custom      judged by their own rules or by common conventions
+//	              resources …), unless a Rule says otherwise
+//
+// kapp refuses objects whose fields have wrong types; here such fields count as absent.
+package kapp
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// noChildren is the annotation by which an object is judged, and told of, without its children.
+const noChildren = "kapp.k14s.io/disable-associated-resources-wait"
+
+// Judgement is what kapp says of one object.
+type Judgement struct {
+	Object     string // the object's description, as "deployment/web (apps/v1) namespace: demo"
+	Done       bool   // nothing is waited for any more
+	Successful bool   // and all is well; never without Done
+	Message    string // why; empty when there is nothing to say
+	// Children are those that the user is told of: while the object is not done, and of the kinds that belong to its kind,
+	// in the order in which they are printed. They have no children themselves.
+	Children []Judgement
+}
+
+// Rule is a rule of the user's or of a flag's. It says whether it has a judgement of the object; the description and the
+// children are not its business.
+type Rule func(obj *unstructured.Unstructured) (Judgement, bool)
+
+// Of judges a live object. The children are all that might have been made for it; they matter to a Deployment that asks
+// for a minimum of available replicas, and are reported beside others. Rules are asked in order, after deletion and
+// before what is known of kinds; children are judged by them, too. Nothing given is changed.
+func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, rules ...Rule) Judgement {
+	k := kindOf(obj)
+	family := k.family(obj, children)
+	j, own := k.judgement(obj, family, rules)
+	j.Object = describe(obj)
+	if j.Done || !own {
+		return j
+	}
+	for _, child := range family {
+		told, _ := kindOf(child).judgement(child, nil, rules)
+		told.Object = describe(child)
+		j.Children = append(j.Children, told)
+	}
+	slices.SortFunc(j.Children, func(a, b Judgement) int { return strings.Compare(b.Object, a.Object) })
+	return j
+}
+
+// judgement judges one object alone, and says whether its kind did: only then its children belong to the answer.
+func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.Unstructured, rules []Rule) (j Judgement, own bool) {
+	status := ready.Of(obj)
+	if k.deletes {
+		return k.judge(live{obj, family, status}), true
+	}
+	if status.State == ready.Terminating {
+		return deleting(obj), false
+	}
+	for _, rule := range rules {
+		if j, ok := rule(obj); ok {
+			return j, false
+		}
+	}
+	if k.judge == nil {
+		return done(""), false
+	}
+	return k.judge(live{obj, family, status}), true
+}
+
+// family picks the children that belong to an object of the kind.
+func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
+	if _, refused := obj.GetAnnotations()[noChildren]; refused {
+		return nil
+	}
+	var family []*unstructured.Unstructured
+	for _, child := range children {
+		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) {
+			family = append(family, child)
+		}
+	}
+	return family
+}
+
+// Gone gives the judgement of an object that is being deleted: done once it is not there any more, or is another one of
+// the same name, which is said by a live object of nil.
+func Gone(description string, obj *unstructured.Unstructured) Judgement {
+	j := done("")
+	if obj != nil {
+		j = deleting(obj)
+	}
+	j.Object = description
+	return j
+}
+
+// deleting tells why an object is still there.
+func deleting(obj *unstructured.Unstructured) Judgement {
+	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
+		return ongoing("Waiting on finalizers: " + strings.Join(finalizers, ", "))
+	}
+	return ongoing("Deleting")
+}
+
+func done(message string) Judgement    { return Judgement{Done: true, Successful: true, Message: message} }
+func ongoing(message string) Judgement { return Judgement{Message: message} }
+func failed(message string) Judgement  { return Judgement{Done: true, Message: message} }

@@ -1,0 +1,124 @@
+package kapp
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// live is an object that is judged, its children, and what ready says of it.
+type live struct {
+	*unstructured.Unstructured
+	children []*unstructured.Unstructured
+	ready    ready.Status
+}
+
+// kind is what kapp knows of one type of objects.
+type kind struct {
+	group, version, name string // an empty version matches all
+	judge                func(live) Judgement
+	children             []schema.GroupKind // whose objects are told of while one of these is not done
+	deletes              bool               // judge also knows deletion, and is asked before rules
+}
+
+var (
+	pods        = schema.GroupKind{Kind: "Pod"}
+	replicaSets = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	claims      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	jobs        = schema.GroupKind{Group: "batch", Kind: "Job"}
+)
+
+// kinds are all that are ever waited for. What is not in the table is done at once.
+var kinds = []kind{
+	{group: "kappctrl.k14s.io", version: "v1alpha1", name: "App", judge: reconciled, deletes: true},
+	{group: "packaging.carvel.dev", version: "v1alpha1", name: "PackageInstall", judge: reconciled, deletes: true},
+	{group: "packaging.carvel.dev", version: "v1alpha1", name: "PackageRepository", judge: reconciled, deletes: true},
+	{group: "apiextensions.k8s.io", name: "CustomResourceDefinition", judge: holding("Established", "NamesAccepted")},
+	{group: "apiregistration.k8s.io", version: "v1", name: "APIService", judge: available},
+	{group: "apiregistration.k8s.io", version: "v1beta1", name: "APIService", judge: available},
+	{version: "v1", name: "Pod", judge: pod},
+	{version: "v1", name: "Service", judge: service},
+	{group: "apps", version: "v1", name: "Deployment", judge: deployment, children: []schema.GroupKind{replicaSets, pods}},
+	{group: "apps", version: "v1", name: "DaemonSet", judge: daemonSet, children: []schema.GroupKind{replicaSets, pods}},
+	{group: "batch", version: "v1", name: "Job", judge: job, children: []schema.GroupKind{jobs, pods}},
+	{group: "apps", version: "v1", name: "StatefulSet", judge: statefulSet, children: []schema.GroupKind{claims, pods}},
+}
+
+// kindOf gives the row of the table that an object belongs to, or an empty one.
+func kindOf(obj *unstructured.Unstructured) kind {
+	gvk := obj.GroupVersionKind()
+	for _, k := range kinds {
+		if k.group == gvk.Group && k.name == gvk.Kind && (k.version == "" || k.version == gvk.Version) {
+			return k
+		}
+	}
+	return kind{}
+}
+
+// reconciled judges the kinds of kapp-controller, which reconciles and deletes them.
+func reconciled(o live) Judgement {
+	if j, waits := o.unobserved(); waits {
+		return j
+	}
+	if o.condition("Reconciling").holds() {
+		return ongoing("Reconciling")
+	}
+	for _, failure := range [...]struct{ condition, words string }{
+		{"ReconcileFailed", "Reconcile failed: "}, {"DeleteFailed", "Delete failed: "},
+	} {
+		if c := o.condition(failure.condition); c.holds() {
+			if useful := o.text("status", "usefulErrorMessage"); useful != "" {
+				c.message = useful
+			}
+			return failed(failure.words + c.words())
+		}
+	}
+	if o.ready.State == ready.Terminating {
+		return deleting(o.Unstructured)
+	}
+	return done("")
+}
+
+// holding judges kinds that wait for conditions to be true, in order.
+func holding(conditions ...string) func(live) Judgement {
+	return func(o live) Judgement {
+		for _, name := range conditions {
+			switch c := o.condition(name); {
+			case c.status == "":
+				return ongoing("Condition " + name + " is not set")
+			case !c.holds():
+				return ongoing("Condition " + name + " is not True (" + c.status + ")")
+			}
+		}
+		return done("")
+	}
+}
+
+func available(o live) Judgement {
+	if o.ready.State == ready.Current {
+		return done("")
+	}
+	return holding("Available")(o)
+}
+
+// IgnoreFailingAPIServices is a rule by which API services are done that are not available.
+func IgnoreFailingAPIServices(obj *unstructured.Unstructured) (Judgement, bool) {
+	if obj.GroupVersionKind().Group != "apiregistration.k8s.io" || obj.GetKind() != "APIService" {
+		return Judgement{}, false
+	}
+	j := available(live{Unstructured: obj, ready: ready.Of(obj)})
+	return done("Ignoring (" + j.Message + ")"), !j.Done
+}
+
+func service(o live) Judgement {
+	switch {
+	case o.text("spec", "type") == "ExternalName":
+		return done("External service")
+	case o.text("spec", "clusterIP") == "":
+		return ongoing("ClusterIP is empty")
+	case o.ready.State != ready.Current:
+		return ongoing("Load balancer ingress is empty")
+	}
+	return done("")
+}

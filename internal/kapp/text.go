@@ -1,0 +1,43 @@
+package kapp
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Lines are what is printed of a judgement, without the time of day: the state, with the verb of what is waited for
+// (reconcile or delete), the message below it, and the children.
+func (j Judgement) Lines(verb string) []string {
+	lines := []string{j.word() + ": " + verb + " " + j.Object}
+	if j.Message != "" {
+		lines = append(lines, " ^ "+j.Message)
+	}
+	for _, child := range j.Children {
+		lines = append(lines, " L "+child.word()+": waiting on "+child.Object)
+		if child.Message != "" {
+			lines = append(lines, "    ^ "+child.Message)
+		}
+	}
+	return lines
+}
+
+// word is the state of a judgement in one word, as it also stands in tables.
+func (j Judgement) word() string {
+	switch {
+	case !j.Done:
+		return "ongoing"
+	case !j.Successful:
+		return "fail"
+	}
+	return "ok"
+}
+
+// describe names an object as kapp's lines do.
+func describe(obj *unstructured.Unstructured) string {
+	where := "cluster"
+	if namespace := obj.GetNamespace(); namespace != "" {
+		where = "namespace: " + namespace
+	}
+	return strings.ToLower(obj.GetKind()) + "/" + obj.GetName() + " (" + obj.GetAPIVersion() + ") " + where
+}

@@ -1,0 +1,81 @@
+package kpt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// writeFile writes the ResourceGroup file of a package, all of it or nothing. A file that is there is replaced only if that is
+// meant.
+func (inv *inventory) writeFile(path string, replaces bool) error {
+	mode := fs.FileMode(0o600)
+	switch info, err := os.Stat(path); {
+	case err == nil && !replaces:
+		return fmt.Errorf("%s exists and is not an inventory; choose another name with --rg-file", path)
+	case err == nil:
+		mode = info.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("write the inventory: %w", err)
+	}
+	if err := replaceFile(path, inv.file(), mode); err != nil {
+		return fmt.Errorf("write the inventory: %w", err)
+	}
+	return nil
+}
+
+// file is the text of the ResourceGroup file. It is not marshalled: people read it and expect the order of other manifests.
+func (inv *inventory) file() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n",
+		resourceGroupKind.GroupVersion(), resourceGroupKind.Kind, scalar(inv.ref.Name), scalar(inv.ref.Namespace))
+	for _, part := range []struct {
+		name   string
+		values map[string]string
+	}{{"labels", inv.labels}, {"annotations", inv.annotations}} {
+		if len(part.values) > 0 {
+			fmt.Fprintf(&b, "  %s:\n", part.name)
+		}
+		for _, key := range slices.Sorted(maps.Keys(part.values)) {
+			fmt.Fprintf(&b, "    %s: %s\n", scalar(key), scalar(part.values[key]))
+		}
+	}
+	return []byte(b.String())
+}
+
+// scalar writes a string on one line, quoted where YAML would read it as something else.
+func scalar(value string) string {
+	text, err := yaml.Marshal(value)
+	if err != nil || strings.Count(string(text), "\n") > 1 {
+		return fmt.Sprintf("%q", value)
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// replaceFile gives a file new content, at once: whoever reads it finds the old or the new. What it is written to before is
+// hidden and has no ending that would make it a manifest. A symbolic link stays one.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package kpt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// migrateFlags is what was typed after migrate.
+type migrateFlags struct {
+	dryRun bool
+	force  bool
+	name   string
+	file   string
+}
+
+func newMigrate(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	var f migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate [FOLDER]",
+		Short: "Move an inventory of an older format to a ResourceGroup",
+		Long: `Move the inventory of the package in a folder (default: the working folder) to a ResourceGroup: from a
+ConfigMap, which older tools kept in the cluster and described in inventory-template.yaml, or from the
+section inventory of the Kptfile. What was deployed stays as it is, and stays known at every moment. If
+it is interrupted the same command continues.
+
+Exit codes:
+  0  the inventory is in a ResourceGroup, or there was none to move
+  1  not everything could be moved: the error says why`,
+		Example: `  muster migrate wordpress --dry-run
+  muster migrate wordpress`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fmt.Fprintln(env.Out, "inventory migration...")
+			if err := runMigrate(cmd.Context(), env, kube, folder(args), f); err != nil {
+				fmt.Fprint(env.Out, "failed\ninventory migration...failed\n")
+				return err
+			}
+			fmt.Fprintln(env.Out, "inventory migration...success")
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the steps and change nothing")
+	flags.BoolVar(&f.force, "force", false, "replace another inventory that the package has in the ResourceGroup file")
+	flags.StringVar(&f.name, "name", "", "name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)")
+	flags.StringVar(&f.file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
+	return cmd
+}
+
+func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags) error {
+	if dir == "-" {
+		return errors.New("invalid directory argument: -; migrate changes files, so that it needs the folder of a package")
+	}
+	objects, broken := load(dir)
+	d, err := describedBy(dir, objects)
+	if err == nil {
+		err = d.check(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if broken != nil && len(d.maps) == 0 && d.kptfile == nil {
+		return broken // the inventory may be in what could not be read
+	}
+	if len(d.maps) > 0 && d.kptfile != nil {
+		return fmt.Errorf("package %q: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong", dir, d.maps[0].Origin)
+	}
+	client, err := kube.Client()
+	if err != nil {
+		return err
+	}
+	m := &migration{flags: f, dir: dir, described: d, objects: objects, cluster: client, out: env.Out}
+	if m.namespace, err = forcedNamespace(kube); err != nil {
+		return err
+	}
+	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", func() error { return installDefinition(ctx, client) }); err != nil {
+		return err
+	}
+	return m.run(ctx)
+}
+
+// forcedNamespace is the namespace of the flag, or nothing.
+func forcedNamespace(kube *cli.Kube) (string, error) {
+	namespace, explicit, err := kube.Namespace()
+	if err != nil || !explicit {
+		return "", err
+	}
+	return namespace, nil
+}
+
+// migration moves an inventory. The order of its steps is such that whatever is deployed is known to an inventory that the
+// package describes at every moment, and the steps that were done already do nothing when they are done again:
+// the file of the new inventory is written, what the old record lists is added to the new one, the old record is deleted,
+// and at last the old description goes.
+type migration struct {
+	flags     migrateFlags
+	dir       string
+	namespace string // of the flag; else empty
+	described described
+	objects   []manifest.Object
+	cluster   records
+	out       io.Writer
+}
+
+// say prints one part of a line about a step.
+func (m *migration) say(text string) { fmt.Fprint(m.out, text) }
+
+// step prints a line, does what it says unless nothing is to be changed, and ends the line.
+func (m *migration) step(line string, do func() error) error {
+	m.say(line)
+	if !m.flags.dryRun {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	m.say("success\n")
+	return nil
+}
+
+func (m *migration) run(ctx context.Context) error {
+	m.say("  retrieve the current ConfigMap inventory...")
+	if len(m.described.maps) > 0 {
+		old, err := newInventory(m.described.maps[0])
+		if err != nil {
+			return err
+		}
+		m.say(fmt.Sprintf("success (inventory-id: %s)\n", old.id))
+		return m.fromConfigMap(ctx, old)
+	}
+	m.say("no ConfigMap inventory...completed\n")
+	return m.fromKptfile(ctx)
+}
+
+func (m *migration) fromConfigMap(ctx context.Context, old *inventory) error {
+	template := m.described.maps[0].Origin.Path
+	for _, obj := range m.objects {
+		if ref := obj.Origin; ref.Path == template && ref != m.described.maps[0].Origin {
+			return fmt.Errorf("%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own", template)
+		}
+	}
+	m.say("  creating ResourceGroup object file...")
+	target, err := m.target(ctx, old)
+	if err != nil {
+		return err
+	}
+	m.say("success\n  retrieve ConfigMap inventory objs...")
+	from := newStore(m.cluster, old, "all")
+	state, err := from.Load(ctx)
+	if err != nil {
+		return err
+	}
+	m.say(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
+	if err := m.move(ctx, from, state, target, "  deleting old ConfigMap inventory object..."); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(filepath.Join(m.dir, filepath.FromSlash(template)))
+	if err != nil {
+		return err
+	}
+	return m.step(fmt.Sprintf("deleting inventory template file: %s...", path), func() error { return os.Remove(path) })
+}
+
+func (m *migration) fromKptfile(ctx context.Context) error {
+	m.say("  reading existing Kptfile...")
+	old := m.described.kptfile
+	if old == nil {
+		m.say("no inventory...completed\n")
+		return nil
+	}
+	target, err := m.target(ctx, old)
+	if err != nil {
+		return err
+	}
+	if target.ref != old.ref {
+		m.say("success\n")
+		from := newStore(m.cluster, old, "all")
+		state, err := from.Load(ctx)
+		if err == nil {
+			err = m.move(ctx, from, state, target, "  deleting old ResourceGroup inventory object...")
+		}
+		if err != nil {
+			return err
+		}
+		return m.step("  removing inventory from the Kptfile...", func() error { return stripKptfile(m.dir) })
+	}
+	return m.step("", func() error { return stripKptfile(m.dir) })
+}
+
+// target is the inventory in whose ResourceGroup all will be: the one in the file of a migration that was interrupted, or a
+// new one, whose file is written.
+func (m *migration) target(ctx context.Context, old *inventory) (*inventory, error) {
+	if len(m.described.groups) > 0 {
+		found, err := newInventory(m.described.groups[0])
+		if err != nil {
+			return nil, err
+		}
+		sameName := m.flags.name == "" || m.flags.name == found.ref.Name
+		if found.id == old.id && sameName {
+			m.say("values already exist...")
+			return found, nil
+		}
+		if !m.flags.force {
+			return nil, fmt.Errorf("the package has another inventory already, %s with the ID %q in %s; remove it if nothing was deployed under it, "+
+				"or replace it with --force", found.ref, found.id, found.origin)
+		}
+	}
+	namespace, name := old.ref.Namespace, m.flags.name
+	if m.namespace != "" {
+		namespace = m.namespace
+	}
+	if name == "" && old.ref.GroupKind() == resourceGroupKind.GroupKind() {
+		name = old.ref.Name
+	}
+	f := initFlags{name: name, inventoryID: old.id, file: m.flags.file, force: m.flags.force}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	target, err := f.inventory(namespace)
+	if err != nil {
+		return nil, err
+	}
+	labels := maps.Clone(old.labels)
+	delete(labels, firstInventoryIDKey)
+	target.labels, target.annotations = united(labels, target.labels), old.annotations
+	if m.flags.name != "" { // chosen, so that another package may have it
+		if _, err := newStore(m.cluster, target, "all").Load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if m.flags.dryRun {
+		return target, nil
+	}
+	return target, writeInventory(m.dir, target, f, m.objects)
+}
+
+// move adds what one record lists to another, and then deletes the first, if nobody has changed it meanwhile.
+func (m *migration) move(ctx context.Context, from *inventoryStore, state *record.State, target *inventory, deleting string) error {
+	if len(state.Members) > 0 {
+		add := func() error { return m.add(ctx, state, target) }
+		if err := m.step("  migrate inventory to ResourceGroup...", add); err != nil {
+			return err
+		}
+	}
+	if !from.exists() {
+		return nil
+	}
+	return m.step(deleting, func() error {
+		if err := from.remove(ctx, true); err != nil {
+			return fmt.Errorf("delete the old inventory %s: %w; run migrate again", from.inventory.ref, err)
+		}
+		return nil
+	})
+}
+
+// add makes the members of a state members of the target as well. What the target says of one counts, if it says anything.
+func (m *migration) add(ctx context.Context, state *record.State, target *inventory) error {
+	to := newStore(m.cluster, target, "all")
+	has, err := to.Load(ctx)
+	if err != nil {
+		return err
+	}
+	at := map[object.Ref]int{}
+	for i, member := range has.Members {
+		at[member.Ref] = i
+	}
+	for _, member := range state.Members {
+		i, ok := at[member.Ref]
+		switch {
+		case !ok:
+			has.Members = append(has.Members, member)
+		case has.Members[i] == (record.Member{Ref: member.Ref}):
+			has.Members[i] = member
+		}
+	}
+	return to.Save(ctx, has)
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Edge is one dependency: From depends on To.
+type Edge struct{ From, To object.Ref }
+
+// CycleError says that objects depend on each other in circles, so that none of them can come first. Both lists are
+// sorted by group, kind, namespace and name of From, then of To.
+type CycleError struct {
+	Edges   []Edge // the dependencies that make up the circles, and no others
+	Blocked []Edge // all dependencies among the objects that cannot be put in order: the circles, and what depends on them
+}
+
+// Error tells the circles edge by edge, each going on where the one before it ended if that is possible.
+func (e *CycleError) Error() string {
+	var b strings.Builder
+	b.WriteString("cyclic dependency:")
+	left, at := slices.Clone(e.Edges), 0
+	for len(left) > 0 {
+		edge := left[at]
+		fmt.Fprintf(&b, "\n- %s -> %s", edge.From, edge.To)
+		left = slices.Delete(left, at, at+1)
+		at = max(0, slices.IndexFunc(left, func(next Edge) bool { return next.From == edge.To }))
+	}
+	return b.String()
+}
+
+// findCycles notes all circles as one *CycleError.
+func (b *builder) findCycles() {
+	depends, dependants := b.dependencies()
+	blocked := trimmed(depends, dependants, nil)
+	if len(blocked) == 0 {
+		return
+	}
+	core := trimmed(dependants, depends, blocked) // without what no circle depends on
+	failed := &CycleError{Blocked: b.edges(depends, blocked, func(int, int) bool { return true })}
+	failed.Edges = b.edges(depends, core, func(from, to int) bool { return reaches(depends, core, to, from) })
+	b.errs = append(b.errs, failed)
+}
+
+// dependencies gives for every node those that it depends on, and those that depend on it. What is deleted needs the
+// nodes that depend on it, so that its needs are the other way round.
+func (b *builder) dependencies() (depends, dependants [][]int) {
+	depends, dependants = make([][]int, len(b.nodes)), make([][]int, len(b.nodes))
+	for i, n := range b.nodes {
+		for _, j := range n.needs {
+			from, to := i, j
+			if n.Op.Removes() {
+				from, to = j, i
+			}
+			if n.Op.Removes() == b.nodes[j].Op.Removes() && !slices.Contains(depends[from], to) {
+				depends[from] = append(depends[from], to)
+				dependants[to] = append(dependants[to], from)
+			}
+		}
+	}
+	return depends, dependants
+}
+
+// trimmed takes away, again and again, every node with no edge left out to another one, and gives what remains. It begins
+// with all nodes, or with those given.
+func trimmed(out, in [][]int, within map[int]bool) map[int]bool {
+	left := make(map[int]bool, len(out))
+	for i := range out {
+		if within == nil || within[i] {
+			left[i] = true
+		}
+	}
+	degree := make([]int, len(out))
+	var free []int
+	for i := range left {
+		for _, j := range out[i] {
+			if left[j] {
+				degree[i]++
+			}
+		}
+		if degree[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	for len(free) > 0 {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		delete(left, i)
+		for _, k := range in[i] {
+			if degree[k]--; left[k] && degree[k] == 0 {
+				free = append(free, k)
+			}
+		}
+	}
+	return left
+}
+
+// reaches reports whether a path leads from one node to another within some nodes.
+func reaches(depends [][]int, within map[int]bool, from, to int) bool {
+	seen, open := map[int]bool{from: true}, []int{from}
+	for len(open) > 0 {
+		i := open[len(open)-1]
+		open = open[:len(open)-1]
+		if i == to {
+			return true
+		}
+		for _, j := range depends[i] {
+			if within[j] && !seen[j] {
+				seen[j] = true
+				open = append(open, j)
+			}
+		}
+	}
+	return false
+}
+
+// edges gives the dependencies among some nodes that pass a test, sorted.
+func (b *builder) edges(depends [][]int, among map[int]bool, test func(from, to int) bool) []Edge {
+	var edges []Edge
+	for i := range among {
+		for _, j := range depends[i] {
+			if among[j] && test(i, j) {
+				edges = append(edges, Edge{From: b.nodes[i].Ref, To: b.nodes[j].Ref})
+			}
+		}
+	}
+	slices.SortFunc(edges, func(x, y Edge) int {
+		return cmp.Or(object.Compare(x.From, y.From), object.Compare(x.To, y.To))
+	})
+	return edges
+}

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// carried finds the first of the annotations that an object carries with the value that counts.
+func carried(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bool) {
+	annotations := obj.GetAnnotations()
+	for _, mark := range marks {
+		if value, ok := annotations[mark.Key]; ok && value == mark.Value {
+			return mark, true
+		}
+	}
+	return Annotation{}, false
+}
+
+// forbids says why an object must be left alone, or nothing. An object that does not exist is free.
+func (o Owner) forbids(live *unstructured.Unstructured) (Why, string) {
+	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
+		return "", ""
+	}
+	owner := live.GetAnnotations()[o.Annotation]
+	switch {
+	case owner == o.ID:
+		return "", ""
+	case owner != "":
+		return Foreign, fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
+	case o.Adoption == AdoptUnowned:
+		return "", ""
+	default:
+		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
+		if o.Hint != "" {
+			reason += "; " + o.Hint
+		}
+		return Unowned, reason
+	}
+}
+
+// mark gives a copy of the object that says to whom it belongs.
+func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	marked := obj.DeepCopy()
+	if o.Annotation != "" {
+		annotate(marked, o.Annotation, o.ID)
+	}
+	return marked
+}
+
+// release is the patch that takes our mark off an object; zero when it does not carry it. It fails on an object that
+// was replaced in the meantime.
+func (o Owner) release(live *unstructured.Unstructured) diff.Patch {
+	if o.Annotation == "" || live.GetAnnotations()[o.Annotation] != o.ID {
+		return diff.Patch{}
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         live.GetUID(),
+		"annotations": map[string]any{o.Annotation: nil},
+	}})
+	if err != nil {
+		panic(fmt.Sprintf("marshal a map of strings: %v", err)) // cannot happen
+	}
+	return diff.Patch{Type: types.MergePatchType, Data: data}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+)
+
+// ready applies Deployments with a pod each, waits until all are ready, and destroys them. Only tools that tell of each
+// object that is ready take part: the latency is the time from the moment at which a watch of our own shows that a
+// Deployment is ready to the line that says so. Requests are counted in the same runs.
+func ready(ctx context.Context, s *site) ([]*Result, error) {
+	var results resultSet
+	for round := range s.rounds {
+		for _, t := range rotated(s.tools, round) {
+			if t.ready == nil {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "bench: ready, round %d of %d, %s\n", round+1, s.rounds, t.name)
+			if err := s.readyRound(ctx, t, round, &results); err != nil {
+				return results.inOrder(s.tools), err
+			}
+		}
+	}
+	return results.inOrder(s.tools), nil
+}
+
+func (s *site) readyRound(ctx context.Context, t tool, round int, results *resultSet) error {
+	p, client, err := s.newPack(ctx, fmt.Sprintf("ready-%s-%d", t.name, round))
+	if err != nil {
+		return err
+	}
+	if err := p.write(running, s.objects, 1); err != nil {
+		return err
+	}
+	watched, err := observe(ctx, client, p.namespace)
+	if err != nil {
+		return err
+	}
+	told := map[string]time.Time{}
+	done, err := s.command(ctx, t.program, append(p.fill(t.apply), t.trace...), func(line string, at time.Time) {
+		if found := t.ready.FindStringSubmatch(line); found != nil && told[found[1]].IsZero() {
+			told[found[1]] = at
+		}
+	})
+	seen, lost := watched.end()
+	if err := errors.Join(err, lost); err != nil {
+		return err
+	}
+	result := results.of(s, t, "apply")
+	result.take(done)
+	for name, at := range told {
+		if since, ok := seen[name]; ok {
+			result.Latency = append(result.Latency, float64(at.Sub(since).Microseconds())/1000)
+		}
+	}
+	gone, err := s.command(ctx, t.program, append(p.fill(t.destroy), t.trace...), nil)
+	if err != nil {
+		return err
+	}
+	results.of(s, t, "destroy").take(gone)
+	return settle(ctx, client, p.namespace)
+}
+
+// observer notes when Deployments of a namespace become ready.
+type observer struct {
+	deployments appsv1client.DeploymentInterface
+	seen        map[string]time.Time // by name
+	err         error
+	stop        context.CancelFunc
+	ended       chan struct{}
+}
+
+// observe begins to watch a namespace. end ends it.
+func observe(ctx context.Context, client kubernetes.Interface, namespace string) (*observer, error) {
+	o := &observer{deployments: client.AppsV1().Deployments(namespace), seen: map[string]time.Time{}, ended: make(chan struct{})}
+	none, err := o.deployments.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	ctx, o.stop = context.WithCancel(ctx)
+	// It ends with the context, which end waits for.
+	go func() {
+		defer close(o.ended)
+		version := none.ResourceVersion
+		for ctx.Err() == nil && o.err == nil {
+			version, o.err = o.follow(ctx, version)
+		}
+	}()
+	return o, nil
+}
+
+// end gives what was seen.
+func (o *observer) end() (map[string]time.Time, error) {
+	o.stop()
+	<-o.ended
+	return o.seen, o.err
+}
+
+// follow watches until the watch ends, and gives the version to go on from at once: the API server ends watches that do
+// not keep up with it for a moment, which happens when much is written.
+func (o *observer) follow(ctx context.Context, version string) (string, error) {
+	events, err := o.deployments.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return version, ignoreEnd(ctx, err)
+	}
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		now := time.Now()
+		d, ok := event.Object.(*appsv1.Deployment)
+		if !ok {
+			return version, ignoreEnd(ctx, apierrors.FromObject(event.Object))
+		}
+		version = d.ResourceVersion
+		if o.seen[d.Name].IsZero() && isReady(d) {
+			o.seen[d.Name] = now
+		}
+	}
+	return version, nil
+}
+
+// ignoreEnd drops an error that only says that the context has ended.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("watch: %w", err)
+}
+
+// isReady says of a Deployment what internal/ready says, as far as these Deployments go: every counter has reached the
+// number that is wanted, and its controller has declared the rollout complete.
+func isReady(d *appsv1.Deployment) bool {
+	want, st := *d.Spec.Replicas, d.Status
+	if st.ObservedGeneration < d.Generation || st.Replicas != want || st.UpdatedReplicas != want || st.ReadyReplicas != want || st.AvailableReplicas != want {
+		return false
+	}
+	available, complete := false, false
+	for _, c := range st.Conditions {
+		holds := c.Status == corev1.ConditionTrue
+		available = available || c.Type == appsv1.DeploymentAvailable && holds
+		complete = complete || c.Type == appsv1.DeploymentProgressing && holds && c.Reason == "NewReplicaSetAvailable"
+	}
+	return available && complete
+}

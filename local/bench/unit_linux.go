@@ -1,0 +1,4 @@
+package main
+
+// maxrssUnit is the unit of ru_maxrss in bytes.
+const maxrssUnit = 1024
