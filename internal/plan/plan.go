@@ -108,8 +108,8 @@ type Plan struct {
 	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
-	Keeper      string `json:"keeper,omitempty"`      // manager that keeps that annotation on objects which go over to server-side apply
-	Destroys    bool   `json:"destroys,omitempty"`    // nothing is wanted: the record goes too, once nothing is left in it
+	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
+	Destroys bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
 }
 
 // Refs gives the objects of the steps, in order.
