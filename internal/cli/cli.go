@@ -40,6 +40,7 @@ func (e *Env) Name() string {
 const (
 	exitDone        = 0
 	exitError       = 1
+	exitChanges     = 2
 	exitIncomplete  = 3
 	exitInterrupted = 130
 )
@@ -71,6 +72,9 @@ func (e *ToldError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error itself.
 func (e *ToldError) Unwrap() error { return e.Err }
+
+// ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
+var ErrChanges = errors.New("something would change")
 
 // Result is the error of a run, by its summary: nil if all went well.
 func Result(s event.Summary) error {
@@ -124,6 +128,8 @@ func exitCode(env *Env, err error) int {
 		return exitInterrupted
 	case errors.As(err, &result):
 		return exitIncomplete
+	case errors.Is(err, ErrChanges):
+		return exitChanges
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted

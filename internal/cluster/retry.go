@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -63,6 +64,12 @@ func (e *ambiguousError) Unwrap() error { return e.cause }
 // object that does not exist is another thing.
 func unserved(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// BrokenStream reports that the server broke off its answer, as HTTP/2 tells it.
+func BrokenStream(err error) bool {
+	var broken http2.StreamError
+	return errors.As(err, &broken)
 }
 
 func asUnknown(err error, target **UnknownKindError) bool { return errors.As(err, target) }

@@ -72,10 +72,17 @@ type Options struct {
 // writes is not compared: status and, of the metadata, managedFields, resourceVersion, uid, generation, creationTimestamp and
 // selfLink. A null value in a map means the same as none. The content of Secrets is masked as Mask does it.
 func Between(have, want *unstructured.Unstructured, options Options) Diff {
-	have, want = Mask(have, want)
+	have, want = Shown(have, want, options)
 	var c comparison
-	c.maps(compared(have, options), compared(want, options))
+	c.maps(content(have), content(want))
 	return c.diff
+}
+
+// Shown gives both objects as people may see them side by side: with what Between compares and nothing else. Either may be
+// nil. The results share values with the arguments and must not be modified.
+func Shown(have, want *unstructured.Unstructured, options Options) (*unstructured.Unstructured, *unstructured.Unstructured) {
+	have, want = Mask(have, want)
+	return wrapped(compared(have, options)), wrapped(compared(want, options))
 }
 
 // compared gives the fields of an object that take part in a comparison, sharing their values.

@@ -343,7 +343,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 			}
 			reason := ""
 			if mode == engine.DryRunServer {
-				reason = ": not validated by the server: namespace/n would be created by the same run"
+				reason = ": validated in namespace default: namespace/n would be created by the same run"
 			}
 			w.expect(t, `
 				acted create namespace/n succeeded

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
@@ -18,8 +18,9 @@ type result struct {
 	outcome event.Outcome
 	reason  string
 	err     error
-	seen    cluster.Sighting // the object afterwards
-	leaving bool             // its deletion was asked for
+	seen    cluster.Sighting           // the object afterwards
+	leaving bool                       // its deletion was asked for
+	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 }
 
 // mustWrite reports whether the step sends anything in this run.
@@ -31,32 +32,11 @@ func (r *run) mustWrite(step *plan.Step) bool {
 		return false
 	case step.Op == plan.Orphan:
 		return len(step.Patch.Data) > 0
-	case r.unborn(step) != "":
-		return false
+	case unborn(r.plan, step, r.options.DryRun) != nil:
+		return lacksNamespace(unborn(r.plan, step, r.options.DryRun))
 	default:
 		return true
 	}
-}
-
-// unborn says, in a server dry run, why the server cannot validate a step: what the object needs would be created by the
-// same run and so does not exist.
-func (r *run) unborn(step *plan.Step) string {
-	if r.options.DryRun != DryRunServer {
-		return ""
-	}
-	for _, j := range step.Needs {
-		needed := &r.plan.Steps[j]
-		if needed.Op == plan.Create && homes[needed.Ref.GroupKind()] {
-			return fmt.Sprintf("not validated by the server: %s would be created by the same run", needed.Ref)
-		}
-	}
-	return ""
-}
-
-// homes are the kinds whose objects the server must have before it looks at what depends on them.
-var homes = map[schema.GroupKind]bool{
-	{Kind: "Namespace"}: true,
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
 }
 
 // withoutWriting is the result of a step that sends nothing.
@@ -65,7 +45,10 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded, reason: r.unborn(step)}
+		done := &result{op: step.Op, outcome: event.Succeeded}
+		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
+			done.reason = unvalidated(home)
+		}
 		if step.Have != nil {
 			done.seen.Object = step.Have
 		}
@@ -89,12 +72,21 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun D
 }
 
 func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
-	live, err := c.Write(ctx, request(p, step, step.Want, dryRun))
+	if home := unborn(p, step, dryRun); home != nil {
+		return try(ctx, c, p, step, home)
+	}
+	live, err := write(ctx, c, p, step, dryRun)
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
-	if step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion() && dryRun == DryRunNone {
+	switch {
+	case dryRun == DryRunServer:
+		done.would = live
+		if step.Have != nil && reflect.DeepEqual(live.Object, step.Have.Object) {
+			done.op = plan.Unchanged // a dry run never gives a new resource version
+		}
+	case step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion():
 		done.op = plan.Unchanged
 	}
 	return done

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -58,6 +60,9 @@ type Event struct {
 	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
 	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err     error         `json:"-"`
+
+	// Would is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
+	Would *unstructured.Unstructured `json:"-"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

@@ -27,6 +27,8 @@ type applyFlags struct {
 	failFast          bool
 	logLines          int
 	rules             []string
+	plan              string   // file of a saved plan
+	given             []string // of the flags that shape a plan, those that were typed
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
 	statuses          bool
@@ -56,27 +58,23 @@ package deployed earlier and no longer has are pruned.
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
+			f.given = planningGiven(cmd)
 			return runApply(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", "kubectl", "name under which fields are owned")
+	f.addPlanning(cmd, g)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; with --server-side, validated by the server")
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", g.pruneAfterFailure, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails or its pods will hardly start without a change")
+	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
 	f.output.addTo(cmd, g, "output", "form of the output")
-	f.ordering.addTo(cmd, g, "ordering", "when objects are written: as soon as what they depend on is ready, or in waves")
-	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
 	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
-	f.propagation.addTo(cmd, g, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 	return cmd
 }
 
@@ -104,61 +102,34 @@ func (f applyFlags) check(g grammar) error {
 }
 
 func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {
+	saved, err := f.planFile()
+	if err != nil {
+		return err
+	}
 	if err := f.check(g); err != nil {
 		return err
 	}
-	p, err := open(dir)
-	if err != nil {
-		return err
-	}
-	rules, err := readyRules(dir, f.rules)
-	if err != nil {
-		return err
-	}
-	client, err := kube.Client()
-	if err != nil {
-		return err
-	}
-	s, err := scopingOf(kube)
-	if err != nil {
-		return err
-	}
-	desired, err := p.desired(ctx, client, s)
-	if err != nil {
-		return err
-	}
-	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
-		return err
-	}
-	policy, err := f.policy(p.inventory)
-	if err != nil {
-		return err
-	}
-	p.inventory.advise(env.Err)
-	store := newStore(client, p.inventory, f.statusPolicy.value)
-	set, err := judging(ctx, client, rules, refsOf(desired))
-	if err != nil {
-		return err
-	}
-	eng := newEngine(client, store, set)
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: policy.Waves,
-		wording: wording{removed: "pruned", serverly: f.serverSide}, made: family{client, set}.of(ctx)}
-	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(),
+		phased: f.ordering.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
+	p, err := f.prepare(ctx, env, kube, dir)
 	if err != nil {
 		return show.fail(err)
 	}
-	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
-		return err
+	if saved != nil {
+		if err := saved.hold(ctx, f, p); err != nil {
+			return err
+		}
 	}
 	options := engine.Options{
 		DryRun:        f.dryRunMode(),
 		ApplyTimeout:  f.reconcileTimeout,
 		DeleteTimeout: f.pruneTimeout,
-		Together:      policy.Waves,
+		Together:      f.ordering.waves(),
 		FailFast:      f.failFast,
 		LogLines:      f.logLines,
 	}
-	return carryOut(ctx, eng, pl, options, show)
+	show.made = family{p.client, p.engine.Rules}.of(ctx)
+	return carryOut(ctx, p.engine, p.plan, options, show)
 }
 
 func refsOf(desired []plan.Desired) []object.Ref {
@@ -172,8 +143,11 @@ func refsOf(desired []plan.Desired) []object.Ref {
 // policy is what the flags want for the objects of an inventory.
 func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 	p, err := policy(inv, f.adoption.adoption())
-	p.Waves = f.ordering.value == "waves"
+	p.Waves = f.ordering.waves()
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
+	if f.fieldManager == defaultManager {
+		p.Keeper = lastAppliedManager
+	}
 	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
 	return p, err
 }

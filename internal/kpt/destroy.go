@@ -72,7 +72,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err != nil {
 		return err
 	}
-	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.value == "waves"
+	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.waves()
 
 	inv.advise(env.Err)
 	store := newStore(client, inv, f.statusPolicy.value)

@@ -6,6 +6,8 @@
 package kpt
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
@@ -18,10 +20,11 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	if env.Name() == "kpt" {
 		return groups
 	}
-	return append(commands(env, kube, native(env)), groups...)
+	g := native(env)
+	return slices.Concat([]*cobra.Command{newPlan(env, kube, g)}, commands(env, kube, g), groups)
 }
 
-// commands are the commands of one grammar.
+// commands are the commands that both grammars have.
 func commands(env *cli.Env, kube *cli.Kube, g grammar) []*cobra.Command {
 	return []*cobra.Command{
 		newInit(env, kube, g),

@@ -26,7 +26,7 @@ func newAlpha(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	g.table = progressTable
 	alpha := &cobra.Command{Use: "alpha", Short: "Commands whose form is not final"}
 	cmd := &cobra.Command{Use: "live", Short: "Deploy packages in the manner of kpt alpha live"}
-	cmd.AddCommand(spoken([]*cobra.Command{newApply(env, kube, g)})...)
+	cmd.AddCommand(spoken([]*cobra.Command{newApply(env, kube, g), newLivePlan(env, kube, g)})...)
 	addPassedOver(cmd)
 	alpha.AddCommand(cmd)
 	return alpha

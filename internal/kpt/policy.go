@@ -29,6 +29,16 @@ const (
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"
+
+	pathKey         = "config.kubernetes.io/path" // the file of an object, where tools show it
+	internalPathKey = "internal.config.kubernetes.io/path"
+)
+
+// The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
+// over to server-side apply. The server keeps it up to date for the default one alone.
+const (
+	defaultManager     = "kubectl"
+	lastAppliedManager = "kubectl-last-applied"
 )
 
 //go:embed kinds.yaml

@@ -46,9 +46,9 @@ deployed: once, or as it changes until all are ready or gone. With --inv-type re
 packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
 
 ` + g.statusCodes(),
-		Example: `  muster status wordpress
-  muster status wordpress --poll-until current --timeout 2m --output table`,
-		Args:              cobra.MaximumNArgs(1),
+		Example: "  " + g.command + " status wordpress\n" +
+			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStatus(cmd.Context(), env, kube, g, folder(args), f)

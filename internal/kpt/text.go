@@ -105,7 +105,7 @@ func (w wording) acted(b *view.Board, e event.Event) string {
 	step := b.Plan.Steps[e.Step]
 	switch e.Outcome {
 	case event.Failed:
-		return "failed: " + because(e.Err) + from(step.Source)
+		return "failed: " + problem(&step, e.Err)
 	case event.Skipped:
 		return "skipped: " + skipped(b, e)
 	}

@@ -32,8 +32,9 @@ func Build(in Input) (*Plan, error) {
 		ServerSide:  in.Policy.ServerSide,
 		Manager:     in.Policy.Manager,
 		Force:       in.Policy.Force,
-		LastApplied: in.Policy.LastApplied,
 		Propagation: cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
+		LastApplied: in.Policy.LastApplied,
+		Keeper:      in.Policy.Keeper,
 		Destroys:    in.Policy.Destroy,
 	}
 	p.foresee()

@@ -49,6 +49,7 @@ func decideMerged(step *Step, want *unstructured.Unstructured, annotation string
 	return nil
 }
 
+// decideServerSide leaves an object as it is if the manager applied just this, and nothing of a client-side apply is left.
 func (w writing) decideServerSide(step *Step, want *unstructured.Unstructured) error {
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
@@ -59,7 +60,7 @@ func (w writing) decideServerSide(step *Step, want *unstructured.Unstructured) e
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op = Update
-	if same {
+	if same && (w.lastApplied == "" || diff.ClientAppliers(step.Have, w.lastApplied).Len() == 0) {
 		step.Op, step.Want = Unchanged, step.Have
 	}
 	return nil

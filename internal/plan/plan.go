@@ -107,7 +107,9 @@ type Plan struct {
 	Force       bool                       `json:"force,omitempty"`       // take over fields of other managers (server-side only)
 	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
-	Destroys    bool                       `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
+
+	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
+	Destroys bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
 }
 
 // Refs gives the objects of the steps, in order.

@@ -50,6 +50,7 @@ type Policy struct {
 	Home        object.Ref // the namespace that holds the record; zero when the record does not live in one
 	Destroy     bool       // nothing is wanted any more: Desired is empty and the record goes as well
 	LastApplied string     // annotation that keeps the applied configuration, for client-side apply
+	Keeper      string     // manager that keeps LastApplied on an object that goes over to server-side apply; empty lets it go
 
 	ServerSide        bool
 	Manager           string

@@ -39,7 +39,6 @@ func (t Terminal) colour(text string) string {
 	if !t.Colour {
 		return text
 	}
-	const green, yellow, red, reset = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m"
 	var pairs []string
 	for state, paint := range map[ready.State]string{
 		ready.Current: green, ready.InProgress: yellow, ready.Terminating: yellow, ready.Failed: red,

@@ -39,6 +39,7 @@ type Cluster struct {
 	Script   map[object.Ref][]Change      // what controllers do after each write of an object
 	Lingers  map[object.Ref]time.Duration // how long a deleted object stays; without an entry it is gone at once
 	Fails    map[object.Ref]error         // what a write or a deletion of an object answers
+	Answers  map[object.Ref][]error       // what the next writes of an object answer, one each; nil carries the write out
 	Takes    time.Duration                // how long every write takes
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
 	Polls    bool                         // watching is refused: objects are read again and again instead
@@ -212,11 +213,26 @@ func (c *Cluster) enter(ref object.Ref) error {
 	c.most = max(c.most, c.flying)
 	c.mu.Unlock()
 	time.Sleep(c.Takes)
-	if err := c.Fails[ref]; err != nil {
-		c.leave()
-		return err
+	err := c.Fails[ref]
+	if err == nil {
+		err = c.answer(ref)
 	}
-	return nil
+	if err != nil {
+		c.leave()
+	}
+	return err
+}
+
+// answer takes the next of the answers to writes of an object.
+func (c *Cluster) answer(ref object.Ref) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.Answers[ref]) == 0 {
+		return nil
+	}
+	next := c.Answers[ref][0]
+	c.Answers[ref] = c.Answers[ref][1:]
+	return next
 }
 
 func (c *Cluster) leave() {

@@ -1,0 +1,75 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// FieldOwner is a manager that owns a field, and since when: the time of the last change of what it owns.
+type FieldOwner struct {
+	Manager string
+	Since   time.Time // zero if the object does not say it
+}
+
+// Owners gives the managers that own a field of a live object, as its managed fields list them. The field is named as the
+// server names it in a conflict: .spec.ports[name="http"].port.
+func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error) {
+	var owners []FieldOwner
+	for _, entry := range live.GetManagedFields() {
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
+			return nil, fmt.Errorf("read managed fields of %q: %w", entry.Manager, err)
+		}
+		owns := false
+		set.Iterate(func(path fieldpath.Path) { owns = owns || path.String() == field })
+		if !owns {
+			continue
+		}
+		owner := FieldOwner{Manager: entry.Manager}
+		if entry.Time != nil {
+			owner.Since = entry.Time.Time
+		}
+		owners = append(owners, owner)
+	}
+	return owners, nil
+}
+
+// ClientAppliers are the managers that applied a live object on the client's side: those that own, by Update, the annotation
+// which keeps the configuration. What they own is removed by a server-side apply only once it has gone over to its manager.
+func ClientAppliers(live *unstructured.Unstructured, annotation string) sets.Set[string] {
+	found := sets.New[string]()
+	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, annotationPath(annotation)) {
+		if entry.Subresource == "" {
+			found.Insert(entry.Manager)
+		}
+	}
+	return found
+}
+
+// KeepsApplied reports whether a manager keeps an annotation of a live object by server-side apply.
+func KeepsApplied(live *unstructured.Unstructured, annotation string) bool {
+	return len(csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationApply, annotationPath(annotation))) > 0
+}
+
+// Upgrade is the patch that gives to a manager, for server-side apply, all that others own who applied the object on the
+// client's side; zero if there are none. It holds for the resource version of live alone.
+func Upgrade(live *unstructured.Unstructured, annotation, manager string) (Patch, error) {
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, ClientAppliers(live, annotation), manager)
+	if err != nil || data == nil {
+		return Patch{}, err
+	}
+	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
+}
+
+func annotationPath(key string) *fieldpath.Set {
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", key))
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+var (
+	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+)
+
+// stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
+const stand = "default"
+
+// unborn gives, in a server dry run, the step that would create what the server must have before it looks at an object: its
+// definition, or else its namespace. Nil means that the server can be asked.
+func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
+	var namespace *plan.Step
+	if dryRun != DryRunServer {
+		return nil
+	}
+	for _, j := range step.Needs {
+		needed := &p.Steps[j]
+		switch {
+		case needed.Op != plan.Create:
+		case needed.Ref.GroupKind() == definitionKind:
+			return needed
+		case needed.Ref.GroupKind() == namespaceKind:
+			namespace = needed
+		}
+	}
+	return namespace
+}
+
+func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == namespaceKind }
+
+func unvalidated(home *plan.Step) string {
+	return fmt.Sprintf("not validated by the server: %s would be created by the same run", home.Ref)
+}
+
+// try has the server validate an object in another namespace than its own, which would be created by the same run. What it
+// says of the object holds there, too; what it forbids or lacks in that namespace says nothing.
+func try(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
+	obj := step.Want.DeepCopy()
+	obj.SetNamespace(stand)
+	_, err := c.Write(ctx, cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true})
+	done := &result{op: step.Op, outcome: event.Succeeded}
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err):
+		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run", stand, home.Ref)
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		done.outcome = event.Failed
+		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w", stand, home.Ref, err)
+	default:
+		done.reason = unvalidated(home)
+	}
+	return done
+}

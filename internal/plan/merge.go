@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// TakenOver gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
+// apply; fields that were applied on the client's side and are not wanted any more are gone.
+func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	_, result, err := diff.ThreeWay(configuration(step.Have, p.LastApplied), step.Want, live)
+	if err != nil {
+		return nil, fmt.Errorf("compute the change: %w", err)
+	}
+	return result, nil
+}
+
+// Merged gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
+// is none. It is for what changed after the plan was made, and for servers that cannot merge a kind themselves.
+func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error) {
+	want := step.Want.DeepCopy()
+	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it
+		if want = configuration(step.Want, p.LastApplied); want == nil {
+			return nil, errors.New("merge anew: what is wanted is not kept in the object")
+		}
+	}
+	next := *step
+	next.Have = live
+	if err := (writing{lastApplied: p.LastApplied}).decide(&next, want); err != nil {
+		return nil, err
+	}
+	return &next, nil
+}

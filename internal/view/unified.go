@@ -1,0 +1,52 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Unified is the difference of two objects as YAML, in the form of unified diffs without the lines that name the files;
+// empty if they are equal. Of an object that is nil on one side, all lines are added or removed. What must not be shown has
+// to be left out before, as diff.Shown does.
+func Unified(before, after *unstructured.Unstructured) (string, error) {
+	old, err := document(before)
+	if err != nil {
+		return "", err
+	}
+	new, err := document(after)
+	if err != nil {
+		return "", err
+	}
+	if before == nil || after == nil {
+		return signed("-", old) + signed("+", new), nil
+	}
+	text := string(diff.Diff("before", old, "after", new))
+	_, hunks, _ := strings.Cut(text, "\n+++ after\n")
+	return hunks, nil
+}
+
+// document is an object as YAML, its keys sorted; nothing if there is none.
+func document(obj *unstructured.Unstructured) ([]byte, error) {
+	if obj == nil {
+		return nil, nil
+	}
+	text, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		return nil, fmt.Errorf("write the object as YAML: %w", err)
+	}
+	return text, nil
+}
+
+func signed(sign string, text []byte) string {
+	var b strings.Builder
+	for line := range bytes.Lines(text) {
+		b.WriteString(sign)
+		b.Write(line)
+	}
+	return b.String()
+}
