@@ -93,7 +93,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err := f.check(); err != nil {
 		return err
 	}
-	p, err := open(dir)
+	p, err := open(env, dir)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
 		return err
 	}
-	inv, err := openInventory(dir)
+	inv, err := openInventory(env, dir)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,12 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
 		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file)
 	}
-	objects, err := load(dir)
+	source, err := openFolder(dir)
 	if err != nil {
+		return err
+	}
+	objects, err := source.manifests()
+	if err := errors.Join(source.broken, err); err != nil {
 		return err
 	}
 	namespace, explicit, err := kube.Namespace()
@@ -81,7 +85,7 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q inventory info (namespace: %s)...", f.file, namespace)
 	}
-	err = writeInventory(dir, namespace, f, objects)
+	err = writeInventory(source, namespace, f, objects)
 	if !f.quiet {
 		word := "success"
 		if err != nil {
@@ -94,16 +98,10 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 
 // writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
 // deployed under the old one would be lost sight of.
-func writeInventory(dir, namespace string, f initFlags, objects []manifest.Object) error {
-	replaces := false
-	for _, obj := range objects {
-		if obj.GroupVersionKind() != resourceGroupKind || inSubpackage(dir, obj.Origin.Path) {
-			if obj.Origin.Path == f.file && f.force {
-				return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
-					f.file, object.RefOf(obj.Unstructured))
-			}
-			continue
-		}
+func writeInventory(s *source, namespace string, f initFlags, objects []manifest.Object) error {
+	found := s.sorted(objects, nil)
+	path := filepath.Join(s.dir, f.file)
+	for _, obj := range found.groups {
 		if !f.force {
 			return fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
 				"destroy them first, or give --force", obj.Origin)
@@ -112,18 +110,20 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
 				obj.Origin, f.file)
 		}
-		replaces = true
+		if err := holdsOne(path, f.file); err != nil {
+			return err
+		}
 	}
-	if err := refuseKptfileInventory(dir); err != nil {
-		return err
+	if len(found.kptfiles) > 0 {
+		return fmt.Errorf("the package has an inventory already, in its Kptfile; move name, namespace and ID from there to a " +
+			"ResourceGroup object, so that what was deployed stays known")
 	}
 	text, err := inventoryFile(namespace, f)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, f.file)
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !replaces {
+	if len(found.groups) == 0 {
 		mode |= os.O_EXCL
 	}
 	file, err := os.OpenFile(path, mode, 0o600)
@@ -137,6 +137,20 @@ func writeInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 		return errors.Join(fmt.Errorf("write the inventory: %w", err), file.Close())
 	}
 	return file.Close()
+}
+
+// holdsOne makes sure that a file holds nothing besides the inventory, marked as local configuration or not: it would be lost.
+func holdsOne(path, name string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the inventory: %w", err)
+	}
+	objects, err := manifest.Parse(text, name, isGroup)
+	if err == nil && len(objects) > 0 {
+		err = fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
+			name, object.RefOf(objects[0].Unstructured))
+	}
+	return err
 }
 
 // inventoryFile is the text of the ResourceGroup of a package.
@@ -183,7 +197,7 @@ func sharedNamespace(objects []manifest.Object) string {
 	kinds := groupKinds(clusterScoped)
 	shared := ""
 	for _, obj := range objects {
-		if isLocal(obj.Unstructured) || slices.Contains(kinds, obj.GroupVersionKind().GroupKind()) {
+		if slices.Contains(kinds, obj.GroupVersionKind().GroupKind()) {
 			continue
 		}
 		namespace := obj.GetNamespace()

@@ -25,6 +25,14 @@ const (
 	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
+// The annotations by which tools that work on files tell each other where an object came from.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	pathKey        = internalPrefix + "path"
+	olderPathKey   = "config.kubernetes.io/path"
+	olderIndexKey  = "config.kubernetes.io/index"
+)
+
 //go:embed kinds.yaml
 var kindsFile []byte
 
@@ -103,10 +111,4 @@ func parseReference(text string) (object.Ref, error) {
 		return ref, fmt.Errorf("%q has no kind or no name", text)
 	}
 	return ref, nil
-}
-
-// isLocal reports whether an object is meant for tools on this machine and never applied.
-func isLocal(obj *unstructured.Unstructured) bool {
-	value, ok := obj.GetAnnotations()[localConfigKey]
-	return ok && value != "false"
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
@@ -23,24 +22,23 @@ import (
 // rulesName is the file at the top of a package that holds its rules of readiness. It is no manifest.
 const rulesName = "ready-rules.yaml"
 
-// load reads the manifests of a package.
-func load(dir string) ([]manifest.Object, error) {
-	return manifest.LoadDir(dir, func(rel string, _ fs.DirEntry) bool { return rel == rulesName })
-}
-
 // addRules gives a command the flag for files of rules.
 func addRules(cmd *cobra.Command, files *[]string) {
 	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
 }
 
-// readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
-// those for well-known operators.
+// readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, which a
+// stream has not, then those for well-known operators.
 func readyRules(dir string, files []string) ([]ready.Rule, error) {
 	var rules []ready.Rule
 	var errs []error
-	for _, file := range append(files[:len(files):len(files)], filepath.Join(dir, rulesName)) {
+	own := filepath.Join(dir, rulesName)
+	if dir != stdin {
+		files = append(files[:len(files):len(files)], own)
+	}
+	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) && file == filepath.Join(dir, rulesName) {
+		if errors.Is(err, fs.ErrNotExist) && file == own {
 			continue
 		}
 		if err != nil {

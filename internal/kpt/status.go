@@ -67,7 +67,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 	if err := checkTimeout("timeout", f.timeout); err != nil {
 		return err
 	}
-	inv, err := openInventory(dir)
+	inv, err := openInventory(env, dir)
 	if err != nil {
 		return err
 	}
