@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -24,6 +25,7 @@ type Sighting struct {
 	Object  *unstructured.Unstructured // nil when it is gone
 	Version string                     // the resource version at which it was gone
 	Err     error                      // why it cannot be seen at present; the watch goes on trying
+	Listed  bool                       // of no object: all that a survey met at its beginning has been reported
 }
 
 // Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
@@ -34,7 +36,8 @@ func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting
 	if len(refs) == 0 {
 		return
 	}
-	w := &watcher{client: c, refs: refs, see: see, batch: &batch{namespace: refs[0].Namespace, names: map[string]object.Ref{}}}
+	w := &watcher{client: c, kind: refs[0].GroupKind(), refs: refs, see: see}
+	w.batch = &batch{namespace: refs[0].Namespace, names: map[string]object.Ref{}}
 	for _, ref := range refs {
 		w.batch.names[ref.Name] = ref
 	}
@@ -45,25 +48,35 @@ func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting
 // watcher is one watch of one kind and namespace.
 type watcher struct {
 	client *Client
+	kind   schema.GroupKind
 	refs   []object.Ref
 	batch  *batch
+	survey *survey // nil if the refs are all that is watched
 	see    func(Sighting)
 	stop   context.CancelCauseFunc // ends the present stream for a reason
 }
 
 // run watches, and begins anew with a list whenever the watch cannot go on.
 func (w *watcher) run(ctx context.Context) {
-	kind, err := w.client.Kind(ctx, w.refs[0].GroupKind())
+	kind, err := w.client.Kind(ctx, w.kind)
 	if err != nil {
 		w.fail(err)
 		return
 	}
 	w.batch.resource = kind.Resource
-	version := w.client.remembered(w.batch.scope())
+	w.stay(ctx, w.client.remembered(w.batch.scope()))
+}
+
+// stay watches from a version on, or from a list if there is none, until the context ends.
+func (w *watcher) stay(ctx context.Context, version string) {
+	var err error
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 6, Cap: pollPeriod}
 	for ctx.Err() == nil {
 		if version == "" {
 			version, err = w.list(ctx)
+		}
+		if version != "" && w.survey.ends() {
+			return
 		}
 		if version != "" {
 			err = w.follow(ctx, version)
@@ -71,6 +84,9 @@ func (w *watcher) run(ctx context.Context) {
 		}
 		switch {
 		case ctx.Err() != nil:
+			return
+		case w.survey != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+			w.listed() // what may not be seen explains nothing
 			return
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 			w.poll(ctx)
@@ -103,15 +119,18 @@ func (w *watcher) fail(err error) {
 func (w *watcher) list(ctx context.Context) (version string, err error) {
 	found := map[object.Ref]bool{}
 	options := w.selected(metav1.ListOptions{Limit: pageSize})
+	if w.survey != nil {
+		options.Limit = surveyPage
+	}
 	for {
 		list, err := w.client.in(w.batch.resource, w.batch.namespace).List(ctx, options)
 		if err != nil {
 			return "", err
 		}
 		for i := range list.Items {
-			if ref, ok := w.batch.names[list.Items[i].GetName()]; ok {
+			if ref, ok := w.refOf(&list.Items[i]); ok {
 				found[ref] = true
-				w.see(Sighting{Ref: ref, Object: &list.Items[i]})
+				w.tell(Sighting{Ref: ref, Object: &list.Items[i]})
 			}
 		}
 		version = list.GetResourceVersion()
@@ -119,11 +138,12 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 			break
 		}
 	}
-	for _, ref := range w.refs {
+	for _, ref := range w.expected() {
 		if !found[ref] {
-			w.see(Sighting{Ref: ref, Version: version})
+			w.tell(Sighting{Ref: ref, Version: version})
 		}
 	}
+	w.listed()
 	return version, nil
 }
 
@@ -158,15 +178,15 @@ func (w *watcher) report(change watch.Event) {
 	if !ok {
 		return
 	}
-	ref, ok := w.batch.names[obj.GetName()]
+	ref, ok := w.refOf(obj)
 	if !ok {
 		return
 	}
 	if change.Type == watch.Deleted {
-		w.see(Sighting{Ref: ref, Version: obj.GetResourceVersion()})
+		w.tell(Sighting{Ref: ref, Version: obj.GetResourceVersion()})
 		return
 	}
-	w.see(Sighting{Ref: ref, Object: obj})
+	w.tell(Sighting{Ref: ref, Object: obj})
 }
 
 // WatchWithContext opens one stream, for the library that takes broken streams up again. The library goes on trying in
@@ -183,8 +203,12 @@ func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptio
 	return stream, err
 }
 
-// selected narrows a request to the object, if it is only one.
+// selected narrows a request to the object, if it is only one, or as the survey wants it.
 func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
+	if w.survey != nil {
+		options.LabelSelector, options.FieldSelector = w.survey.Labels, w.survey.Fields
+		return options
+	}
 	if len(w.refs) == 1 {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", w.refs[0].Name).String()
 	}

@@ -24,8 +24,10 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 		o.Concurrency = DefaultConcurrency
 	}
 	r := newRun(e, p, o, sink)
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
 	if o.DryRun != DryRunNone {
-		r.loop(ctx)
+		r.loop(ctx, watching)
 		return r.summary, nil
 	}
 	if err := r.actFirst(ctx); err != nil {
@@ -34,12 +36,12 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 	if err := e.saveIntent(ctx, p); err != nil {
 		return r.summary, err
 	}
-	r.loop(ctx)
+	r.loop(ctx, watching)
 
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	err := e.saveOutcome(saving, p, r.tracks)
-	r.explainBad(ctx)
+	r.explainBad(ctx, watching)
 	return r.summary, err
 }
 

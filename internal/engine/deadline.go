@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"container/heap"
 	"context"
 	"time"
 
@@ -9,63 +10,111 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// settlePeriod is how long a controller has, after we wrote an object, to say anything about it. An object on which nobody
-// reports counts as ready then.
-const settlePeriod = 2 * time.Second
+// Two things that are seen of an object which we changed are not believed for a while: that it is current because nobody
+// has reported on it, as a controller may be about to; and that it has failed by a condition from before our change, which
+// its controller may be about to take back.
+const (
+	settlePeriod = 2 * time.Second
+	stalePeriod  = 10 * time.Second
+)
 
 // unreported says that an object counts as current only because nobody has said otherwise, and that this may be because we
 // have only just written it.
 func (r *run) unreported(t *track) bool {
-	return t.written && t.seen.status.State == ready.Current && t.seen.status.Reason == ready.NotReported
+	return !t.written.IsZero() && t.seen.status.State == ready.Current && t.seen.status.Reason == ready.NotReported
 }
 
-// rest gives somebody the time to report on an object, once. It reports whether that time is still running.
-func (r *run) rest(i int) bool {
+// stale says that an object failed before we changed it.
+func (t *track) stale() bool {
+	since := t.seen.status.Since
+	return t.seen.status.State == ready.Failed && !since.IsZero() && since.Before(t.written)
+}
+
+// doubtful reports whether what was seen of an object is not to be believed yet. The time for that runs once, from the first
+// doubt.
+func (r *run) doubtful(i int) bool {
 	t := &r.tracks[i]
+	period := settlePeriod
+	switch {
+	case t.stale():
+		period = stalePeriod
+	case !r.unreported(t):
+		return false
+	}
 	if t.rests.IsZero() {
-		t.rests = time.Now().Add(settlePeriod)
-		r.resting = append(r.resting, i)
+		t.rests = time.Now().Add(period)
+		heap.Push(&r.alarms, alarm{t.rests, i, rested})
 	}
 	return time.Now().Before(t.rests)
 }
 
-// queueOf picks the queue and the timeout of a step. All steps of a queue have the same timeout, so a queue in the order
-// of the writes is a queue in the order of the deadlines.
-func (r *run) queueOf(i int) (*[]int, time.Duration) {
-	if r.plan.Steps[i].Op == plan.Delete {
-		return &r.queues[1], r.options.DeleteTimeout
-	}
-	return &r.queues[0], r.options.ApplyTimeout
+// alarm is a moment at which a step is due, if it is waited for by then.
+type alarm struct {
+	at     time.Time
+	step   int
+	reason reason
 }
 
+// reason is what a step is due for.
+type reason int
+
+const (
+	rested reason = iota // what was seen is believed now
+	late                 // its time is up
+)
+
+// alarms is a heap, the earliest first.
+type alarms []alarm
+
+func (a alarms) Len() int      { return len(a) }
+func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+
+// Less puts those of one moment in the order of the plan.
+func (a alarms) Less(i, j int) bool {
+	if a[i].at.Equal(a[j].at) {
+		return a[i].step < a[j].step
+	}
+	return a[i].at.Before(a[j].at)
+}
+
+// Push and Pop are for package heap.
+func (a *alarms) Push(x any) { *a = append(*a, x.(alarm)) }
+
+// Pop takes the last element.
+func (a *alarms) Pop() any {
+	last := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// setDeadline gives a step the time that it may be waited for: its own if it has one, else that of the run.
 func (r *run) setDeadline(i int) {
-	queue, timeout := r.queueOf(i)
+	timeout := r.options.ApplyTimeout
+	if r.plan.Steps[i].Op == plan.Delete {
+		timeout = r.options.DeleteTimeout
+	}
+	if own := r.plan.Steps[i].Timeout; own > 0 {
+		timeout = own
+	}
 	if timeout > 0 {
-		r.tracks[i].deadline = time.Now().Add(timeout)
-		*queue = append(*queue, i)
+		heap.Push(&r.alarms, alarm{time.Now().Add(timeout), i, late})
 	}
 }
 
-// arm sets the timer to the next moment at which a waiting step is due.
+// arm sets the timer to the next moment at which something is due.
 func (r *run) arm(timer *time.Timer) {
 	timer.Stop()
+	for len(r.alarms) > 0 && !r.tracks[r.alarms[0].step].waiting {
+		heap.Pop(&r.alarms)
+	}
 	var first time.Time
-	note := func(queue *[]int, due func(*track) time.Time) {
-		for len(*queue) > 0 && !r.tracks[(*queue)[0]].waiting {
-			*queue = (*queue)[1:]
-		}
-		if len(*queue) == 0 {
-			return
-		}
-		if at := due(&r.tracks[(*queue)[0]]); first.IsZero() || at.Before(first) {
-			first = at
-		}
+	if len(r.alarms) > 0 {
+		first = r.alarms[0].at
 	}
-	note(&r.resting, func(t *track) time.Time { return t.rests })
-	for q := range r.queues {
-		note(&r.queues[q], func(t *track) time.Time { return t.deadline })
+	if r.waiting == 0 {
+		r.explaining.at = time.Time{}
 	}
-	if at := r.explainDue(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+	if at := r.explaining.at; !at.IsZero() && (first.IsZero() || at.Before(first)) {
 		first = at
 	}
 	if !first.IsZero() {
@@ -73,42 +122,19 @@ func (r *run) arm(timer *time.Timer) {
 	}
 }
 
-// explainDue is when to look for causes next: a while after waiting began, and then again and again.
-func (r *run) explainDue() time.Time {
-	switch {
-	case r.engine.Explain == nil || r.explaining:
-		return time.Time{}
-	case r.waiting == 0:
-		r.explainAt = time.Time{}
-	case r.explainAt.IsZero():
-		r.explainAt = time.Now().Add(explainAfter)
-	}
-	return r.explainAt
-}
-
-// expire ends rests that are over, settles the steps whose time is up, and has causes looked for when that is due.
+// expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
 func (r *run) expire(ctx context.Context, now time.Time) {
-	if at := r.explainDue(); !at.IsZero() && !at.After(now) {
-		r.explainAt = now.Add(explainAgain)
-		r.explainWaiting(ctx)
+	if at := r.explaining.at; !at.IsZero() && !at.After(now) {
+		r.explain(ctx)
 	}
-	for len(r.resting) > 0 && !r.tracks[r.resting[0]].rests.After(now) {
-		i := r.resting[0]
-		r.resting = r.resting[1:]
-		if r.tracks[i].waiting {
-			r.judge(i)
-		}
-	}
-	for q := range r.queues {
-		for len(r.queues[q]) > 0 {
-			i := r.queues[q][0]
-			if r.tracks[i].waiting {
-				if r.tracks[i].deadline.After(now) {
-					break
-				}
-				r.settle(i, r.late(i), nil)
-			}
-			r.queues[q] = r.queues[q][1:]
+	for len(r.alarms) > 0 && !r.alarms[0].at.After(now) {
+		due := heap.Pop(&r.alarms).(alarm)
+		switch {
+		case !r.tracks[due.step].waiting:
+		case due.reason == late:
+			r.settle(due.step, r.late(due.step), nil)
+		default:
+			r.judge(due.step)
 		}
 	}
 }
@@ -117,7 +143,7 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 // only its rest was cut short.
 func (r *run) late(i int) event.Outcome {
 	switch {
-	case r.tracks[i].failing:
+	case r.tracks[i].seen.status.State == ready.Failed:
 		return event.Failed
 	case r.unreported(&r.tracks[i]):
 		return event.Succeeded

@@ -30,6 +30,11 @@ type Cluster interface {
 	// Watch reports changes of the refs, all of one kind and namespace, until the context ends: everything since they
 	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting))
+	// Survey reports objects that are not known by name, those that explain others: what there is, then Listed, then
+	// changes until the context ends. It returns at once; see is called by one goroutine.
+	Survey(ctx context.Context, s cluster.Survey, see func(cluster.Sighting))
+	// Log gives the last lines of the log of a pod's container, in its present run or the one before; none if it cannot.
+	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
 }
 
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
@@ -37,7 +42,6 @@ type Engine struct {
 	Cluster Cluster
 	Records record.Store
 	Rules   *ready.RuleSet // asked before what package ready knows by itself; nil is none
-	Explain Explain        // nil explains nothing
 }
 
 // Request is what is wanted.
@@ -65,6 +69,8 @@ type Options struct {
 	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
 	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
 	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency
+	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
+	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing
 }
 
 // Plan reads the record and the live objects and decides what to do. It changes nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the annotation "after".
@@ -96,8 +94,6 @@ type world struct {
 	store *enginetest.Store
 	lines []string
 	hear  func(event.Event)
-
-	explain engine.Explain
 }
 
 func newWorld(c *enginetest.Cluster) *world {
@@ -105,7 +101,7 @@ func newWorld(c *enginetest.Cluster) *world {
 }
 
 func (w *world) apply(ctx context.Context, policy plan.Policy, o engine.Options, desired ...plan.Desired) (event.Summary, error) {
-	e := &engine.Engine{Cluster: w.Cluster, Records: w.store, Explain: w.explain}
+	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
 	policy.Destroy = len(desired) == 0
 	p, err := e.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
@@ -130,6 +126,9 @@ func line(e event.Event) string {
 	}
 	for _, cause := range e.Causes {
 		text += ": " + cause.Message
+		if len(cause.Log) > 0 {
+			text += fmt.Sprintf(" %v", cause.Log)
+		}
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -236,7 +235,7 @@ func TestWaitEnds(t *testing.T) {
 				if got := w.lines[len(w.lines)-1]; got != tc.want {
 					t.Errorf("last event = %q, want %q", got, tc.want)
 				}
-				if took := time.Since(start); took != tc.took {
+				if took := time.Since(start).Truncate(100 * time.Millisecond); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
 				}
 			})
@@ -369,35 +368,6 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 	})
 }
 
-func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
-			ref("Deployment/good"):   {{After: time.Second, Status: available}},
-			ref("Deployment/failed"): {{After: time.Second, Status: stuck}},
-		}})
-		w.explain = func(_ context.Context, obj *unstructured.Unstructured) []ready.Cause {
-			return []ready.Cause{{Object: object.RefOf(obj), Count: 1, Message: "no reason"}}
-		}
-		objects := want(thing("ConfigMap/a"), thing("Deployment/failed"), thing("Deployment/good"), thing("Deployment/slow"))
-		if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second}, objects...); err != nil {
-			t.Fatal(err)
-		}
-		var tail []string
-		for _, line := range w.lines {
-			if strings.HasPrefix(line, "settled") && !strings.Contains(line, "succeeded") || strings.HasPrefix(line, "explained") {
-				tail = append(tail, line)
-			}
-		}
-		slices.SortStableFunc(tail[:2], strings.Compare) // both settle at the same moment
-		w.lines = tail
-		w.expect(t, `
-			settled create deployment.apps/failed failed (Failed)
-			settled create deployment.apps/slow timed out (InProgress)
-			explained create deployment.apps/failed: no reason
-			explained create deployment.apps/slow: no reason`)
-	})
-}
-
 func TestControllersGetAMomentToReport(t *testing.T) {
 	reports := func(status string) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": status}}}
@@ -429,7 +399,7 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 				if err != nil || summary.Bad() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
-				if took := time.Since(start); took != tc.took {
+				if took := time.Since(start).Truncate(100 * time.Millisecond); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
 				}
 				if tc.bad > 0 {
@@ -442,40 +412,6 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestWhatIsWaitedForLongIsExplainedMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
-			ref("Deployment/slow"):  {{After: time.Minute, Status: available}},
-			ref("Deployment/quick"): {{After: 4 * time.Second, Status: available}},
-		}})
-		start := time.Now()
-		w.explain = func(_ context.Context, obj *unstructured.Unstructured) []ready.Cause {
-			idle := ready.Cause{Object: object.RefOf(obj), Message: "starting", Idle: true}
-			message := "image not found"
-			if time.Since(start) > 30*time.Second {
-				message = "crashes"
-			}
-			return []ready.Cause{idle, {Object: object.RefOf(obj), Count: 1, Message: message}}
-		}
-		var at []time.Duration
-		w.hear = func(e event.Event) {
-			if e.Kind == event.Explained {
-				at = append(at, time.Since(start))
-			}
-		}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
-			t.Fatal(err)
-		}
-		w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "explained") })
-		w.expect(t, `
-			explained create deployment.apps/slow: image not found
-			explained create deployment.apps/slow: crashes`)
-		if diff := cmp.Diff([]time.Duration{5 * time.Second, 35 * time.Second}, at); diff != "" {
-			t.Errorf("explained at (-want +got):\n%s", diff)
-		}
-	})
 }
 
 func TestPollingSeesWhatIsWrittenLaterAndWhatGoes(t *testing.T) {

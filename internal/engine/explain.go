@@ -3,146 +3,158 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Explaining is for people, and bounded: so many objects, so much at once, so long, so many lines of a log.
+// Explaining is for people: soon, but not for what becomes ready at once, and not each piece of news by itself.
 const (
-	explainMost        = 20
-	explainConcurrency = 4
-	explainTimeout     = 10 * time.Second
-	explainAfter       = 5 * time.Second  // how long a run waits without a change before it looks for causes
-	explainAgain       = 15 * time.Second // and how often it looks again
-	logLines           = 3
+	explainAfter   = time.Second            // how long a run waits before it looks around
+	explainPause   = 300 * time.Millisecond // how long news gather before they are told
+	explainQuiet   = 50 * time.Millisecond  // after how long without news none is expected that belongs to what was seen
+	explainTimeout = 10 * time.Second       // how long the look around takes at most once the run is over
+	logsMost       = 20                     // objects of whose containers a run reads the logs
+	logsAtOnce     = 4
 )
 
-// Explain finds out why a live object is not ready. It may be called by several goroutines at once; what cannot be found
-// out is left out.
-type Explain func(ctx context.Context, obj *unstructured.Unstructured) []ready.Cause
+// explaining is what a run knows of its explanations.
+type explaining struct {
+	kin    *kinship
+	at     time.Time // when to look next; zero if there is nothing to look at
+	begun  bool      // what surrounds the objects is being surveyed
+	quoted int       // objects whose logs were read
+}
 
-// ExplainBy looks for causes among the objects and events around an object, and in the logs of containers that ended badly.
-func ExplainBy(c *cluster.Client) Explain {
-	return func(ctx context.Context, obj *unstructured.Unstructured) []ready.Cause {
-		family, err := c.Family(ctx, obj)
-		if err != nil {
-			return nil // the run has said what matters already
-		}
-		causes := ready.Causes(obj, family)
-		for i, cause := range causes {
-			if cause.Container != "" {
-				causes[i].Log = c.Log(ctx, cause.Object, cause.Container, cause.Previous, logLines)
-			}
-		}
-		return causes
+// stir has causes looked for: at once if that has begun, else when the run has waited long enough.
+func (r *run) stir() {
+	pause := explainAfter
+	if r.explaining.begun {
+		pause = explainPause
+	}
+	if at := time.Now().Add(pause); r.explaining.at.IsZero() || at.Before(r.explaining.at) {
+		r.explaining.at = at
 	}
 }
 
-// explainAll explains objects, the first of them if they are many.
-func (e *Engine) explainAll(ctx context.Context, objects []*unstructured.Unstructured) map[object.Ref][]ready.Cause {
-	if e.Explain == nil || len(objects) == 0 {
-		return nil
+// explain tells of causes that are new. A pod that is merely being started is none yet.
+func (r *run) explain(ctx context.Context) {
+	x := &r.explaining
+	x.at, x.begun = time.Time{}, true
+	var roots []*ready.Relative
+	r.explainable(func(t *track) bool { return t.waiting && !r.unreported(t) }, func(i int) {
+		roots = append(roots, r.tracks[i].seen.kin)
+	})
+	if x.kin.around(ctx, roots); x.kin.listing > 0 {
+		return // the last of the lists stirs
 	}
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
-	var mu sync.Mutex
-	found := map[object.Ref][]ready.Cause{}
-	var group errgroup.Group
-	group.SetLimit(explainConcurrency)
-	for _, obj := range objects[:min(len(objects), explainMost)] {
-		group.Go(func() error {
-			causes := e.Explain(ctx, obj)
-			mu.Lock()
-			defer mu.Unlock()
-			found[object.RefOf(obj)] = causes
-			return nil
-		})
+	r.explainable(func(t *track) bool { return t.waiting && !r.unreported(t) }, func(i int) {
+		t := &r.tracks[i]
+		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin), func(c ready.Cause) bool { return c.Idle })
+		if fresh(&t.causes, causes) {
+			r.quote(ctx, i, causes)
+		}
+	})
+}
+
+// explainable calls f for every wanted step of whose object something is known.
+func (r *run) explainable(wanted func(*track) bool, f func(i int)) {
+	for i := range r.tracks {
+		if t := &r.tracks[i]; wanted(t) && t.seen.kin != nil {
+			f(i)
+		}
 	}
-	_ = group.Wait() // nothing of it fails
+}
+
+// fresh reports whether one of the causes was not told yet, and adds to what was told.
+func fresh(told *[]ready.Cause, causes []ready.Cause) bool {
+	found := false
+	for _, c := range causes {
+		if !slices.ContainsFunc(*told, c.Same) {
+			found = true
+			*told = append(*told, c)
+		}
+	}
 	return found
 }
 
-// explainTargets reads objects as they are now and explains them.
-func (e *Engine) explainTargets(ctx context.Context, targets []cluster.Target) map[object.Ref][]ready.Cause {
-	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
-	live, err := e.Cluster.Read(ctx, targets)
-	if err != nil {
-		return nil // what matters is said elsewhere
-	}
-	var objects []*unstructured.Unstructured
-	for _, target := range targets {
-		if obj := live.Objects[target.Ref]; obj != nil {
-			objects = append(objects, obj)
-		}
-	}
-	return e.explainAll(ctx, objects)
-}
-
-// targets are the objects of the steps that are wanted, the first of them if they are many.
-func (r *run) targets(wanted func(*track) bool) []cluster.Target {
-	var targets []cluster.Target
-	for i := range r.tracks {
-		if wanted(&r.tracks[i]) && len(targets) < explainMost {
-			targets = append(targets, cluster.Target{Ref: r.plan.Steps[i].Ref})
-		}
-	}
-	return targets
-}
-
-// explainBad tells, after the loop, why steps did not become ready, or gone. An interrupted run has no time for it.
-func (r *run) explainBad(ctx context.Context) {
-	targets := r.targets(func(t *track) bool { return t.acted == event.Succeeded && t.settled.Bad() })
-	if r.engine.Explain == nil || r.summary.Interrupted || len(targets) == 0 {
+// quote tells the causes of a step: at once, or when a worker has read the logs that belong to them.
+func (r *run) quote(ctx context.Context, i int, causes []ready.Cause) {
+	if !r.mayQuote(causes) {
+		r.tell(i, causes)
 		return
 	}
-	causes := r.engine.explainTargets(ctx, targets)
-	for i := range r.tracks {
-		if found := causes[r.plan.Steps[i].Ref]; len(found) > 0 {
-			r.tell(i, found)
-		}
-	}
-}
-
-// explainWaiting has a worker find out why steps are still being waited for.
-func (r *run) explainWaiting(ctx context.Context) {
-	targets := r.targets(func(t *track) bool { return t.waiting && !r.unreported(t) })
-	if len(targets) == 0 {
-		return
-	}
-	r.explaining = true
-	// It sends its one message, or ends with the context when the loop is over.
+	r.explaining.quoted++
+	// It sends its one message, or ends with the context when the run is over.
 	go func() {
-		causes := r.engine.explainTargets(ctx, targets)
+		r.engine.addLogs(ctx, causes, r.options.LogLines)
 		select {
-		case r.messages <- message{causes: causes, explained: true}:
+		case r.messages <- message{step: i, causes: causes}:
 		case <-ctx.Done():
 		}
 	}()
 }
 
-// explained tells of causes that are new. A pod that is merely being started is none yet.
-func (r *run) explained(causes map[object.Ref][]ready.Cause) {
-	r.explaining = false
-	for i := range r.tracks {
-		t := &r.tracks[i]
-		found := slices.DeleteFunc(slices.Clone(causes[r.plan.Steps[i].Ref]), func(c ready.Cause) bool { return c.Idle })
-		if !t.waiting || len(found) == 0 || slices.EqualFunc(found, t.causes, ready.Cause.Same) {
-			continue
+func (r *run) mayQuote(causes []ready.Cause) bool {
+	crashed := func(c ready.Cause) bool { return c.Container != "" }
+	return r.options.LogLines > 0 && r.explaining.quoted < logsMost && slices.ContainsFunc(causes, crashed)
+}
+
+// addLogs adds to causes the ends of the logs of the containers that ended badly.
+func (e *Engine) addLogs(ctx context.Context, causes []ready.Cause, lines int) {
+	for i, c := range causes {
+		if c.Container != "" {
+			causes[i].Log = e.Cluster.Log(ctx, c.Object, c.Container, c.Previous, lines)
 		}
-		t.causes = found
-		r.tell(i, found)
 	}
 }
 
+// tell emits the causes of a step. One that will hardly pass ends the step if the run is to fail fast.
 func (r *run) tell(i int, causes []ready.Cause) {
+	t := &r.tracks[i]
 	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
+	stuck := func(c ready.Cause) bool { return c.Stuck }
+	if r.options.FailFast && t.waiting && r.plan.Steps[i].Op != plan.Delete && slices.ContainsFunc(causes, stuck) {
+		t.explained = true
+		r.settle(i, event.Failed, nil)
+	}
+}
+
+// explainBad tells, after the loop, why steps did not become ready, or gone, with all that is known by then. An interrupted
+// run has no time for it.
+func (r *run) explainBad(ctx, watching context.Context) {
+	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.Bad() && !t.explained }
+	var roots []*ready.Relative
+	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
+	if r.summary.Interrupted || len(roots) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	x := &r.explaining
+	x.kin.once, x.quoted = !x.begun, 0
+	x.kin.around(watching, roots)
+	x.kin.settle(ctx, explainQuiet)
+
+	found := map[int][]ready.Cause{}
+	var logs errgroup.Group
+	logs.SetLimit(logsAtOnce)
+	r.explainable(bad, func(i int) {
+		causes := x.kin.family.Causes(r.tracks[i].seen.kin)
+		found[i] = causes
+		if r.mayQuote(causes) {
+			x.quoted++
+			logs.Go(func() error { r.engine.addLogs(ctx, causes, r.options.LogLines); return nil })
+		}
+	})
+	_ = logs.Wait() // nothing of it fails
+	for i := range r.tracks {
+		if len(found[i]) > 0 {
+			r.tell(i, found[i])
+		}
+	}
 }

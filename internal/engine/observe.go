@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -26,13 +24,16 @@ const (
 
 // ObserveOptions are the circumstances of Observe. The zero value looks once.
 type ObserveOptions struct {
-	Until   Until         // empty means UntilKnown
-	Timeout time.Duration // 0 is for ever
+	Until    Until         // empty means UntilKnown
+	Timeout  time.Duration // 0 is for ever
+	LogLines int           // as in Options
 }
 
 // Observe judges objects: first all of them, in the order of refs and with the causes of what is not as it should be, then
-// each that changes, with an Observed event for every new status. It ends when what is waited for holds, or cannot hold any more because all that is left has failed; when the
-// time is up; or when the context ends. Met reports the first of these. Step counts the refs.
+// each that changes, with an Observed event for every new status and an Explained one for new causes. An Observed event with
+// an error says that the objects cannot be seen for the moment. It ends when what is waited for holds, or cannot hold any
+// more because all that is left has failed; when the time is up; or when the context ends. Met reports the first of these.
+// Step counts the refs.
 func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOptions, sink event.Sink) (met bool, err error) {
 	targets := make([]cluster.Target, len(refs))
 	for i, ref := range refs {
@@ -42,61 +43,86 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
-	w := &observation{refs: refs, statuses: make([]ready.Status, len(refs)), unserved: live.Unserved, rules: e.Rules, until: o.Until, sink: sink}
+	w := &observation{engine: e, refs: refs, views: make([]view, len(refs)), unserved: live.Unserved, options: o, sink: sink}
 	for i, ref := range refs {
-		w.statuses[i] = e.Rules.Of(live.Objects[ref])
+		w.views[i].sighting = look(e.Rules, cluster.Sighting{Ref: ref, Object: live.Objects[ref]})
 		if live.Unserved.Has(ref) {
-			w.statuses[i] = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
+			w.views[i].status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
 		}
 	}
-	causes := e.explainAll(ctx, w.troubled(live.Objects))
-	for i, ref := range refs {
-		sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.statuses[i], Causes: causes[ref]})
-	}
-	if met, over := w.over(); over {
+	met, over := w.over()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	w.kin = newKinship(e.Cluster, over)
+	w.first(ctx, watching)
+	if over {
 		return met, nil
 	}
-	return w.follow(ctx, e.Cluster, o.Timeout)
+	return w.follow(ctx, watching)
 }
 
 // observation is what is known of the objects. It belongs to the goroutine of Observe.
 type observation struct {
+	engine   *Engine
 	refs     []object.Ref
-	statuses []ready.Status
+	views    []view
 	unserved *object.Set
-	rules    *ready.RuleSet
-	until    Until
+	options  ObserveOptions
 	sink     event.Sink
+	kin      *kinship
 }
 
-func (w *observation) see(i int, status ready.Status) {
-	w.statuses[i] = status
-	w.sink(event.Event{Kind: event.Observed, Step: i, Ref: w.refs[i], Status: status})
+// view is what is known of one object.
+type view struct {
+	sighting
+	causes []ready.Cause // all that were told
 }
 
-// troubled are the objects that exist and are not as they should be.
-func (w *observation) troubled(live map[object.Ref]*unstructured.Unstructured) []*unstructured.Unstructured {
-	var found []*unstructured.Unstructured
+// first shows all objects, after a look at what surrounds those that are not as they should be.
+func (w *observation) first(ctx, watching context.Context) {
+	looking, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	if roots := w.roots(); len(roots) > 0 {
+		w.kin.around(watching, roots)
+		w.kin.settle(looking, 0)
+	}
+	logs := 0
 	for i, ref := range w.refs {
-		if obj := live[ref]; obj != nil && w.statuses[i].State != ready.Current {
-			found = append(found, obj)
+		e := event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status}
+		if w.views[i].kin != nil {
+			e.Causes = w.kin.family.Causes(w.views[i].kin)
+			w.views[i].causes = e.Causes
+			if logs++; logs <= logsMost {
+				w.engine.addLogs(looking, e.Causes, w.options.LogLines)
+			}
+		}
+		w.sink(e)
+	}
+}
+
+// roots are the objects that are not as they should be.
+func (w *observation) roots() []*ready.Relative {
+	var roots []*ready.Relative
+	for _, v := range w.views {
+		if v.kin != nil {
+			roots = append(roots, v.kin)
 		}
 	}
-	return found
+	return roots
 }
 
 // over reports whether there is nothing more to wait for, and whether what was waited for holds.
 func (w *observation) over() (met, over bool) {
 	states := map[ready.State]int{}
-	for i, status := range w.statuses {
+	for i, v := range w.views {
 		if w.unserved.Has(w.refs[i]) {
 			states["unserved"]++ // no watch will ever tell of it
 		} else {
-			states[status.State]++
+			states[v.status.State]++
 		}
 	}
 	all := len(w.refs)
-	switch w.until {
+	switch w.options.Until {
 	case UntilForever:
 		return false, all == 0
 	case UntilCurrent:
@@ -111,31 +137,41 @@ func (w *observation) over() (met, over bool) {
 
 // seen is what a watch reports of one object.
 type seen struct {
-	step   int
-	status ready.Status
+	step int
+	sighting
 }
 
-// follow watches the objects, one watch for each kind and namespace, from the moment at which they were read.
-func (w *observation) follow(ctx context.Context, c Cluster, timeout time.Duration) (bool, error) {
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
+// follow watches the objects, one watch for each kind and namespace, from the moment at which they were read, and what
+// surrounds them.
+func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 	sightings := make(chan seen)
-	w.watch(watching, c, sightings)
+	w.watch(watching, sightings)
 	var expired <-chan time.Time
-	if timeout > 0 {
-		timer := time.NewTimer(timeout)
+	if w.options.Timeout > 0 {
+		timer := time.NewTimer(w.options.Timeout)
 		defer timer.Stop()
 		expired = timer.C
+	}
+	var explain <-chan time.Time // runs when there may be something to explain
+	stir := func() {
+		if explain == nil {
+			explain = time.After(explainPause)
+		}
 	}
 	for {
 		select {
 		case s := <-sightings:
-			if w.statuses[s.step] != s.status {
-				w.see(s.step, s.status)
-			}
+			w.see(s)
+			stir()
 			if met, over := w.over(); over {
 				return met, nil
 			}
+		case n := <-w.kin.news:
+			w.kin.take(n)
+			stir()
+		case <-explain:
+			explain = nil
+			w.explain(watching)
 		case <-expired:
 			return false, nil
 		case <-ctx.Done():
@@ -144,7 +180,38 @@ func (w *observation) follow(ctx context.Context, c Cluster, timeout time.Durati
 	}
 }
 
-func (w *observation) watch(ctx context.Context, c Cluster, sightings chan<- seen) {
+// see takes in what a watch reported. Of an object that cannot be seen, what was seen last still holds.
+func (w *observation) see(s seen) {
+	v := &w.views[s.step]
+	e := event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: s.status, Err: s.err}
+	if s.err == nil {
+		changed := v.status != s.status
+		if v.sighting = s.sighting; !changed {
+			return
+		}
+	}
+	w.sink(e)
+}
+
+// explain tells of causes that are new.
+func (w *observation) explain(ctx context.Context) {
+	if w.kin.around(ctx, w.roots()); w.kin.listing > 0 {
+		return // the last of the lists has it called again
+	}
+	for i := range w.views {
+		v := &w.views[i]
+		if v.kin == nil {
+			continue
+		}
+		causes := w.kin.family.Causes(v.kin)
+		if fresh(&v.causes, causes) {
+			w.engine.addLogs(ctx, causes, w.options.LogLines)
+			w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: v.status, Causes: causes})
+		}
+	}
+}
+
+func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
 	steps := make(map[object.Ref]int, len(w.refs))
 	groups := map[group][]object.Ref{}
 	for i, ref := range w.refs {
@@ -154,12 +221,9 @@ func (w *observation) watch(ctx context.Context, c Cluster, sightings chan<- see
 		}
 	}
 	for _, refs := range groups {
-		c.Watch(ctx, refs, func(s cluster.Sighting) {
-			if s.Err != nil {
-				return // what was seen last still holds; the watch goes on trying
-			}
+		w.engine.Cluster.Watch(ctx, refs, func(s cluster.Sighting) {
 			select {
-			case sightings <- seen{step: steps[s.Ref], status: look(w.rules, s).status}:
+			case sightings <- seen{steps[s.Ref], look(w.engine.Rules, s)}:
 			case <-ctx.Done():
 			}
 		})

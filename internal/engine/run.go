@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -17,16 +16,16 @@ type track struct {
 	settled event.Outcome // empty until the end
 	err     error
 
-	waiting  bool         // written, not yet settled
-	told     bool         // the Waiting event was sent
-	shown    ready.Status // what the last event said of it
-	missed   int          // how often in a row it was not found by a look without a version
-	failing  bool         // its status is Failed; it may still recover while others are waited for
-	deadline time.Time
-	written  bool      // this run changed the object
-	rests    time.Time // until then somebody may still report on the object; zero if nobody is given the time
+	waiting bool         // written, not yet settled
+	told    bool         // the Waiting event was sent
+	shown   ready.Status // what the last event said of it
+	missed  int          // how often in a row it was not found by a look without a version
+	failing bool         // its status is Failed; it may still recover while others are waited for
+	written time.Time    // when this run changed the object, by the clock of the server; zero if it did not
+	rests   time.Time    // until then what is seen of the object is not believed; zero if it was never doubted
 
-	causes []ready.Cause // what was told last of why it is waited for
+	causes    []ready.Cause // all that was told of why it is waited for
+	explained bool          // nothing more is to be told
 
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
@@ -38,8 +37,7 @@ type message struct {
 	done *result // the write is over
 	seen sighting
 
-	explained bool // causes were looked for
-	causes    map[object.Ref][]ready.Cause
+	causes []ready.Cause // with the logs that belong to them
 }
 
 // run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
@@ -56,14 +54,13 @@ type run struct {
 	watched  map[group]bool
 	messages chan message
 
-	flying  int      // writes under way
-	waiting int      // steps written but not settled
-	failing int      // of these, how many have failed
-	queues  [2][]int // waiting steps in the order of their deadlines: applies, deletes
-	resting []int    // steps in the order of the ends of their rests
+	flying  int // writes under way
+	waiting int // steps written but not settled
+	failing int // of these, how many have failed
+	alarms  alarms
+	ended   bool // it failed fast: nothing new is started or waited for
 
-	explaining bool      // a worker is looking for causes
-	explainAt  time.Time // when to look for them next; zero if nobody is to
+	explaining explaining
 }
 
 func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
@@ -79,8 +76,9 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		watched:  map[group]bool{},
 		messages: make(chan message),
 	}
+	r.explaining.kin = newKinship(e.Cluster, false)
 	for i, step := range p.Steps {
-		if step.Op != plan.Barrier && step.Op != plan.Guard {
+		if isObject(step.Op) {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
 		}
 	}
@@ -88,9 +86,8 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 }
 
 // loop starts steps as their edges allow and settles them on what workers and watches report, until all have settled.
-func (r *run) loop(ctx context.Context) {
-	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopWatching()
+// Watches end with the context watching.
+func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 
@@ -100,7 +97,7 @@ func (r *run) loop(ctx context.Context) {
 			interrupted = nil
 			r.interrupt()
 		}
-		if interrupted != nil {
+		if interrupted != nil && !r.ended {
 			r.start(watching)
 		}
 		if r.schedule.done() && r.flying == 0 {
@@ -114,6 +111,9 @@ func (r *run) loop(ctx context.Context) {
 		select {
 		case m := <-r.messages:
 			r.handle(watching, m)
+		case n := <-r.explaining.kin.news:
+			r.explaining.kin.take(n)
+			r.stir()
 		case <-timer.C:
 			r.expire(watching, time.Now())
 		case <-interrupted:
@@ -167,11 +167,13 @@ func (r *run) handle(ctx context.Context, m message) {
 		r.finish(ctx, m.step, m.done)
 		return
 	}
-	if m.explained {
-		r.explained(m.causes)
+	t := &r.tracks[m.step]
+	if m.causes != nil {
+		if t.waiting {
+			r.tell(m.step, m.causes)
+		}
 		return
 	}
-	t := &r.tracks[m.step]
 	if m.seen.err != nil {
 		if t.waiting { // what was seen last still holds, until something else is seen
 			r.emit(event.Event{Kind: event.Observed, Step: m.step, Op: r.plan.Steps[m.step].Op, Status: m.seen.status})
@@ -205,11 +207,13 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if t.seen.before(t.base) || t.seen.undated() {
 		t.seen, t.missed = t.base, 0
 	}
-	t.written = done.op == plan.Create || done.op == plan.Update
+	if done.op == plan.Create || done.op == plan.Update {
+		t.written = changedAt(done.seen.Object)
+	}
 	t.waiting = true
 	r.waiting++
-	if r.summary.Interrupted {
-		r.settle(i, event.Interrupted, nil)
+	if r.summary.Interrupted || r.ended {
+		r.settle(i, r.cutShort(), nil)
 		return
 	}
 	r.setDeadline(i)
@@ -237,10 +241,13 @@ func (r *run) judge(i int) {
 		r.wait(i) // it may have been looked for just before it was written
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
-	case r.unreported(t) && r.rest(i):
+	case r.doubtful(i):
+		r.setFailing(t, false)
 		r.wait(i)
 	case t.seen.status.State == ready.Current:
 		r.settle(i, event.Succeeded, nil)
+	case r.options.FailFast && t.seen.status.State == ready.Failed:
+		r.settle(i, event.Failed, nil)
 	default:
 		r.setFailing(t, t.seen.status.State == ready.Failed)
 		r.wait(i)
@@ -257,6 +264,7 @@ func (r *run) wait(i int) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status
+	r.stir()
 	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status})
 }
 
@@ -274,6 +282,9 @@ func (r *run) settle(i int, outcome event.Outcome, err error) {
 	t.settled = outcome
 	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Err: t.err})
 	r.schedule.settle(i, outcome)
+	if r.options.FailFast && outcome.Bad() && !r.ended && !r.summary.Interrupted {
+		r.endEarly(i)
+	}
 }
 
 func (r *run) setFailing(t *track, failing bool) {
@@ -323,15 +334,41 @@ func (r *run) giveUp() {
 // interrupt ends everything that is not being written at this moment; steps that never started have nothing to settle.
 func (r *run) interrupt() {
 	r.summary.Interrupted = true
+	r.stop()
+}
+
+// endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
+func (r *run) endEarly(failed int) {
+	r.ended = true
+	for i := range r.plan.Steps {
+		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && isObject(r.plan.Steps[i].Op) {
+			t.acted = event.Skipped
+			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
+		}
+	}
+	r.stop()
+}
+
+func (r *run) stop() {
 	for i, step := range r.plan.Steps {
-		if r.schedule.state[i] == writing || r.tracks[i].settled != "" {
-			continue
+		switch {
+		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
+		case isObject(step.Op):
+			r.settle(i, r.cutShort(), nil)
+		default:
+			r.tracks[i].settled = r.cutShort()
+			r.schedule.settle(i, r.cutShort())
 		}
-		if step.Op == plan.Barrier || step.Op == plan.Guard {
-			r.tracks[i].settled = event.Interrupted
-			r.schedule.settle(i, event.Interrupted)
-			continue
-		}
-		r.settle(i, event.Interrupted, nil)
 	}
 }
+
+// cutShort is how steps end that the end of the run overtakes.
+func (r *run) cutShort() event.Outcome {
+	if r.summary.Interrupted {
+		return event.Interrupted
+	}
+	return event.Skipped
+}
+
+// isObject reports whether a step of the operation is about an object.
+func isObject(op plan.Op) bool { return op != plan.Barrier && op != plan.Guard }

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -16,7 +18,8 @@ type sighting struct {
 	uid     types.UID // empty when the object is gone
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
-	err     error // why the object cannot be seen at present
+	kin     *ready.Relative // what the object itself explains; nil when it is current or gone
+	err     error           // why the object cannot be seen at present
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.
@@ -61,8 +64,27 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	case s.Object == nil:
 		return sighting{version: s.Version, status: ready.Of(nil)}
 	default:
-		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
+		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
+		if seen.status.State != ready.Current {
+			seen.kin = ready.Relate(s.Object)
+		}
+		return seen
 	}
+}
+
+// changedAt is when the specification of an object was changed last, by the clock of the server and to the second, as the
+// owners of its fields tell; now if they do not.
+func changedAt(obj *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	if last.IsZero() {
+		return time.Now().Truncate(time.Second)
+	}
+	return last
 }
 
 // group is what one watch covers.

@@ -54,6 +54,7 @@ type Event struct {
 	Outcome Outcome       `json:"outcome,omitempty"`
 	Reason  string        `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
 	Blocker *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
+	Early   bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
 	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
 	Err     error         `json:"-"`
 }

@@ -26,6 +26,8 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	failFast          bool
+	logLines          int
 	rules             []string
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
@@ -62,6 +64,8 @@ objects that the package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails, or when its image cannot be pulled, it crashes again and again, or no node takes it")
+	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
 	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
@@ -133,7 +137,13 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return err
 	}
-	options := engine.Options{DryRun: f.dryRunMode(), ApplyTimeout: f.reconcileTimeout, DeleteTimeout: f.pruneTimeout}
+	options := engine.Options{
+		DryRun:        f.dryRunMode(),
+		ApplyTimeout:  f.reconcileTimeout,
+		DeleteTimeout: f.pruneTimeout,
+		FailFast:      f.failFast,
+		LogLines:      f.logLines,
+	}
 	return carryOut(ctx, env, eng, pl, options, wording{removed: "pruned", serverly: f.serverSide})
 }
 

@@ -82,6 +82,11 @@ func completeFolders(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
+// addLogLines gives a command the flag that says how much of logs is quoted.
+func addLogLines(cmd *cobra.Command, lines *int) {
+	cmd.Flags().IntVar(lines, "log-lines", 3, "how many lines to quote of the log of a container that ended badly; 0 is none")
+}
+
 // checkTimeout refuses a time that has passed before it begins.
 func checkTimeout(flag string, timeout time.Duration) error {
 	if timeout < 0 {

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +25,9 @@ const (
 	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
 	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
 	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+
+	waitKey    = "muster.dev/wait"
+	timeoutKey = "muster.dev/timeout"
 )
 
 // The annotations by which tools that work on files tell each other where an object came from.
@@ -67,6 +72,7 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 			{Key: deletionKey, Value: "detach"},
 		},
 		DependsOn:   dependsOn,
+		Waiting:     waiting,
 		Home:        object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
 		LastApplied: lastAppliedKey,
 	}, nil
@@ -91,6 +97,27 @@ func dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		refs = append(refs, ref)
 	}
 	return refs, nil
+}
+
+// waiting reads the annotations by which an object says how it is waited for.
+func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
+	var w plan.Waiting
+	annotations := obj.GetAnnotations()
+	if text, ok := annotations[waitKey]; ok {
+		wait, err := strconv.ParseBool(text)
+		if err != nil {
+			return w, fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", waitKey, text)
+		}
+		w.Skip = !wait
+	}
+	if text, ok := annotations[timeoutKey]; ok {
+		timeout, err := time.ParseDuration(text)
+		if err != nil || timeout <= 0 {
+			return w, fmt.Errorf("annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey, text)
+		}
+		w.Timeout = timeout
+	}
+	return w, nil
 }
 
 func parseReference(text string) (object.Ref, error) {

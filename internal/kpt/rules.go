@@ -71,5 +71,5 @@ func judging(ctx context.Context, client *cluster.Client, rules []ready.Rule, re
 
 // newEngine makes the engine of a command.
 func newEngine(client *cluster.Client, records record.Store, rules *ready.RuleSet) *engine.Engine {
-	return &engine.Engine{Cluster: client, Records: records, Rules: rules, Explain: engine.ExplainBy(client)}
+	return &engine.Engine{Cluster: client, Records: records, Rules: rules}
 }

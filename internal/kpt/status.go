@@ -3,6 +3,7 @@ package kpt
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type statusFlags struct {
 	namespaces []string
 	statuses   []string
 	rules      []string
+	logLines   int
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -55,6 +57,7 @@ Exit codes:
 	f.output.addTo(cmd, "output", "form of the output")
 	f.until.addTo(cmd, "poll-until", "what to wait for")
 	addRules(cmd, &f.rules)
+	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
@@ -94,8 +97,8 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return err
 	}
 	eng := newEngine(client, store, set)
-	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout}
-	met, err := eng.Observe(ctx, refs, options, printer.Event)
+	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
+	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
 	if closed := printer.Close(); err == nil {
 		err = closed
 	}
@@ -103,6 +106,20 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
+func watchful(side io.Writer, next event.Sink) event.Sink {
+	told := ""
+	return func(e event.Event) {
+		text := notice(e)
+		if e.Err == nil {
+			next(e)
+		} else if text != told {
+			fmt.Fprintln(side, text)
+		}
+		told = text
+	}
 }
 
 // nothing says that no object was deployed, or none is left after filtering. Machine output says it by its emptiness.
@@ -134,7 +151,7 @@ func (f statusFlags) printer(env *cli.Env, inv *inventory) view.Printer {
 	case "json":
 		return view.StatusJSON(env.Out, view.Status{Inventory: inv.ref.Name, Show: f.shows, Now: time.Now})
 	case "table":
-		return view.StatusTable(env.Out, env.Terminal(), f.shows)
+		return view.StatusTable(env.Out, env.Terminal(), f.shows, causes)
 	default:
 		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
 			line := fmt.Sprintf("%s is %s: %s", e.Ref.Short(), e.Status.State, e.Status.Message)

@@ -20,7 +20,7 @@ type wording struct {
 }
 
 func (w wording) words() view.Words {
-	return view.Words{Event: w.event, Notice: notice, Totals: w.totals}
+	return view.Words{Event: w.event, Notice: notice, Hidden: hidden, Totals: w.totals}
 }
 
 // notice says that the cluster cannot be seen, which is so for all objects.
@@ -29,6 +29,11 @@ func notice(e event.Event) string {
 		return ""
 	}
 	return "still trying: " + e.Status.Message
+}
+
+// hidden says that not everything was explained.
+func hidden(objects int) string {
+	return fmt.Sprintf("... and %d more object(s) that are not ready", objects)
 }
 
 func (w wording) event(b *view.Board, e event.Event) []string {
@@ -65,6 +70,9 @@ func causes(e event.Event) []string {
 			line += fmt.Sprintf("%d %ss: ", c.Count, strings.ToLower(c.Object.Kind))
 		case c.Object != e.Ref:
 			line += c.Object.Short() + ": "
+		}
+		if c.Object == e.Ref && c.Message == e.Status.Message {
+			continue // it stands there already
 		}
 		lines = append(lines, line+c.Message)
 		for _, line := range c.Log {
@@ -122,6 +130,8 @@ func skipped(b *view.Board, e event.Event) string {
 	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
 	removes := blocker.Op.Removes()
 	switch {
+	case e.Early:
+		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
 	case removes:
 		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
 	case row.Acted == event.Skipped:
@@ -156,7 +166,7 @@ func (w wording) settled(b *view.Board, e event.Event) string {
 		}
 		return "reconcile interrupted"
 	default:
-		return "reconcile skipped"
+		return "reconcile skipped: the run ended early"
 	}
 }
 

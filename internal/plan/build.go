@@ -81,7 +81,11 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured) error {
 		step.Op, step.Want, step.Reason = Skip, obj, reason
 		return nil
 	}
-	step.Wait = true
+	waiting, err := policy.waiting(obj)
+	if err != nil {
+		return err
+	}
+	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
 	want := policy.Owner.mark(obj)
 	if policy.ServerSide {
 		return decideServerSide(step, want, policy.Manager)
@@ -147,7 +151,8 @@ func (b *builder) removed() {
 		case b.in.Policy.Owner.forbids(live) != "":
 			step.Op, step.Reason = Keep, b.in.Policy.Owner.forbids(live)
 		default:
-			step.Op, step.Wait = Delete, true
+			waiting, _ := b.in.Policy.waiting(live) // nobody can mend the annotation of what is on its way out
+			step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 		}
 		b.add(step)
 	}

@@ -8,6 +8,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,6 +66,8 @@ type Step struct {
 
 	First bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside
 	Wait  bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
+
+	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
 }
 
 // Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
@@ -103,6 +106,9 @@ func (p *Plan) String() string {
 		writeEdges(&b, " after", step.After)
 		if step.First {
 			b.WriteString(" first")
+		}
+		if step.Timeout > 0 {
+			fmt.Fprintf(&b, " timeout %s", step.Timeout)
 		}
 		b.WriteString("\n")
 		if step.Reason != "" {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +36,10 @@ type Policy struct {
 	// is the object's: Build adds its identity. Nil means that no object says anything.
 	DependsOn func(*unstructured.Unstructured) ([]object.Ref, error)
 
+	// Waiting says how an object is waited for, as the object itself says it. An error is the object's, as above; on one
+	// that is removed it is ignored. Nil means that no object says anything.
+	Waiting func(*unstructured.Unstructured) (Waiting, error)
+
 	Home        object.Ref // the namespace that holds the record; zero when the record does not live in one
 	Destroy     bool       // nothing is wanted any more: Desired is empty and the record goes as well
 	LastApplied string     // annotation that keeps the applied configuration, for client-side apply
@@ -43,6 +49,20 @@ type Policy struct {
 	Force             bool
 	Propagation       metav1.DeletionPropagation // empty means Background
 	PruneAfterFailure bool                       // prune although an apply failed
+}
+
+// Waiting is how an object is waited for. The zero value waits as long as the run does.
+type Waiting struct {
+	Skip    bool          // not at all
+	Timeout time.Duration // so long; 0 as long as the run waits
+}
+
+// waiting asks what an object says of waiting for it.
+func (p Policy) waiting(obj *unstructured.Unstructured) (Waiting, error) {
+	if p.Waiting == nil {
+		return Waiting{}, nil
+	}
+	return p.Waiting(obj)
 }
 
 // Annotation is a key with the value that counts.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,111 +21,147 @@ type Cause struct {
 	Container string     `json:"container,omitempty"` // the container that ended badly and whose log may tell more
 	Previous  bool       `json:"-"`                   // the log is that of the run before
 	Idle      bool       `json:"-"`                   // nothing is wrong yet: the object is merely slow
+	Stuck     bool       `json:"stuck,omitempty"`     // it will hardly pass by itself
 	Log       []string   `json:"log,omitempty"`       // the last lines of that log, filled in by whoever can read it
 }
 
-// Same reports whether two causes say the same, though perhaps of other pods and with more of a log.
+// Same reports whether two causes say the same, though perhaps of other pods, of more of them, and with more of a log.
 func (c Cause) Same(other Cause) bool {
-	return c.Object.GroupKind() == other.Object.GroupKind() && c.Count == other.Count && c.Message == other.Message
+	return c.Object.GroupKind() == other.Object.GroupKind() && c.Message == other.Message
 }
 
-// Causes finds the reasons why an object is not ready. Family is what is known around it, in any order: the objects that it
-// owns, directly or not, and events. Of a Deployment's ReplicaSets only the newest counts. Warning events are used where
-// neither the state of an object nor that of those it owns says anything.
-func Causes(obj *unstructured.Unstructured, family []*unstructured.Unstructured) []Cause {
-	s := &search{children: map[types.UID][]*unstructured.Unstructured{}, events: map[string][]*unstructured.Unstructured{}}
-	for _, member := range family {
-		if member.GetKind() == "Event" {
-			uid := text(member, "involvedObject", "uid")
-			s.events[uid] = append(s.events[uid], member)
-			continue
+// Family is what is known around objects that are not ready: those that controllers made for them, and the events about any
+// of them. It belongs to one goroutine.
+type Family struct {
+	members map[object.Ref]*Relative
+	related map[types.UID]map[object.Ref]*Relative // by the owner, or by what an event is about
+}
+
+// NewFamily gives a family of which nothing is known yet.
+func NewFamily() *Family {
+	return &Family{members: map[object.Ref]*Relative{}, related: map[types.UID]map[object.Ref]*Relative{}}
+}
+
+// See takes in what an object is now. One that cannot explain anything is not kept.
+func (f *Family) See(r *Relative) {
+	f.Forget(r.Ref)
+	if r.healthy {
+		return
+	}
+	f.members[r.Ref] = r
+	for _, owner := range r.owners {
+		if f.related[owner] == nil {
+			f.related[owner] = map[object.Ref]*Relative{}
 		}
-		for _, owner := range member.GetOwnerReferences() {
-			s.children[owner.UID] = append(s.children[owner.UID], member)
+		f.related[owner][r.Ref] = r
+	}
+}
+
+// Forget drops an object that is gone.
+func (f *Family) Forget(ref object.Ref) {
+	r := f.members[ref]
+	if r == nil {
+		return
+	}
+	delete(f.members, ref)
+	for _, owner := range r.owners {
+		if delete(f.related[owner], ref); len(f.related[owner]) == 0 {
+			delete(f.related, owner)
 		}
 	}
-	s.visit(obj, map[types.UID]bool{})
+}
+
+// Causes finds the reasons why an object is not ready, on itself and on what it owns, directly or not. Of a Deployment's
+// ReplicaSets only that of its present revision counts. Warning events are used where neither the state of an object nor
+// that of those it owns says anything.
+func (f *Family) Causes(r *Relative) []Cause {
+	s := &search{family: f, seen: map[types.UID]bool{}}
+	s.visit(r)
 	return s.folded()
 }
 
 // search collects causes over an object and those that it owns.
 type search struct {
-	children map[types.UID][]*unstructured.Unstructured // by their owner
-	events   map[string][]*unstructured.Unstructured    // by the object that they are about
-	found    []Cause
+	family *Family
+	seen   map[types.UID]bool
+	found  []Cause
 }
 
-func (s *search) visit(obj *unstructured.Unstructured, seen map[types.UID]bool) {
-	if seen[obj.GetUID()] {
-		return // owner references can be anything
+func (s *search) visit(r *Relative) {
+	if s.seen[r.UID] || r.unobserved {
+		return // owner references can be anything, and what there is of one that was just changed is of its past
 	}
-	seen[obj.GetUID()] = true
+	s.seen[r.UID] = true
 	before := len(s.found)
-	s.found = append(s.found, ownCauses(obj)...)
-	for _, child := range s.relevant(obj) {
-		s.visit(child, seen)
+	s.found = append(s.found, r.causes...)
+	for _, child := range s.relevant(r) {
+		first := len(s.found)
+		s.visit(child)
+		for i := first; i < len(s.found) && r.outdated(child); i++ {
+			s.found[i].Stuck = false // it is about to be replaced
+		}
+	}
+	if r.fronts != "" && s.unbacked(r) {
+		s.found = append(s.found, Cause{Object: r.Ref, Count: 1, Message: "no pod with the labels " + r.fronts + " is ready to receive its traffic"})
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, s.warnings(obj)...)
+		s.found = append(s.found, s.warnings(r)...)
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, idleCauses(obj)...)
+		s.found = append(s.found, r.weak...)
 	}
 }
 
 // relevant are the owned objects on which the readiness of an object depends, sorted by name.
-func (s *search) relevant(obj *unstructured.Unstructured) []*unstructured.Unstructured {
-	children := slices.Clone(s.children[obj.GetUID()])
-	slices.SortFunc(children, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	if obj.GetKind() == "Deployment" && len(children) > 0 {
-		return []*unstructured.Unstructured{slices.MaxFunc(children, func(a, b *unstructured.Unstructured) int {
-			return cmp.Compare(revision(a), revision(b))
-		})}
+func (s *search) relevant(r *Relative) []*Relative {
+	var children []*Relative
+	for _, child := range s.family.related[r.UID] {
+		if child.event == nil && (r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
+			children = append(children, child)
+		}
 	}
-	return slices.DeleteFunc(children, func(child *unstructured.Unstructured) bool {
-		return child.GetKind() == "Pod" && Of(child).State == Current
-	})
+	slices.SortFunc(children, func(a, b *Relative) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+	return children
 }
 
-// revision is the place of a ReplicaSet in the history of its Deployment.
-func revision(obj *unstructured.Unstructured) int {
-	n, err := strconv.Atoi(obj.GetAnnotations()["deployment.kubernetes.io/revision"])
-	if err != nil {
-		return 0
+// unbacked reports that what is known to stand behind a Service has no endpoint that is ready.
+func (s *search) unbacked(r *Relative) bool {
+	known := false
+	for _, child := range s.family.related[r.UID] {
+		if child.Ref.Kind == "EndpointSlice" {
+			known = true
+			if child.endpoints > 0 {
+				return false
+			}
+		}
 	}
-	return n
+	return known
 }
 
 // warnings are the latest Warning events about an object, one for each reason.
-func (s *search) warnings(obj *unstructured.Unstructured) []Cause {
-	latest := map[string]*unstructured.Unstructured{}
-	for _, event := range s.events[string(obj.GetUID())] {
-		reason := text(event, "reason")
-		if text(event, "type") == "Warning" && (latest[reason] == nil || eventTime(event) >= eventTime(latest[reason])) {
-			latest[reason] = event
+func (s *search) warnings(r *Relative) []Cause {
+	latest := map[string]*warning{}
+	for _, related := range s.family.related[r.UID] {
+		w := related.event
+		if w != nil && (latest[w.reason] == nil || w.time >= latest[w.reason].time) {
+			latest[w.reason] = w
 		}
 	}
 	var causes []Cause
-	for reason, event := range latest {
-		causes = append(causes, cause(obj, "%s", join(reason, oneLine(text(event, "message")))))
+	for _, w := range latest {
+		causes = append(causes, Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)})
 	}
 	slices.SortFunc(causes, func(a, b Cause) int { return cmp.Compare(a.Message, b.Message) })
 	return causes
-}
-
-// eventTime is when an event was seen last. Times in the format of the API compare as text.
-func eventTime(event *unstructured.Unstructured) string {
-	return cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"), text(event, "eventTime"),
-		text(event, "metadata", "creationTimestamp"))
 }
 
 // folded joins causes that say the same of objects of one kind.
 func (s *search) folded() []Cause {
 	var folded []Cause
 	for _, c := range s.found {
-		same := func(f Cause) bool { return f.Object.GroupKind() == c.Object.GroupKind() && f.Message == c.Message }
-		if i := slices.IndexFunc(folded, same); i >= 0 {
+		if i := slices.IndexFunc(folded, c.Same); i >= 0 {
 			folded[i].Count++
+			folded[i].Stuck = folded[i].Stuck || c.Stuck
 			continue
 		}
 		folded = append(folded, c)
@@ -139,33 +174,3 @@ func cause(obj *unstructured.Unstructured, format string, args ...any) Cause {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// ownCauses is what an object's own state says.
-func ownCauses(obj *unstructured.Unstructured) []Cause {
-	if obj.GetDeletionTimestamp() != nil {
-		return leavingCauses(obj)
-	}
-	switch obj.GroupVersionKind().GroupKind().String() {
-	case "Pod":
-		return podCauses(obj)
-	case "ReplicaSet.apps", "ReplicationController":
-		if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
-			return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
-		}
-	}
-	return nil
-}
-
-// leavingCauses says what keeps an object that is being deleted.
-func leavingCauses(obj *unstructured.Unstructured) []Cause {
-	var causes []Cause
-	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
-		causes = append(causes, cause(obj, "it is being deleted and waits for its finalizers: %s", strings.Join(finalizers, ", ")))
-	}
-	for _, kind := range []string{"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"} {
-		if c := conditionOf(obj, kind); c.holds() {
-			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
-		}
-	}
-	return causes
-}

@@ -10,7 +10,9 @@ import (
 // podCauses says what is wrong with a pod: that it has no node, or what keeps its containers.
 func podCauses(pod *unstructured.Unstructured) []Cause {
 	if c := conditionOf(pod, "PodScheduled"); c.Status == "False" {
-		return []Cause{cause(pod, "cannot be scheduled: %s", oneLine(c.Message))}
+		unplaced := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
+		unplaced.Stuck = c.Reason == "Unschedulable"
+		return []Cause{unplaced}
 	}
 	var causes []Cause
 	for _, container := range containers(pod) {
@@ -26,7 +28,7 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 
 // idleCauses speaks for a pod of which nothing bad is known: it has a node, but its node does nothing.
 func idleCauses(obj *unstructured.Unstructured) []Cause {
-	if obj.GetKind() != "Pod" || text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
+	if text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
 		return nil
 	}
 	idle := cause(obj, "is being started by node %s", text(obj, "spec", "nodeName"))
@@ -44,7 +46,9 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 	case "ContainerCreating", "PodInitializing":
 		return Cause{}, false
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message)), true
+		c := cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message))
+		c.Stuck = true
+		return c, true
 	default:
 		return cause(pod, "container %s: %s", name, join(reason, message)), true
 	}
@@ -67,7 +71,7 @@ func endingCause(pod *unstructured.Unstructured, container map[string]any, crash
 		verb = "crashes: it "
 	}
 	c := cause(pod, "container %s %s%s", str(container, "name"), verb, ended)
-	c.Container, c.Previous = str(container, "name"), previous || crashes
+	c.Container, c.Previous, c.Stuck = str(container, "name"), previous || crashes, crashes
 	return c, true
 }
 

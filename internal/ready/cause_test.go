@@ -11,14 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // TestCauses explains the object of each archive from what is around it.
 func TestCauses(t *testing.T) {
 	golden.Run(t, "testdata/causes/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		var out strings.Builder
-		for _, c := range Causes(documents(t, files["object.yaml"])[0], documents(t, files["family.yaml"])) {
+		family := NewFamily()
+		for _, member := range documents(t, files["family.yaml"]) {
+			family.See(Relate(member))
+		}
+		for _, gone := range documents(t, files["gone.yaml"]) {
+			family.Forget(object.RefOf(gone))
+		}
+		for _, c := range family.Causes(Relate(documents(t, files["object.yaml"])[0])) {
 			fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
+			if c.Stuck {
+				out.WriteString("    stuck\n")
+			}
 			if c.Container != "" {
 				fmt.Fprintf(&out, "    log of %s, previous %t\n", c.Container, c.Previous)
 			}

@@ -3,6 +3,7 @@ package ready
 import (
 	"fmt"
 	"iter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -12,6 +13,8 @@ import (
 // that say so.
 type condition struct {
 	Type, Status, Reason, Message string
+
+	time string // when it was last written, as far as it tells
 }
 
 // conditions gives status.conditions in the order of the object. Elements that are no maps are left out.
@@ -32,7 +35,8 @@ func conditionsIn(status, generation any) iter.Seq[condition] {
 }
 
 func conditionFrom(m map[string]any, generation any) condition {
-	c := condition{str(m, "type"), str(m, "status"), str(m, "reason"), str(m, "message")}
+	c := condition{Type: str(m, "type"), Status: str(m, "status"), Reason: str(m, "reason"), Message: str(m, "message")}
+	c.time = max(str(m, "lastTransitionTime"), str(m, "lastUpdateTime"), str(m, "lastHeartbeatTime"))
 	wanted, ok := whole(generation)
 	seen, reported := wholeOrDecimal(m["observedGeneration"])
 	if ok && reported && seen < wanted {
@@ -82,5 +86,13 @@ func (c condition) pending() Status {
 
 // fatal gives the state of an object that the condition has given up.
 func (c condition) fatal() Status {
-	return failed(c.Reason, c.words())
+	return c.since(failed(c.Reason, c.words()))
+}
+
+// since dates a status by the condition that it rests on.
+func (c condition) since(s Status) Status {
+	if t, err := time.Parse(time.RFC3339, c.time); err == nil {
+		s.Since = t
+	}
+	return s
 }

@@ -13,8 +13,8 @@ func deployment(obj *unstructured.Unstructured) Status {
 	if s := pausedDeployment(obj); s.State != "" {
 		return s
 	}
-	if conditionOf(obj, "Progressing").Reason == "ProgressDeadlineExceeded" {
-		return failed("ProgressDeadlineExceeded", "Progress deadline exceeded")
+	if c := conditionOf(obj, "Progressing"); c.Reason == "ProgressDeadlineExceeded" {
+		return c.since(failed("ProgressDeadlineExceeded", "Progress deadline exceeded"))
 	}
 	n := replicasOf(obj)
 	switch {

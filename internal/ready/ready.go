@@ -9,6 +9,8 @@
 package ready
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -47,6 +49,10 @@ type Status struct {
 	State   State  `json:"status"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+
+	// Since is when the condition was written by which the object is Failed; zero if that is not known. A controller may have
+	// written it before it saw what the object is now, even where the generations agree.
+	Since time.Time `json:"-"`
 }
 
 // Of judges an object. A nil object is NotFound and one that is being deleted is Terminating. Then those of the given

@@ -94,7 +94,11 @@ func FuzzOf(f *testing.F) {
 		if json.Unmarshal(data, &fields) != nil {
 			t.Skip("no JSON object")
 		}
-		switch s := Of(&unstructured.Unstructured{Object: fields}); s.State {
+		obj := &unstructured.Unstructured{Object: fields}
+		family := NewFamily()
+		family.See(Relate(obj))
+		family.Causes(Relate(obj))
+		switch s := Of(obj); s.State {
 		case Current, InProgress, Failed, Terminating, Unknown:
 		default:
 			t.Errorf("Of(%s) = %+v", data, s)

@@ -12,6 +12,7 @@ import (
 type Words struct {
 	Event  func(b *Board, e event.Event) []string // what happened; the board has it already
 	Notice func(e event.Event) string             // what concerns the run rather than the object; said once for all objects
+	Hidden func(objects int) string               // so many more were explained than are shown
 	Totals func(b *Board) []Total                 // the totals of the run, in the order in which they are printed
 }
 
@@ -28,13 +29,19 @@ func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
 	return l
 }
 
+// explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
+// were not ready in the end. The screen of somebody who looks for what is wrong has no room for more.
+const explainedMost = 20
+
 type lines struct {
 	out     io.Writer
 	board   *Board
 	words   Words
 	printed int    // totals
 	notice  string // the last one
-	err     error
+
+	explained [2]int // events about causes: of what is waited for, and of what has ended
+	err       error
 }
 
 // Event prints one event.
@@ -46,14 +53,32 @@ func (l *lines) Event(e event.Event) {
 			l.print(notice)
 		}
 	}
-	for _, line := range l.words.Event(l.board, e) {
-		l.print(line)
+	if !l.hides(e) {
+		for _, line := range l.words.Event(l.board, e) {
+			l.print(line)
+		}
 	}
 	l.due(false)
 }
 
-// Close prints the totals that are still to come.
+// hides reports whether an event is one explanation too many.
+func (l *lines) hides(e event.Event) bool {
+	if e.Kind != event.Explained {
+		return false
+	}
+	count := &l.explained[0]
+	if l.board.Rows[e.Step].Settled != "" {
+		count = &l.explained[1]
+	}
+	*count++
+	return *count > explainedMost
+}
+
+// Close prints the totals that are still to come, and what was left out.
 func (l *lines) Close() error {
+	if more := l.explained[1] - explainedMost; more > 0 {
+		l.print(l.words.Hidden(more))
+	}
 	l.due(true)
 	return l.err
 }

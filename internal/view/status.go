@@ -74,32 +74,33 @@ func StatusJSON(out io.Writer, s Status) Printer {
 	})
 }
 
-// StatusTable shows Observed events as a table of the latest status of each object: redrawn in place at every change where
-// out is a terminal that holds the whole table, and otherwise printed once, at the end. Objects that show refuses at the
-// moment are left out.
-func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool) Printer {
-	return &statusTable{out: out, terminal: terminal, show: show, rows: map[object.Ref]event.Event{}}
+// StatusTable shows events as a table of the latest status of each object, with the lines that
+// causes makes below it: redrawn in place at every change where out is a terminal that holds the whole table, and otherwise
+// printed once, at the end. Objects that show refuses at the moment are left out.
+func StatusTable(out io.Writer, terminal Terminal, show func(event.Event) bool, causes func(event.Event) []string) Printer {
+	return &statusTable{out: out, terminal: terminal, show: show, causes: causes, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
 	out      io.Writer
 	terminal Terminal
 	show     func(event.Event) bool
+	causes   func(event.Event) []string
 	order    []object.Ref
 	rows     map[object.Ref]event.Event // the latest of each
 	drawn    int                        // lines on the screen
 	err      error
 }
 
-// Event takes in one status.
+// Event takes in one status. What was said of its causes holds until more is known.
 func (t *statusTable) Event(e event.Event) {
+	if e.Kind != event.Explained && e.Status.State != ready.Current && len(e.Causes) == 0 {
+		e.Causes = t.rows[e.Ref].Causes
+	}
 	if _, ok := t.rows[e.Ref]; !ok {
 		t.order = append(t.order, e.Ref)
 	}
 	t.rows[e.Ref] = e
-	if t.terminal.Height > 0 && len(t.order) >= t.terminal.Height {
-		t.terminal.Live = false // what has scrolled away cannot be drawn over
-	}
 	if t.terminal.Live {
 		t.draw()
 	}
@@ -116,11 +117,17 @@ func (t *statusTable) Close() error {
 // draw writes the whole table over the one that was drawn before, in one write.
 func (t *statusTable) draw() {
 	var b strings.Builder
+	text := t.text()
+	lines := strings.Count(text, "\n")
+	if t.terminal.Live && t.terminal.Height > 0 && max(lines, t.drawn) >= t.terminal.Height {
+		t.terminal.Live = false // what has scrolled away cannot be drawn over: it is printed at the end
+		return
+	}
 	if t.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.drawn) // up to its first line, and clear what is below
 	}
-	b.WriteString(t.text())
-	t.drawn = strings.Count(b.String(), "\n")
+	b.WriteString(text)
+	t.drawn = lines
 	if _, err := io.WriteString(t.out, b.String()); err != nil && t.err == nil {
 		t.err = err
 	}
@@ -133,6 +140,9 @@ func (t *statusTable) text() string {
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.show(e) {
 			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
+			for _, cause := range t.causes(e) {
+				fmt.Fprintf(table, "\t\t\t  %s\n", plain(strings.TrimSpace(cause)))
+			}
 		}
 	}
 	table.Flush() // a strings.Builder takes everything

@@ -20,6 +20,12 @@ func TestStatus(t *testing.T) {
 	golden.Run(t, "testdata/status_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
 		now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
+		causes := func(e event.Event) (lines []string) {
+			for _, c := range e.Causes {
+				lines = append(lines, "    "+c.Message)
+			}
+			return lines
+		}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
 			"lines": func(out *bytes.Buffer) view.Printer {
 				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
@@ -27,12 +33,12 @@ func TestStatus(t *testing.T) {
 			"json": func(out *bytes.Buffer) view.Printer {
 				return view.StatusJSON(out, view.Status{Inventory: "inv", Show: show, Now: now})
 			},
-			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show) },
+			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, show, causes) },
 			"terminal": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, show)
+				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, show, causes)
 			},
 			"low": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, show)
+				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, show, causes)
 			},
 		}
 		got := map[string]string{}
@@ -60,7 +66,7 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
-		view.StatusTable(broken{}, view.Terminal{}, everything),
+		view.StatusTable(broken{}, view.Terminal{}, everything, func(event.Event) []string { return nil }),
 		view.StatusJSON(broken{}, view.Status{Show: everything, Now: time.Now}),
 	} {
 		printer.Event(e)

@@ -41,6 +41,8 @@ type Cluster struct {
 	Polls    bool                         // watching is refused: objects are read again and again instead
 	Dies     int                          // die at this change, counted from 1: it is stored, its answer is lost
 	Wrote    []string                     // every change that was stored: method and object
+	Logs     map[object.Ref][]string      // the logs of pods
+	Surveys  []cluster.Survey             // every survey that was asked for
 
 	mu       sync.Mutex
 	objects  map[object.Ref]*unstructured.Unstructured

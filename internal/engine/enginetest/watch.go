@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -13,7 +14,7 @@ import (
 
 // watcher is one Watch call: what it has still to see, in order.
 type watcher struct {
-	refs  *object.Set
+	wants func(cluster.Sighting) bool
 	queue []cluster.Sighting
 	more  chan struct{} // holds one token while the queue is not empty
 }
@@ -24,7 +25,8 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 		go c.poll(ctx, refs, see) // it ends with the context
 		return
 	}
-	w := &watcher{refs: object.NewSet(refs...), more: make(chan struct{}, 1)}
+	set := object.NewSet(refs...)
+	w := &watcher{wants: func(s cluster.Sighting) bool { return set.Has(s.Ref) }, more: make(chan struct{}, 1)}
 	c.mu.Lock()
 	for _, s := range c.history {
 		if versionOf(s) > c.read {
@@ -33,6 +35,39 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	}
 	c.watchers = append(c.watchers, w)
 	c.mu.Unlock()
+	c.follow(ctx, w, see)
+}
+
+// Survey reports the objects of a kind and namespace that have the labels, and then every change.
+func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster.Sighting)) {
+	selector, err := labels.Parse(s.Labels)
+	if err != nil {
+		panic(err) // the engine made it
+	}
+	w := &watcher{more: make(chan struct{}, 1)}
+	w.wants = func(seen cluster.Sighting) bool {
+		return seen.Listed || seen.Ref.GroupKind() == s.Kind && seen.Ref.Namespace == s.Namespace &&
+			(seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels())))
+	}
+	c.mu.Lock()
+	for _, obj := range c.objects {
+		w.add(cluster.Sighting{Ref: object.RefOf(obj), Object: obj.DeepCopy()})
+	}
+	w.add(cluster.Sighting{Listed: true})
+	c.Surveys = append(c.Surveys, s)
+	c.watchers = append(c.watchers, w)
+	c.mu.Unlock()
+	c.follow(ctx, w, see)
+}
+
+// Log gives the log that was set for a pod, whatever the container and its run.
+func (c *Cluster) Log(_ context.Context, pod object.Ref, _ string, _ bool, lines int) []string {
+	log := c.Logs[pod]
+	return log[max(0, len(log)-lines):]
+}
+
+// follow hands over what a watcher has to see until the context ends.
+func (c *Cluster) follow(ctx context.Context, w *watcher, see func(cluster.Sighting)) {
 	// It ends with the context.
 	go func() {
 		for {
@@ -73,7 +108,7 @@ func (c *Cluster) take(w *watcher) []cluster.Sighting {
 }
 
 func (w *watcher) add(s cluster.Sighting) {
-	if !w.refs.Has(s.Ref) {
+	if !w.wants(s) {
 		return
 	}
 	w.queue = append(w.queue, s)

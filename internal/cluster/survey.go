@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// surveyPage is how many objects a survey asks for at once: it meets large ones, pods, and keeps none of them.
+const surveyPage = 100
+
+// Survey says which objects are to be reported: those of one kind in one namespace that match the selectors.
+type Survey struct {
+	Kind      schema.GroupKind
+	Namespace string
+	Labels    string // label selector; empty for all
+	Fields    string // field selector; empty for all
+	Once      bool   // report what there is, and no changes
+}
+
+// Survey reports objects that are not known by name: first those that exist, then Listed, then changes until the context
+// ends. Where they may not be read, or the server does not know the kind, Listed is all that is reported. It returns at
+// once; see is called by one goroutine.
+func (c *Client) Survey(ctx context.Context, s Survey, see func(Sighting)) {
+	w := &watcher{client: c, kind: s.Kind, survey: &survey{Survey: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
+	// Nobody waits for this goroutine: it ends with the context.
+	go func() {
+		kind, err := c.Kind(ctx, s.Kind)
+		if err != nil {
+			w.listed()
+			return
+		}
+		w.batch.resource = kind.Resource
+		w.stay(ctx, "")
+	}()
+}
+
+// survey is what a watcher knows of its survey.
+type survey struct {
+	Survey
+	known  map[object.Ref]bool // what was reported to exist
+	listed bool
+}
+
+// ends reports that nothing more is to be done once all has been listed.
+func (s *survey) ends() bool { return s != nil && s.Once }
+
+// listed says once that all that existed at the beginning of a survey has been reported.
+func (w *watcher) listed() {
+	if w.survey != nil && !w.survey.listed {
+		w.survey.listed = true
+		w.see(Sighting{Listed: true})
+	}
+}
+
+// refOf is the reference under which an object is reported, if it is to be.
+func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
+	if w.survey == nil {
+		ref, ok := w.batch.names[obj.GetName()]
+		return ref, ok
+	}
+	return object.RefOf(obj), true
+}
+
+// tell reports one sighting. A survey remembers what exists, to tell after a new list what is gone.
+func (w *watcher) tell(s Sighting) {
+	switch {
+	case w.survey == nil:
+	case s.Object == nil:
+		delete(w.survey.known, s.Ref)
+	default:
+		w.survey.known[s.Ref] = true
+	}
+	w.see(s)
+}
+
+// expected are the objects that a list should show, or that are gone if it does not.
+func (w *watcher) expected() []object.Ref {
+	if w.survey == nil {
+		return w.refs
+	}
+	return slices.Collect(maps.Keys(w.survey.known))
+}

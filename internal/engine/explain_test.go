@@ -1,0 +1,285 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// child makes an object as the controller of another one would, with a status.
+func (w *world) child(owner, name string, status map[string]any) *unstructured.Unstructured {
+	obj := thing(name)
+	if strings.HasPrefix(name, "ReplicaSet/") {
+		obj.SetAPIVersion("apps/v1")
+	}
+	obj.SetOwnerReferences([]metav1.OwnerReference{{UID: w.owner(owner).GetUID()}})
+	obj.Object["status"] = status
+	obj.Object["spec"] = map[string]any{"nodeName": "n"}
+	return obj
+}
+
+func (w *world) owner(name string) *unstructured.Unstructured {
+	r := ref(name)
+	if strings.HasPrefix(name, "ReplicaSet/") {
+		r.Group = "apps"
+	}
+	return w.Object(r)
+}
+
+// The statuses of pods that matter here.
+var (
+	noImage = container(map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": "no such image"}})
+	crashes = container(map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}})
+	quits   = container(map[string]any{"terminated": map[string]any{"exitCode": int64(1)}})
+	starts  = container(map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}})
+)
+
+func container(state map[string]any) map[string]any {
+	return map[string]any{"phase": "Pending", "containerStatuses": []any{map[string]any{"name": "c", "image": "x", "state": state}}}
+}
+
+// explained leaves the explanations in what was heard.
+func (w *world) explained() {
+	w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "explained") })
+}
+
+// times keeps when the run explained something.
+func (w *world) times() *[]time.Duration {
+	start := time.Now()
+	var at []time.Duration
+	w.hear = func(e event.Event) {
+		if e.Kind == event.Explained {
+			at = append(at, time.Since(start))
+		}
+	}
+	return &at
+}
+
+func TestWhatIsWaitedForIsExplainedAsSoonAsItIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{
+			Script: map[object.Ref][]enginetest.Change{
+				ref("Deployment/slow"):  {{After: time.Minute, Status: available}},
+				ref("Deployment/quick"): {{After: 4 * time.Second, Status: available}},
+			},
+			Logs: map[object.Ref][]string{ref("Pod/b"): {"one", "two", "three"}},
+		})
+		at := w.times()
+		after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+		after(100*time.Millisecond, func() {
+			w.Put(w.child("Deployment/slow", "ReplicaSet/slow", nil))
+			w.Put(w.child("Deployment/quick", "ReplicaSet/quick", nil))
+			w.Put(w.child("ReplicaSet/quick", "Pod/q", starts))
+			w.Put(w.child("ReplicaSet/slow", "Pod/a", noImage))
+		})
+		after(20*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", noImage)) }) // nothing new
+		after(30*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", quits)) })
+		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2}, want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
+			t.Fatal(err)
+		}
+		w.explained()
+		w.expect(t, `
+			explained create deployment.apps/slow: container c: image "x": no such image
+			explained create deployment.apps/slow: container c: image "x": no such image: container c crashes: it ended with exit code 1 [two three]`)
+		if diff := cmp.Diff([]time.Duration{1300 * time.Millisecond, 30300 * time.Millisecond}, *at); diff != "" {
+			t.Errorf("explained at (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+				ref("Deployment/good"):   {{After: time.Millisecond, Status: available}},
+				ref("Deployment/failed"): {{After: time.Millisecond, Status: stuck}},
+			}})
+			time.AfterFunc(100*time.Microsecond, func() {
+				w.Put(w.child("Deployment/failed", "ReplicaSet/failed", nil))
+				w.Put(w.child("ReplicaSet/failed", "Pod/p", starts))
+			})
+			objects := want(thing("ConfigMap/a"), thing("Deployment/failed"), thing("Deployment/good"))
+			if long {
+				objects = append(objects, want(thing("Deployment/slow"))...)
+			}
+			start := time.Now()
+			if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second}, objects...); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); !long && took > 100*time.Millisecond {
+				t.Errorf("took %s although nothing was left to wait for", took)
+			}
+			// Nothing is wrong with the pod as far as one can see, and yet that is all there is to say.
+			w.explained()
+			w.expect(t, "explained create deployment.apps/failed: is being started by node n")
+		})
+	}
+}
+
+func TestFailFast(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		script map[object.Ref][]enginetest.Change
+		fails  map[object.Ref]error
+		pod    map[string]any
+		want   string
+		record []string
+	}{
+		{
+			name: "a pod that will hardly start", pod: crashes,
+			want: `
+				settled create deployment.apps/a failed (InProgress)
+				settled create deployment.apps/b skipped (InProgress)
+				settled create deployment.apps/c skipped`,
+			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+		},
+		{
+			name: "a pod that may still start", pod: quits,
+			want: `
+				settled create deployment.apps/a timed out (InProgress)
+				settled create deployment.apps/b skipped (InProgress)
+				settled create deployment.apps/c skipped`,
+			record: []string{"deployment.apps/a Apply Succeeded Timeout", "deployment.apps/b Apply Succeeded Skipped"},
+		},
+		{
+			name: "a failed object", script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: time.Second, Status: stuck}}},
+			want: `
+				settled create deployment.apps/a failed (Failed)
+				settled create deployment.apps/b skipped (InProgress)
+				settled create deployment.apps/c skipped`,
+			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+		},
+		{
+			name: "a write that is refused", fails: map[object.Ref]error{ref("Deployment/a"): apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))},
+			want: `
+				settled create deployment.apps/a failed: forbidden: no
+				settled create deployment.apps/b skipped (InProgress)
+				settled create deployment.apps/c skipped`,
+			record: []string{"deployment.apps/b Apply Succeeded Skipped"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{Script: tc.script, Fails: tc.fails, Takes: time.Millisecond})
+				if tc.pod != nil {
+					time.AfterFunc(100*time.Millisecond, func() {
+						w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+						w.Put(w.child("ReplicaSet/a", "Pod/a", tc.pod))
+					})
+				}
+				objects := want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c", "after=Deployment/b"))
+				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second, FailFast: true}, objects...)
+				if err != nil || summary.Bad() != 1 {
+					t.Errorf("apply = %+v, %v, want one that is bad", summary, err)
+				}
+				w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "settled") })
+				slices.Sort(w.lines) // writes end in any order
+				w.expect(t, tc.want)
+				w.expectRecord(t, tc.record...)
+			})
+		})
+	}
+}
+
+// A condition by which an object has failed may be from before it was mended.
+func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
+	at := func(d time.Duration) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{
+			"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
+			"lastUpdateTime": time.Now().Add(d).UTC().Format(time.RFC3339),
+		}}}
+	}
+	for _, tc := range []struct {
+		name    string
+		since   time.Duration
+		recover bool
+		bad     int
+		took    time.Duration
+	}{
+		{name: "and is taken back", since: -time.Hour, recover: true, took: 3 * time.Second},
+		{name: "and stays", since: -time.Hour, bad: 1, took: 11 * time.Second},
+		{name: "a new one counts", since: time.Second, bad: 1, took: time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				changes := []enginetest.Change{{After: time.Second, Status: at(tc.since)}}
+				if tc.recover {
+					changes = append(changes, enginetest.Change{After: 3 * time.Second, Status: available})
+				}
+				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): changes}})
+				start := time.Now()
+				summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/a"))...)
+				if err != nil || summary.Bad() != tc.bad {
+					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
+				}
+				if took := time.Since(start).Truncate(100 * time.Millisecond); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+			})
+		})
+	}
+}
+
+// The server is asked for as little as explains: by a label while there are few objects, and once more at the most.
+func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		labelled := func(name string) *unstructured.Unstructured {
+			obj := thing(name)
+			_, app, _ := strings.Cut(name, "/")
+			obj.Object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": app, "part-of": "shop"}}}
+			return obj
+		}
+		objects := want(labelled("Deployment/a"), labelled("Deployment/b"), labelled("Deployment/c"))
+		w.Script = map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: 5 * time.Second, Status: available}}}
+		objects[2].Object.SetAnnotations(map[string]string{"after": "Deployment/a"})
+		if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 10 * time.Second}, objects...); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range w.Surveys {
+			got = append(got, fmt.Sprintf("%s %s %s%s", s.Kind, s.Namespace, s.Labels, s.Fields))
+		}
+		want := []string{
+			"ReplicaSet.apps n app in (a,b)", "Pod n app in (a,b)", "Event n type=Warning",
+			"ReplicaSet.apps n ", "Pod n ",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("surveys (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestObserveExplains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		w.Put(thing("Deployment/a"))
+		w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+		w.Put(w.child("ReplicaSet/a", "Pod/a", noImage))
+		time.AfterFunc(5*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/b", crashes)) })
+		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+		options := engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: 10 * time.Second}
+		met, err := e.Observe(t.Context(), []object.Ref{ref("Deployment/a")}, options, func(e event.Event) { w.lines = append(w.lines, line(e)) })
+		if met || err != nil {
+			t.Errorf("observe = %t, %v", met, err)
+		}
+		w.expect(t, `
+			observed  deployment.apps/a: container c: image "x": no such image (InProgress)
+			explained  deployment.apps/a: container c: image "x": no such image: container c crashes: it ended (InProgress)`)
+	})
+}

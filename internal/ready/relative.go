@@ -1,0 +1,232 @@
+package ready
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Relative is what one object has to say in an explanation: of itself, of an object that it was made for or, as an event, of
+// the object that it is about. It keeps nothing of the object besides, so that thousands of them take little room.
+type Relative struct {
+	Ref object.Ref
+	UID types.UID
+
+	owners     []types.UID
+	causes     []Cause  // what its own state says
+	weak       []Cause  // what is said when nothing else can be
+	event      *warning // nil for all but Warning events
+	healthy    bool     // there is nothing to explain by it
+	unobserved bool     // its status is about an earlier generation
+
+	revision  string   // of a Deployment and of each of its ReplicaSets
+	updated   string   // the mark that pods of the present template carry, for workloads that mark them
+	marks     []string // of a pod
+	fronts    string   // the labels of the pods behind a Service
+	endpoints int      // of an EndpointSlice, those that are ready
+
+	kin []Kin
+}
+
+// warning is a Warning event.
+type warning struct{ reason, message, time string }
+
+// Kin is a kind of object by which another one may be explained, and labels that they have in common; none if that is not
+// known.
+type Kin struct {
+	schema.GroupKind
+	Labels map[string]string
+}
+
+// Kin are the kinds that explain the object besides events: those that controllers make for it.
+func (r *Relative) Kin() []Kin { return r.kin }
+
+// Relate reduces an object, which is not kept.
+func Relate(obj *unstructured.Unstructured) *Relative {
+	r := &Relative{Ref: object.RefOf(obj), UID: obj.GetUID()}
+	kind := obj.GroupVersionKind().GroupKind()
+	if kind.Kind == "Event" {
+		r.owners = []types.UID{types.UID(text(obj, "involvedObject", "uid"))}
+		r.event = &warning{reason: text(obj, "reason"), message: oneLine(text(obj, "message")), time: eventTime(obj)}
+		r.healthy = text(obj, "type") != "Warning"
+		return r
+	}
+	for _, owner := range obj.GetOwnerReferences() {
+		r.owners = append(r.owners, owner.UID)
+	}
+	if obj.GetDeletionTimestamp() != nil {
+		r.causes = leavingCauses(obj)
+		return r
+	}
+	r.unobserved = byGeneration(obj).State != ""
+	if relate := relations[kind.String()]; relate != nil {
+		relate(r, obj)
+	} else {
+		r.causes = conditionCauses(obj)
+	}
+	if !keepsPods(r) {
+		if s := Of(obj); s.State == InProgress || s.State == Failed {
+			r.weak = append(r.weak, cause(obj, "%s", oneLine(s.Message)))
+		}
+	}
+	return r
+}
+
+// keepsPods says whether an object is a pod or is explained by pods, which say more than its own message.
+func keepsPods(r *Relative) bool {
+	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kin, func(k Kin) bool { return k.GroupKind == podKind })
+}
+
+// outdated reports that an owned object was made from an earlier template.
+func (r *Relative) outdated(child *Relative) bool {
+	return r.updated != "" && len(child.marks) > 0 && !slices.Contains(child.marks, r.updated)
+}
+
+var (
+	podKind        = schema.GroupKind{Kind: "Pod"}
+	replicaSetKind = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	sliceKind      = schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"}
+)
+
+// relations are the kinds of which more is known than conditions.
+var relations = map[string]func(*Relative, *unstructured.Unstructured){
+	"Deployment.apps": func(r *Relative, obj *unstructured.Unstructured) {
+		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
+		r.kin = kinOf(matchLabels(obj), replicaSetKind, podKind)
+	},
+	"ReplicaSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
+		r.causes = refusedCauses(obj)
+		r.kin = kinOf(matchLabels(obj), podKind)
+	},
+	"ReplicationController": func(r *Relative, obj *unstructured.Unstructured) {
+		r.causes = refusedCauses(obj)
+		r.kin = kinOf(textsAt(obj, "spec", "selector"), podKind)
+	},
+	"StatefulSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+		r.updated = text(obj, "status", "updateRevision")
+		r.kin = kinOf(matchLabels(obj), podKind)
+	},
+	"DaemonSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+		r.updated = annotation(obj, "deprecated.daemonset.template.generation")
+		r.kin = kinOf(matchLabels(obj), podKind)
+	},
+	"Job.batch": func(r *Relative, obj *unstructured.Unstructured) {
+		r.kin = kinOf(matchLabels(obj), podKind)
+	},
+	"Service": func(r *Relative, obj *unstructured.Unstructured) {
+		if selector := textsAt(obj, "spec", "selector"); text(obj, "spec", "type") != "ExternalName" {
+			r.fronts = labels.Set(selector).String()
+			r.kin = kinOf(map[string]string{"kubernetes.io/service-name": obj.GetName()}, sliceKind)
+		}
+	},
+	"EndpointSlice.discovery.k8s.io": func(r *Relative, obj *unstructured.Unstructured) {
+		for _, endpoint := range list(obj, "endpoints") {
+			if below(endpoint, "conditions", "ready") != false { // absent means ready
+				r.endpoints++
+			}
+		}
+	},
+	"Pod": func(r *Relative, obj *unstructured.Unstructured) {
+		r.healthy = Of(obj).State == Current
+		r.causes = podCauses(obj)
+		r.weak = idleCauses(obj)
+		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
+			if mark := text(obj, "metadata", "labels", label); mark != "" {
+				r.marks = append(r.marks, mark)
+			}
+		}
+	},
+	"PersistentVolumeClaim": func(r *Relative, obj *unstructured.Unstructured) {
+		if text(obj, "status", "phase") == "Pending" && text(obj, "spec", "storageClassName") == "" {
+			r.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
+		}
+	},
+}
+
+// kinOf gives kinds whose objects have the same labels.
+func kinOf(common map[string]string, kinds ...schema.GroupKind) []Kin {
+	kin := make([]Kin, len(kinds))
+	for i, kind := range kinds {
+		kin[i] = Kin{kind, common}
+	}
+	return kin
+}
+
+// matchLabels reads the labels of a label selector. Its expressions only narrow it further.
+func matchLabels(obj *unstructured.Unstructured) map[string]string {
+	return textsAt(obj, "spec", "selector", "matchLabels")
+}
+
+// textsAt gives the strings of the map at a path.
+func textsAt(obj *unstructured.Unstructured, path ...string) map[string]string {
+	values, _ := field(obj, path...).(map[string]any)
+	found := map[string]string{}
+	for key, value := range values {
+		if value, ok := value.(string); ok {
+			found[key] = value
+		}
+	}
+	return found
+}
+
+// eventTime is when an event was seen last. Times in the format of the API compare as text.
+func eventTime(event *unstructured.Unstructured) string {
+	return cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"), text(event, "eventTime"),
+		text(event, "metadata", "creationTimestamp"))
+}
+
+// refusedCauses says why pods cannot be created.
+func refusedCauses(obj *unstructured.Unstructured) []Cause {
+	if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
+		return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
+	}
+	return nil
+}
+
+// conditionCauses says what is wrong by the conditions of a custom resource. Only those count whose names say which of
+// true and false is good; a message or a reason is wanted, too.
+func conditionCauses(obj *unstructured.Unstructured) []Cause {
+	if served(obj.GroupVersionKind().Group) {
+		return nil
+	}
+	var causes []Cause
+	for c := range conditions(obj) {
+		if c.bad() && c.Reason+c.Message != "" {
+			causes = append(causes, cause(obj, "%s", join(c.Type+" is "+c.Status, c.Reason, oneLine(c.Message))))
+		}
+	}
+	return causes
+}
+
+// bad says whether the condition is known to tell of something that is wrong.
+func (c condition) bad() bool {
+	switch c.Type {
+	case "Stalled", "Degraded", "Failed", "Failure", "Error":
+		return c.holds()
+	case "Synced", "Healthy", "Succeeded", "Programmed", "Accepted", "ResolvedRefs", "Established", "Deployed", "Released":
+		return c.refused()
+	}
+	return c.refused() && (strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
+}
+
+// leavingCauses says what keeps an object that is being deleted.
+func leavingCauses(obj *unstructured.Unstructured) []Cause {
+	var causes []Cause
+	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
+		causes = append(causes, cause(obj, "it is being deleted and waits for its finalizers: %s", strings.Join(finalizers, ", ")))
+	}
+	for _, kind := range []string{"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"} {
+		if c := conditionOf(obj, kind); c.holds() {
+			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
+		}
+	}
+	return causes
+}
