@@ -55,17 +55,14 @@ func (s *source) manifests() ([]manifest.Object, error) {
 	if s.kustomization == "" {
 		return s.load()
 	}
-	groups, err := s.top()
-	if err != nil {
-		return groups, err
-	}
+	groups, badGroups := s.top()
 	built, err := kustomize.Build(s.dir, omit)
 	for _, obj := range built {
 		if obj.GroupVersionKind().GroupKind() != resourceGroupKind.GroupKind() {
 			groups = append(groups, obj)
 		}
 	}
-	return groups, err
+	return groups, errors.Join(badGroups, err)
 }
 
 // load reads the manifests of the folder.

@@ -27,13 +27,13 @@ func TestLoad(t *testing.T) {
 		arg := layOut(t, dir, files)
 		said := &bytes.Buffer{}
 		p, err := open(&cli.Env{In: strings.NewReader(files["stdin"]), Err: said}, arg)
-		out := map[string]string{"package": describe(p, err)}
+		out := map[string]string{"package": describePackage(p, err)}
 		if said.Len() > 0 {
 			out["stderr"] = said.String()
 		}
 		inv, err := openInventory(&cli.Env{In: strings.NewReader(files["stdin"]), Err: io.Discard}, arg)
 		if p == nil && inv != nil {
-			out["inventory"] = describe(&pkg{inventory: inv}, err)
+			out["inventory"] = describePackage(&pkg{inventory: inv}, err)
 		}
 		if p != nil && (inv == nil || inv.ref != p.inventory.ref || inv.id != p.inventory.id) {
 			t.Errorf("openInventory gives %+v, open %+v", inv, p.inventory)
@@ -59,14 +59,14 @@ func layOut(t *testing.T, dir string, files map[string]string) string {
 				t.Skip(err)
 			}
 		default:
-			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
 	}
 	return arg
 }
 
-// describe lists the inventory and the objects of a package, or the errors, a line each.
-func describe(p *pkg, err error) string {
+// describePackage lists the inventory and the objects of a package, or the errors, a line each.
+func describePackage(p *pkg, err error) string {
 	var b strings.Builder
 	if err != nil {
 		for line := range strings.Lines(err.Error() + "\n") {
@@ -87,7 +87,7 @@ func describe(p *pkg, err error) string {
 	return b.String()
 }
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)

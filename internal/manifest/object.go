@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -98,7 +98,7 @@ func subject(obj map[string]any) string {
 // names is the server's business.
 func (d *document) checkPlace(metadata map[string]any, n *yaml.Node) {
 	name, _ := metadata["name"].(string)
-	if problems := path.IsValidPathSegmentName(name); name != "" && len(problems) > 0 {
+	if problems := content.IsPathSegmentName(name); name != "" && len(problems) > 0 {
 		d.failAt(child(n, "name").Line, "metadata.name %q %s", name, problems[0])
 	}
 	namespace, _ := metadata["namespace"].(string)
