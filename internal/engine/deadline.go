@@ -24,10 +24,10 @@ func (r *run) unreported(t *track) bool {
 	return !t.written.IsZero() && t.seen.status.State == ready.Current && t.seen.status.Reason == ready.NotReported
 }
 
-// stale says that an object failed before we changed it.
+// stale says that an object failed before we changed it. Both times are in whole seconds.
 func (t *track) stale() bool {
 	since := t.seen.status.Since
-	return t.seen.status.State == ready.Failed && !since.IsZero() && since.Before(t.written)
+	return t.seen.status.State == ready.Failed && !t.created && !since.IsZero() && !since.After(t.written)
 }
 
 // doubtful reports whether what was seen of an object is not to be believed yet. The time for that runs once, from the first

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // child makes an object as the controller of another one would, with a status.
@@ -222,8 +223,11 @@ func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 					changes = append(changes, enginetest.Change{After: 3 * time.Second, Status: available})
 				}
 				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): changes}})
+				w.Put(thing("Deployment/a"))
 				start := time.Now()
-				summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/a"))...)
+				owned := policy()
+				owned.Owner = plan.Owner{}
+				summary, err := w.apply(t.Context(), owned, engine.Options{}, want(thing("Deployment/a", "changed=yes"))...)
 				if err != nil || summary.Bad() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}

@@ -22,6 +22,7 @@ type track struct {
 	missed  int          // how often in a row it was not found by a look without a version
 	failing bool         // its status is Failed; it may still recover while others are waited for
 	written time.Time    // when this run changed the object, by the clock of the server; zero if it did not
+	created bool         // this run made the object
 	rests   time.Time    // until then what is seen of the object is not believed; zero if it was never doubted
 
 	causes    []ready.Cause // all that was told of why it is waited for
@@ -208,7 +209,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 		t.seen, t.missed = t.base, 0
 	}
 	if done.op == plan.Create || done.op == plan.Update {
-		t.written = changedAt(done.seen.Object)
+		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
 	}
 	t.waiting = true
 	r.waiting++
@@ -257,6 +258,7 @@ func (r *run) judge(i int) {
 // wait tells once that the step is waited for, and later whenever its status has changed.
 func (r *run) wait(i int) {
 	t := &r.tracks[i]
+	r.stir()
 	kind := event.Observed
 	if !t.told {
 		kind = event.Waiting
@@ -264,7 +266,6 @@ func (r *run) wait(i int) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status
-	r.stir()
 	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status})
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,6 +27,8 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"manyconfigmaps": manyConfigMaps,
 		"killafter":      killAfter,
 		"interruptafter": interruptAfter,
+		"headline":       headline,
+		"restartserver":  restartServer,
 	}
 }
 
@@ -74,6 +78,21 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s never succeeds: %v", strings.Join(args, " "), err)
 		}
 	}
+}
+
+// restartServer kills the API server and starts it again after a while. The plane is shared: nothing may run beside such a script.
+func restartServer(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1, neg, "restartserver DURATION")
+	outage, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	ctx := context.Background()
+	for _, c := range cluster.Status(ctx) {
+		if c.Name == "kube-apiserver" {
+			ts.Check(syscall.Kill(c.PID, syscall.SIGKILL))
+		}
+	}
+	time.Sleep(outage)
+	ts.Check(startPlane(ctx))
 }
 
 // expand replaces ${NS} in files by the namespace of the script.

@@ -2,7 +2,8 @@
 //
 // One plane serves the whole run; it is started in a temporary folder and ends with it. Every script has a namespace of
 // its own and runs beside the others. The scripts are testdata/kpt/*.txtar, in the language of testscript with the
-// commands of commands_test.go; testdata/fresh holds what only a cluster that nobody has used yet can show.
+// commands of commands_test.go; testdata/fresh holds what only a cluster that nobody has used yet can show, and
+// testdata/restart, one by one at the end, what disturbs all others.
 package e2e
 
 import (
@@ -25,10 +26,11 @@ import (
 // programs are what the run needs from the folder into which "make build" puts them.
 var programs = []string{"muster", "muster-components", "muster-kwok"}
 
-// The plane of this run and the folder of the programs. Both are set before the first test.
+// The plane of this run and the folder of the programs. They are set before the first test.
 var (
 	cluster *plane.Plane
 	bin     string
+	options = plane.Options{Nodes: 2, Tied: true}
 )
 
 func TestMain(m *testing.M) {
@@ -65,8 +67,8 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, swept()) }()
 	finished := onInterrupt(ctx, temp)
-	cluster, err = plane.Up(ctx, plane.Options{Dir: filepath.Join(temp, "plane"), Bin: bin, Nodes: 2, Tied: true})
-	if err == nil {
+	options.Dir, options.Bin = filepath.Join(temp, "plane"), bin
+	if err = startPlane(ctx); err == nil {
 		code = m.Run()
 	}
 	finished()
@@ -74,6 +76,12 @@ func run(m *testing.M) (code int, err error) {
 		return 1, fmt.Errorf("start the plane: %w", err)
 	}
 	return code, cluster.Down(context.Background())
+}
+
+// startPlane starts what does not run of the plane.
+func startPlane(ctx context.Context) (err error) {
+	cluster, err = plane.Up(ctx, options)
+	return err
 }
 
 // makeTemp makes the folder below which everything happens: the work folders of the scripts are below it, too.
@@ -128,6 +136,11 @@ func TestKpt(t *testing.T) {
 		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)
 	}
 	testscript.Run(t, params("kpt"))
+}
+
+// TestRestart is the last of all: its scripts kill the API server.
+func TestRestart(t *testing.T) {
+	testscript.Run(t, params("restart"))
 }
 
 func params(dir string) testscript.Params {

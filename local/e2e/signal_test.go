@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // signalTimeout is how long a command may run that is waiting for its signal.
@@ -22,7 +24,7 @@ const signalTimeout = time.Minute
 // until it is killed, so that it cannot have finished by then.
 func killAfter(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "killafter COUNT REGEXP COMMAND [ARGUMENT]...")
-	state := signalled(ts, syscall.SIGKILL, args)
+	state := signalled(ts, syscall.SIGKILL, args, func() {})
 	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		ts.Fatalf("the command was not killed: %v", state)
 	}
@@ -32,13 +34,50 @@ func killAfter(ts *testscript.TestScript, neg bool, args []string) {
 // that it ends with exit code 130.
 func interruptAfter(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "interruptafter COUNT REGEXP COMMAND [ARGUMENT]...")
-	if state := signalled(ts, syscall.SIGINT, args); state.ExitCode() != exitInterrupted {
+	if state := signalled(ts, syscall.SIGINT, args, func() {}); state.ExitCode() != exitInterrupted {
 		ts.Fatalf("the interrupted command ended otherwise: %v", state)
 	}
 }
 
-// signalled runs a command, sends it a signal after some lines and waits for its end. Its output can be read as after exec.
-func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string) *os.ProcessState {
+// headline runs a command until a line of its output matches a regular expression, and interrupts it then. Meanwhile it reads
+// a path of the API server, in which ${NS} is the namespace of the script, until what stands there matches another one. How
+// long after that the line came is written to the log of the test.
+func headline(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 4, neg, "headline PATH SHOWN REGEXP COMMAND [ARGUMENT]...")
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	ts.Check(err)
+	client, err := kubernetes.NewForConfig(config)
+	ts.Check(err)
+	path, pattern := strings.ReplaceAll(args[0], "${NS}", ts.Getenv("NS")), regexp.MustCompile(args[1])
+	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	defer cancel()
+	shown := make(chan time.Time, 1)
+	go func() { // ends with the context
+		for ctx.Err() == nil {
+			body, err := client.RESTClient().Get().AbsPath(path).DoRaw(ctx)
+			if err == nil && pattern.Match(body) {
+				shown <- time.Now()
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	var printed time.Time
+	state := signalled(ts, syscall.SIGINT, append([]string{"1"}, args[2:]...), func() { printed = time.Now() })
+	if state.ExitCode() != exitInterrupted {
+		ts.Fatalf("the interrupted command ended otherwise: %v", state)
+	}
+	select {
+	case at := <-shown:
+		ts.Logf("printed %s after the API server showed it", printed.Sub(at).Round(time.Millisecond))
+	case <-ctx.Done():
+		ts.Fatalf("the API server never shows %q below %s", args[1], path)
+	}
+}
+
+// signalled runs a command, sends it a signal after some lines and waits for its end. Met is called when the last of the
+// lines was read. The output can be read as after exec.
+func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string, met func()) *os.ProcessState {
 	count, pattern := number(ts, args[0]), regexp.MustCompile(args[1])
 	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
 	defer cancel()
@@ -64,6 +103,7 @@ func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string) *os
 			seen++
 		}
 	}
+	met()
 	_ = cmd.Process.Signal(sig) // one that is gone already is reported below
 	_, copied := io.Copy(ts.Stdout(), out)
 	err = cmd.Wait()
