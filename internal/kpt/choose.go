@@ -31,10 +31,10 @@ func (e *severalInventoriesError) Error() string {
 // note adds to what is wrong with the contents.
 func (c *contents) note(err error) { c.broken = errors.Join(c.broken, err) }
 
-// addKptfile takes in the inventory of a Kptfile, if it has one.
+// addKptfile takes in the inventory of a Kptfile, if it has one. A section that says nothing is none.
 func (c *contents) addKptfile(file *kptfile, where string) {
-	if file.Inventory != nil {
-		c.kptfiles = append(c.kptfiles, kptfileSection{file.Inventory, where})
+	if section := file.Inventory; section != nil && section.Name+section.Namespace+section.InventoryID != "" {
+		c.kptfiles = append(c.kptfiles, kptfileSection{section, where})
 	}
 }
 
