@@ -64,7 +64,7 @@ objects that the package deployed earlier and no longer has are pruned.
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
-	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails, or when its image cannot be pulled, it crashes again and again, or no node takes it")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails or its pods will hardly start without a change")
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	f.output.addTo(cmd, "output", "form of the output")
