@@ -39,11 +39,11 @@ type applyFlags struct {
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := applyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy")}
 	cmd := &cobra.Command{
-		Use:   "apply [FOLDER]",
+		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
-		Long: `Apply the package in a folder (default: the working folder). Objects are created or updated in
-the order of their kinds and dependencies and waited for until they are ready; objects that the
-package deployed earlier and no longer has are pruned.
+		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-). Objects are
+created or updated in the order of their kinds and dependencies and waited for until they are ready;
+objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
 		Example: `  muster apply wordpress --dry-run
@@ -98,7 +98,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 	if err := f.check(); err != nil {
 		return err
 	}
-	p, err := open(dir)
+	p, err := open(env, dir)
 	if err != nil {
 		return err
 	}

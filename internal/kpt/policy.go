@@ -31,6 +31,14 @@ const (
 	timeoutKey = "muster.dev/timeout"
 )
 
+// The annotations by which tools that work on files tell each other where an object came from.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	pathKey        = internalPrefix + "path"
+	olderPathKey   = "config.kubernetes.io/path"
+	olderIndexKey  = "config.kubernetes.io/index"
+)
+
 //go:embed kinds.yaml
 var kindsFile []byte
 
@@ -92,10 +100,4 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 		w.Timeout = timeout
 	}
 	return w, nil
-}
-
-// isLocal reports whether an object is meant for tools on this machine and never applied.
-func isLocal(obj *unstructured.Unstructured) bool {
-	value, ok := obj.GetAnnotations()[localConfigKey]
-	return ok && value != "false"
 }
