@@ -41,11 +41,11 @@ type applyFlags struct {
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := applyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy")}
 	cmd := &cobra.Command{
-		Use:   "apply [FOLDER]",
+		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
-		Long: `Apply the package in a folder (default: the working folder). Objects are created or updated in
-the order of their kinds and dependencies and waited for until they are ready; objects that the
-package deployed earlier and no longer has are pruned.
+		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-). Objects are
+created or updated in the order of their kinds and dependencies and waited for until they are ready;
+objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
 		Example: `  muster apply wordpress --dry-run

@@ -23,10 +23,11 @@ type destroyFlags struct {
 func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := destroyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy")}
 	cmd := &cobra.Command{
-		Use:   "destroy [FOLDER]",
+		Use:   "destroy [FOLDER | -]",
 		Short: "Delete everything that a package deployed",
-		Long: `Delete every object that the package in a folder (default: the working folder) deployed, in the
-reverse order of applying, wait until all are gone, and then delete the record.
+		Long: `Delete every object that the package in a folder (default: the working folder) or on
+the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and then
+delete the record.
 
 ` + cli.ExitCodes,
 		Example:           `  muster destroy wordpress`,
@@ -50,7 +51,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
 		return err
 	}
-	inv, err := openInventory(dir)
+	inv, err := openInventory(env, dir)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func created(o outlook, objects []manifest.Object) *unstructured.Unstructured {
 	for _, obj := range objects {
 		if object.RefOf(obj.Unstructured) == o.step.Ref {
 			annotations := shown.GetAnnotations() // never nil: the owner is among them
-			annotations[pathKey], annotations[internalPathKey] = obj.Origin.Path, obj.Origin.Path
+			annotations[olderPathKey], annotations[pathKey] = obj.Origin.Path, obj.Origin.Path
 			shown.SetAnnotations(annotations)
 		}
 	}

@@ -60,7 +60,7 @@ func TestPlan(t *testing.T) {
 
 func parsed(t *testing.T, name, text string) []manifest.Object {
 	t.Helper()
-	objects, err := manifest.Read(strings.NewReader(text), name)
+	objects, err := manifest.Read(strings.NewReader(text), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

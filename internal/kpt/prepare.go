@@ -21,7 +21,7 @@ type prepared struct {
 // prepare reads the package and the cluster and plans. It changes nothing in the cluster but installs the definition of
 // the record if the flags want that.
 func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) (*prepared, error) {
-	p, err := open(dir)
+	p, err := open(env, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -39,11 +39,12 @@ func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
 	}
 	cmd := &cobra.Command{
-		Use:   "status [FOLDER]",
+		Use:   "status [FOLDER | -]",
 		Short: "Show in what state the objects of a package are",
-		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed: once, or as it changes until all are ready or gone. With --inv-type remote it shows what all
-packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
+		Long: `Show in what state the objects are that the package in a folder (default: the working folder) or on
+the standard input (-) deployed: once, or as it changes until all are ready or gone. With --inv-type
+remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
+--namespace.
 
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
