@@ -11,9 +11,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"muster": func() { os.Exit(cli.Main(cli.Process(), kpt.Commands)) },
-	})
+	run := func() { os.Exit(cli.Main(cli.Process(), kpt.Commands)) }
+	testscript.Main(m, map[string]func(){"muster": run, "kpt": run})
 }
 
 // TestScript runs the program as a user would, as far as no cluster is needed.

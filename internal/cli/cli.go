@@ -65,6 +65,17 @@ func (e *ResultError) Error() string {
 // ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
 var ErrChanges = errors.New("something would change")
 
+// ToldError is an error with the text that is printed for it, to its last newline, instead of the usual line.
+type ToldError struct {
+	Text string
+	Err  error
+}
+
+func (e *ToldError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error itself.
+func (e *ToldError) Unwrap() error { return e.Err }
+
 // Result is the error of a run, by its summary: nil if all went well.
 func Result(s event.Summary) error {
 	if s.Interrupted {
@@ -109,7 +120,7 @@ really ready, prune what is gone, and remember what was deployed.`,
 
 // exitCode prints the error, if it has something to say, and maps it to the exit code.
 func exitCode(env *Env, err error) int {
-	result := (*ResultError)(nil)
+	result, told := (*ResultError)(nil), (*ToldError)(nil)
 	switch {
 	case err == nil:
 		return exitDone
@@ -122,6 +133,9 @@ func exitCode(env *Env, err error) int {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted
+	case errors.As(err, &told):
+		fmt.Fprint(env.Err, told.Text)
+		return exitError
 	default:
 		fmt.Fprintln(env.Err, "error:", err)
 		return exitError

@@ -87,18 +87,27 @@ func (a *alarms) Pop() any {
 	return last
 }
 
-// setDeadline gives a step the time that it may be waited for: its own if it has one, else that of the run.
+// setDeadline gives a step, whose write is over, the time that it may be waited for: its own if it has one, else that of the
+// run.
 func (r *run) setDeadline(i int) {
 	timeout := r.options.ApplyTimeout
 	if r.plan.Steps[i].Op == plan.Delete {
 		timeout = r.options.DeleteTimeout
 	}
+	at := time.Now().Add(timeout)
 	if own := r.plan.Steps[i].Timeout; own > 0 {
-		timeout = own
+		timeout, at = own, time.Now().Add(own)
+	} else {
+		r.latest = at
 	}
 	if timeout > 0 {
-		heap.Push(&r.alarms, alarm{time.Now().Add(timeout), i, late})
+		heap.Push(&r.alarms, alarm{at, i, late})
 	}
+}
+
+// begunAnew reports whether a step whose time is up got more by later writes.
+func (r *run) begunAnew(i int, now time.Time) bool {
+	return r.options.Together && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
 }
 
 // arm sets the timer to the next moment at which something is due.
@@ -131,6 +140,8 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 		due := heap.Pop(&r.alarms).(alarm)
 		switch {
 		case !r.tracks[due.step].waiting:
+		case due.reason == late && r.begunAnew(due.step, now):
+			heap.Push(&r.alarms, alarm{r.latest, due.step, late})
 		case due.reason == late:
 			r.settle(due.step, r.late(due.step), nil)
 		default:

@@ -68,6 +68,7 @@ type Options struct {
 	DryRun        DryRun
 	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
 	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
+	Together      bool          // every write begins the time of all that are waited for anew: one limit for each wave of a plan in waves
 	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency
 	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
 	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing

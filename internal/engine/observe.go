@@ -88,7 +88,7 @@ func (w *observation) first(ctx, watching context.Context) {
 	}
 	logs := 0
 	for i, ref := range w.refs {
-		e := event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status}
+		e := event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status, Facts: w.views[i].facts}
 		if w.views[i].kin != nil {
 			e.Causes = w.kin.family.Causes(w.views[i].kin)
 			w.views[i].causes = e.Causes
@@ -183,7 +183,7 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 // see takes in what a watch reported. Of an object that cannot be seen, what was seen last still holds.
 func (w *observation) see(s seen) {
 	v := &w.views[s.step]
-	e := event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: s.status, Err: s.err}
+	e := event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: s.status, Facts: s.facts, Err: s.err}
 	if s.err == nil {
 		changed := v.status != s.status
 		if v.sighting = s.sighting; !changed {

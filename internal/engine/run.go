@@ -62,7 +62,8 @@ type run struct {
 	waiting int // steps written but not settled
 	failing int // of these, how many have failed
 	alarms  alarms
-	ended   bool // it failed fast: nothing new is started or waited for
+	latest  time.Time // the latest deadline by the time of the run
+	ended   bool      // it failed fast: nothing new is started or waited for
 
 	explaining explaining
 }
@@ -273,7 +274,7 @@ func (r *run) wait(i int) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status
-	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status})
+	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts})
 }
 
 // settle ends a step, once. The status that was seen last goes with it.
@@ -288,7 +289,7 @@ func (r *run) settle(i int, outcome event.Outcome, err error) {
 		t.err = err
 	}
 	t.settled = outcome
-	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Err: t.err})
+	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts, Err: t.err})
 	r.schedule.settle(i, outcome)
 	if r.options.FailFast && outcome.Bad() && !r.ended && !r.summary.Interrupted {
 		r.endEarly(i)

@@ -18,6 +18,7 @@ type sighting struct {
 	uid     types.UID // empty when the object is gone
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
+	facts   *ready.Facts
 	kin     *ready.Relative            // what the object itself explains; nil when it is current or gone
 	err     error                      // why the object cannot be seen at present
 	object  *unstructured.Unstructured // kept if others take values from it
@@ -65,7 +66,7 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	case s.Object == nil:
 		return sighting{version: s.Version, status: ready.Of(nil)}
 	default:
-		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object)}
+		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object), facts: ready.FactsOf(s.Object)}
 		if seen.status.State != ready.Current {
 			seen.kin = ready.Relate(s.Object)
 		}

@@ -58,6 +58,7 @@ type Event struct {
 	Blocker *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
 	Early   bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
 	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
+	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err     error         `json:"-"`
 
 	// Would is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.

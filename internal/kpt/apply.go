@@ -13,7 +13,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // applyFlags is what was typed after apply.
@@ -32,14 +31,19 @@ type applyFlags struct {
 	given             []string // of the flags that shape a plan, those that were typed
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
+	statuses          bool
 	output            choice
 	adoption          choice
 	statusPolicy      choice
 	propagation       choice
+	ordering          choice
 }
 
-func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := applyFlags{output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy")}
+func newApply(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := applyFlags{
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy"),
+		ordering: orderings(g.ordering),
+	}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
@@ -48,18 +52,18 @@ created or updated in the order of their kinds and dependencies and waited for u
 objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
-		Example: `  muster apply wordpress --dry-run
-  muster apply wordpress --reconcile-timeout=2m`,
-		Args:              cobra.MaximumNArgs(1),
+		Example: "  " + g.command + " apply wordpress --dry-run\n" +
+			"  " + g.command + " apply wordpress --reconcile-timeout=2m",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
 			f.given = planningGiven(cmd)
-			return runApply(cmd.Context(), env, kube, folder(args), f)
+			return runApply(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
-	f.addPlanning(cmd)
+	f.addPlanning(cmd, g)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; with --server-side, validated by the server")
 	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
@@ -68,10 +72,14 @@ objects that the package deployed earlier and no longer has are pruned.
 	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
-	f.output.addTo(cmd, "output", "form of the output")
-	f.statusPolicy.addTo(cmd, "status-policy", "whether the record tells how each object is left")
+	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
 	return cmd
 }
+
+// waves reports whether objects are written in waves.
+func (f applyFlags) waves() bool { return f.ordering.value == "waves" }
 
 // dryRunMode is what --dry-run means together with --server-side.
 func (f applyFlags) dryRunMode() engine.DryRun {
@@ -86,25 +94,31 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 }
 
 // check refuses what does not go together.
-func (f applyFlags) check() error {
-	if f.forceConflicts && !f.serverSide {
+func (f applyFlags) check(g grammar) error {
+	if g.strict && f.forceConflicts && !f.serverSide {
 		return errors.New("--force-conflicts goes with --server-side alone")
+	}
+	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
+		return err
 	}
 	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
 }
 
-func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags) error {
+func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {
 	saved, err := f.planFile()
 	if err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(g); err != nil {
 		return err
 	}
-	p, err := f.prepare(ctx, env, kube, dir)
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(),
+		phased: f.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
+	p, err := f.prepare(ctx, env, kube, dir, show.fail)
 	if err != nil {
 		return err
 	}
+	show.made = family{p.client, p.rules}.of(ctx)
 	if saved != nil {
 		if err := saved.hold(ctx, f, p); err != nil {
 			return err
@@ -114,10 +128,11 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f a
 		DryRun:        f.dryRunMode(),
 		ApplyTimeout:  f.reconcileTimeout,
 		DeleteTimeout: f.pruneTimeout,
+		Together:      f.waves(),
 		FailFast:      f.failFast,
 		LogLines:      f.logLines,
 	}
-	return carryOut(ctx, env, p.engine, p.plan, options, wording{removed: "pruned", serverly: f.serverSide})
+	return carryOut(ctx, p.engine, p.plan, options, show)
 }
 
 func refsOf(desired []plan.Desired) []object.Ref {
@@ -131,6 +146,7 @@ func refsOf(desired []plan.Desired) []object.Ref {
 // policy is what the flags want for the objects of an inventory.
 func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 	p, err := policy(inv, f.adoption.adoption())
+	p.Waves = f.waves()
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
 	if f.fieldManager == defaultManager {
 		p.Keeper = lastAppliedManager
@@ -145,14 +161,13 @@ func scopingOf(kube *cli.Kube) (scoping, error) {
 }
 
 // carryOut runs a plan and shows it.
-func carryOut(ctx context.Context, env *cli.Env, eng *engine.Engine, p *plan.Plan, o engine.Options, w wording) error {
-	if o.DryRun != engine.DryRunNone {
-		fmt.Fprintf(env.Out, "Dry-run strategy: %s\n", o.DryRun)
+func carryOut(ctx context.Context, eng *engine.Engine, p *plan.Plan, o engine.Options, s showing) error {
+	if o.DryRun != engine.DryRunNone && s.output != "json" {
+		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
-	w.waits = o.DryRun == engine.DryRunNone
-	printer := view.Lines(env.Out, p, w.words())
+	printer := s.printer(p, o.DryRun == engine.DryRunNone)
 	summary, err := eng.Apply(ctx, p, o, event.Sink(printer.Event))
-	if closed := printer.Close(); err == nil {
+	if closed := printer.Close(err); err == nil {
 		err = closed
 	}
 	if err != nil {

@@ -24,7 +24,10 @@ const (
 )
 
 // errNoDefinition says that there is no place for records in the cluster.
-var errNoDefinition = errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
+var errNoDefinition = worded(
+	errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group"),
+	asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
+		"Use the --install-resource-group flag of apply, or the command install-resource-group.")
 
 // definitionServed reports whether the cluster knows ResourceGroups.
 func definitionServed(ctx context.Context, client *cluster.Client) (bool, error) {

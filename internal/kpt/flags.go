@@ -1,6 +1,7 @@
 package kpt
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,15 +13,18 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// choice is a flag with a fixed set of values.
+// choice is a flag with a fixed set of values, which check enforces: in which order wrong flags are told is the command's.
 type choice struct {
 	value   string
 	what    string // the flag's meaning, for the error
 	allowed []string
+	refusal string // instead of the usual error; a %q in it stands for the value
 }
 
-// outputs, adoptions, statusPolicies and propagations are the choices that several commands offer.
-func outputs() choice { return choice{value: "events", what: "output", allowed: []string{"events"}} }
+// outputs, adoptions, statusPolicies, propagations and orderings are the choices that several commands offer.
+func outputs() choice {
+	return choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}}
+}
 
 func adoptions() choice {
 	return choice{value: "strict", what: "inventory policy", allowed: []string{"strict", "adopt", "force-adopt"}}
@@ -34,23 +38,49 @@ func propagations(what string) choice {
 	return choice{value: "Background", what: what, allowed: []string{"Background", "Foreground", "Orphan"}}
 }
 
+func orderings(value string) choice {
+	return choice{value: value, what: "ordering", allowed: []string{"graph", "waves"}}
+}
+
 // String, Set and Type make a choice a pflag.Value.
 func (c *choice) String() string { return c.value }
 
-// Set takes the value of the flag.
+// Set takes the value of the flag, whatever it is.
 func (c *choice) Set(value string) error {
-	if slices.Contains(c.allowed, value) {
-		c.value = value
-		return nil
-	}
-	return fmt.Errorf("%s must be one of %s", c.what, strings.Join(c.allowed, ", "))
+	c.value = value
+	return nil
 }
 
 // Type is the word for the value in help.
 func (c *choice) Type() string { return "string" }
 
+// check refuses a value that is not among those allowed.
+func (c *choice) check() error {
+	switch {
+	case slices.Contains(c.allowed, c.value):
+		return nil
+	case strings.Contains(c.refusal, "%q"):
+		return fmt.Errorf(c.refusal, c.value)
+	case c.refusal != "":
+		return errors.New(c.refusal)
+	default:
+		return fmt.Errorf("%s must be one of %s", c.what, strings.Join(c.allowed, ", "))
+	}
+}
+
+// checkChoices gives the first error of choices.
+func checkChoices(choices ...*choice) error {
+	for _, c := range choices {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addTo makes the choice a flag of a command, with its values offered by the shell.
-func (c *choice) addTo(cmd *cobra.Command, name, usage string) {
+func (c *choice) addTo(cmd *cobra.Command, g grammar, name, usage string) {
+	c.refusal = g.refusals[name]
 	cmd.Flags().Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
 	// The only error is a flag that does not exist or has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))

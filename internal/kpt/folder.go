@@ -36,6 +36,9 @@ type source struct {
 // openFolder finds out how a folder is to be read. The error is that there is no such folder.
 func openFolder(dir string) (*source, error) {
 	if err := manifest.CheckFolder(dir); err != nil {
+		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) {
+			err = worded(err, asKubectl, "lstat %s: no such file or directory", dir)
+		}
 		return nil, err
 	}
 	s := &source{dir: dir}

@@ -33,7 +33,7 @@ type initFlags struct {
 	quiet       bool
 }
 
-func newInit(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newInit(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
@@ -45,11 +45,11 @@ one that all objects of the package share, else that of the kubeconfig's context
 Exit codes:
   0  the inventory was written
   1  it was not: the error says why`,
-		Example:           `  muster init wordpress`,
-		Args:              cobra.MaximumNArgs(1),
+		Example:           "  " + g.command + " init wordpress",
+		Args:              g.args,
 		ValidArgsFunction: completeFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runInit(env, kube, folder(args), f)
+			return runInit(env, kube, g, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -61,7 +61,7 @@ Exit codes:
 	return cmd
 }
 
-func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
+func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) error {
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func runInit(env *cli.Env, kube *cli.Kube, dir string, f initFlags) error {
 		namespace = shared
 	}
 	if !f.quiet {
-		fmt.Fprintf(env.Err, "initializing %q inventory info (namespace: %s)...", f.file, namespace)
+		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, g.initializes, namespace)
 	}
 	err = beginInventory(dir, namespace, f, c.described)
 	if !f.quiet {
@@ -101,8 +101,8 @@ func beginInventory(dir, namespace string, f initFlags, d described) error {
 		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
 	}
 	if len(d.kptfiles) > 0 && !f.force {
-		return fmt.Errorf("the package has an inventory already, in its Kptfile; migrate moves it to a ResourceGroup, " +
-			"and --force begins a new one, which loses sight of what was deployed")
+		return worded(fmt.Errorf("the package has an inventory already, in its Kptfile; migrate moves it to a ResourceGroup, "+
+			"and --force begins a new one, which loses sight of what was deployed"), asMessage, liveInitialized, "Kptfile")
 	}
 	inv, err := f.inventory(namespace)
 	if err != nil {
@@ -119,8 +119,8 @@ func beginInventory(dir, namespace string, f initFlags, d described) error {
 func writeInventory(dir string, d described, inv *inventory, f initFlags) error {
 	for _, obj := range d.groups {
 		if !f.force {
-			return fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
-				"destroy them first, or give --force", obj.Origin)
+			return worded(fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
+				"destroy them first, or give --force", obj.Origin), asMessage, liveInitialized, "ResourceGroup")
 		}
 		if obj.Origin.Path != f.file {
 			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",

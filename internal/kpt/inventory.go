@@ -67,8 +67,8 @@ func (inv *inventory) complete(id, namespace, name string) (*inventory, error) {
 		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
-			inv.origin, strings.Join(missing, " and "))
+		return nil, worded(fmt.Errorf("%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
+			inv.origin, strings.Join(missing, " and ")), asKubectl, "the provided ResourceGroup is not valid")
 	}
 	return inv, nil
 }

@@ -22,7 +22,8 @@ func addFile(cmd *cobra.Command, file *string) {
 // checkFile refuses what cannot be the name of a file in the package.
 func checkFile(file string) error {
 	if file != filepath.Base(file) || file == "." || file == ".." {
-		return fmt.Errorf("--rg-file must be a file name without a folder, not %q", file)
+		return worded(fmt.Errorf("--rg-file must be a file name without a folder, not %q", file),
+			asKubectl, "rg-file must be a valid filename")
 	}
 	return nil
 }

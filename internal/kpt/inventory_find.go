@@ -69,7 +69,8 @@ func (d described) check() error {
 		several = several || len(s.places) > 1
 	}
 	if several {
-		return fmt.Errorf("%s has several inventories, in %s; keep one %s", d.name, strings.Join(places, " and in "), sorts[0].name)
+		return worded(fmt.Errorf("%s has several inventories, in %s; keep one %s", d.name, strings.Join(places, " and in "), sorts[0].name),
+			asMessage, "Error: Multiple %s objects found, at most one is allowed.", sorts[0].name)
 	}
 	return nil
 }
@@ -84,8 +85,8 @@ func (d described) inventory() (*inventory, error) {
 	case n == 0:
 		return nil, &noInventoryError{d.name, d.way}
 	case n > 1:
-		return nil, fmt.Errorf("%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove the one that is wrong",
-			d.name, sorts[n-1].name, sorts[n-2].name)
+		both := fmt.Sprintf("inventory was found in both %s and %s object", sorts[n-1].name, sorts[n-2].name)
+		return nil, worded(fmt.Errorf("%s: %s; run migrate to finish moving it, or remove the one that is wrong", d.name, both), asKubectl, "%s", both)
 	case len(d.groups) > 0:
 		return newInventory(d.groups[0])
 	case len(d.maps) > 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // members is what status shows: objects, and the inventories that each belongs to. Inventories may share a name in different
@@ -38,6 +39,15 @@ func (m *members) of(ref object.Ref) string {
 		names[i] = inv.Namespace + "/" + inv.Name
 	}
 	return strings.Join(names, ", ")
+}
+
+// names are those of the inventories of an object, without their namespaces.
+func (m *members) names(ref object.Ref) string {
+	names := make([]string, len(m.owners[ref]))
+	for i, inv := range m.owners[ref] {
+		names[i] = inv.Name
+	}
+	return strings.Join(names, ",")
 }
 
 // localMembers are those of the package in a folder.
@@ -103,4 +113,13 @@ func (f statusFlags) remoteMembers(ctx context.Context, env *cli.Env, kube *cli.
 		m.add(inv.ref, state.Refs())
 	}
 	return m, client, nil
+}
+
+// rows are the members of a table.
+func (m *members) rows() []view.Member {
+	rows := make([]view.Member, 0, m.all.Len())
+	for _, ref := range m.all.Refs() {
+		rows = append(rows, view.Member{Ref: ref})
+	}
+	return rows
 }

@@ -24,7 +24,7 @@ type migrateFlags struct {
 	file   string
 }
 
-func newMigrate(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newMigrate(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	var f migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate [FOLDER]",
@@ -37,8 +37,8 @@ it is interrupted the same command continues.
 Exit codes:
   0  the inventory is in a ResourceGroup, or there was none to move
   1  not everything could be moved: the error says why`,
-		Example: `  muster migrate wordpress --dry-run
-  muster migrate wordpress`,
+		Example: "  " + g.command + " migrate wordpress --dry-run\n" +
+			"  " + g.command + " migrate wordpress",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {

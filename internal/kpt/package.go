@@ -144,13 +144,15 @@ func (s scoping) place(obj manifest.Object, kind cluster.Kind) error {
 	namespace := obj.GetNamespace()
 	switch {
 	case !kind.Namespaced && namespace != "":
-		return fmt.Errorf("the kind is cluster-scoped, but the object has the namespace %q; remove it", namespace)
+		return worded(fmt.Errorf("the kind is cluster-scoped, but the object has the namespace %q; remove it", namespace),
+			asKubectl, "resource is cluster-scoped but has a non-empty namespace %q", namespace)
 	case !kind.Namespaced:
 		return nil
 	case namespace == "":
 		obj.SetNamespace(s.namespace)
 	case s.enforced && namespace != s.namespace:
-		return fmt.Errorf("it is in namespace %q, but --namespace wants all objects in %q", namespace, s.namespace)
+		return worded(fmt.Errorf("it is in namespace %q, but --namespace wants all objects in %q", namespace, s.namespace),
+			asKubectl, "found namespace %q, but all resources must be in namespace %q", namespace, s.namespace)
 	}
 	return nil
 }

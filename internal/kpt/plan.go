@@ -17,12 +17,13 @@ type planFlags struct {
 	out      string
 }
 
-func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := planFlags{applyFlags: applyFlags{
 		dryRun:      true,
 		output:      choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
 		adoption:    adoptions(),
 		propagation: propagations("prune propagation policy"),
+		ordering:    orderings(g.ordering),
 	}}
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER]",
@@ -43,22 +44,22 @@ Exit codes:
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPlan(cmd.Context(), env, kube, folder(args), f)
+			return runPlan(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
-	f.addPlanning(cmd)
+	f.addPlanning(cmd, g)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "save the plan in this file, for apply --plan")
-	f.output.addTo(cmd, "output", "form of the output")
+	f.output.addTo(cmd, g, "output", "form of the output")
 	return cmd
 }
 
-func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f planFlags) error {
-	if err := f.check(); err != nil {
+func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f planFlags) error {
+	if err := f.check(g); err != nil {
 		return err
 	}
-	p, err := f.prepare(ctx, env, kube, dir)
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 
 // newLivePlan is plan in the grammar and the wording of kpt: always a server-side dry run, and exit code 0 whatever it
 // finds.
-func newLivePlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := applyFlags{serverSide: true, adoption: adoptions(), propagation: propagations("prune propagation policy")}
 	output := "text"
 	cmd := &cobra.Command{
@@ -43,12 +43,12 @@ func newLivePlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take over fields of other managers")
 	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
 	flags.StringVar(&output, "output", output, "form of the output: text, krm")
-	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
+	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
 	return cmd
 }
 
 func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string) error {
-	p, err := f.prepare(ctx, env, kube, dir)
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 	if v == toLeave {
 		return nil
 	}
-	w.paint(actions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, actions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
+	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
 	if o.hidden() && (v == toCreate || v == toConfigure) {
 		w.content("its content is not shown, because it takes values from a Secret")
 		return nil
@@ -127,7 +127,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		before, after := o.sides()
 		w.maps("", before.Object, after.Object)
 	case toFail:
-		w.content(liveReason(o.err))
+		w.content(liveConflict(o.err))
 	default:
 		w.content(o.reason)
 	}
@@ -208,9 +208,9 @@ func (w *livePlan) line(sign, path string, value any) {
 	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
 		return
 	}
-	colour := actions[toPrune].colour
+	colour := liveActions[toPrune].colour
 	if sign == "+" {
-		colour = actions[toCreate].colour
+		colour = liveActions[toCreate].colour
 	}
 	w.paint(colour, fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // planning are the flags that shape a plan.
-var planning = []string{"server-side", "force-conflicts", "field-manager", "prune-after-failure", "inventory-policy", "prune-propagation-policy"}
+var planning = []string{"server-side", "force-conflicts", "field-manager", "prune-after-failure", "ordering", "inventory-policy", "prune-propagation-policy"}
 
 func planningGiven(cmd *cobra.Command) []string {
 	return slices.DeleteFunc(slices.Clone(planning), func(name string) bool { return !cmd.Flags().Changed(name) })
@@ -31,12 +31,13 @@ func (f *applyFlags) planFile() (*savedPlan, error) {
 }
 
 // addPlanning adds the flags that shape the plan.
-func (f *applyFlags) addPlanning(cmd *cobra.Command) {
+func (f *applyFlags) addPlanning(cmd *cobra.Command, g grammar) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
 	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", false, "prune although an object failed or was not ready in time")
-	f.adoption.addTo(cmd, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(cmd, "prune-propagation-policy", "how dependents of pruned objects are deleted")
+	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", g.pruneAfterFailure, "prune although an object failed or was not ready in time")
+	f.ordering.addTo(cmd, g, "ordering", "when objects are written: as soon as what they depend on is ready, or in waves")
+	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
+	f.propagation.addTo(cmd, g, "prune-propagation-policy", "how dependents of pruned objects are deleted")
 }

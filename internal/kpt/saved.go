@@ -48,6 +48,7 @@ type savedFlags struct {
 	InventoryPolicy   string `json:"inventoryPolicy"`
 	Propagation       string `json:"prunePropagationPolicy"`
 	PruneAfterFailure bool   `json:"pruneAfterFailure"`
+	Ordering          string `json:"ordering"`
 }
 
 // savedStep is one object: what would be done, to which, and the digest of what would be sent and of what it would change.
@@ -160,7 +161,7 @@ func identify(ctx context.Context, client *cluster.Client) (savedServer, error) 
 func (f applyFlags) savedFlags() savedFlags {
 	return savedFlags{
 		ServerSide: f.serverSide, ForceConflicts: f.forceConflicts, FieldManager: f.fieldManager,
-		InventoryPolicy: f.adoption.value, Propagation: f.propagation.value, PruneAfterFailure: f.pruneAfterFailure,
+		InventoryPolicy: f.adoption.value, Propagation: f.propagation.value, PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
 	}
 }
 
@@ -168,6 +169,7 @@ func (f applyFlags) savedFlags() savedFlags {
 func (f *applyFlags) take(s savedFlags) {
 	f.serverSide, f.forceConflicts, f.fieldManager = s.ServerSide, s.ForceConflicts, s.FieldManager
 	f.adoption.value, f.propagation.value, f.pruneAfterFailure = s.InventoryPolicy, s.Propagation, s.PruneAfterFailure
+	f.ordering.value = s.Ordering
 }
 
 // writePlan puts a saved plan into a file that its owner alone can read. An older file is replaced as a whole.

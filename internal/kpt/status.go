@@ -33,9 +33,9 @@ type statusFlags struct {
 	invNames   []string
 }
 
-func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
+func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := statusFlags{
-		output: choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}},
+		output: outputs(),
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
 	}
 	cmd := &cobra.Command{
@@ -46,22 +46,17 @@ the standard input (-) deployed: once, or as it changes until all are ready or g
 remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
 --namespace.
 
-Exit codes:
-  0    the state was shown; with --poll-until current or deleted: all objects are
-  1    the state could not be read: the error says why
-  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
-       left has failed
-  130  interrupted`,
+` + g.statusCodes(),
 		Example: `  muster status wordpress
   muster status wordpress --poll-until current --timeout 2m --output table`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runStatus(cmd.Context(), env, kube, folder(args), f)
+			return runStatus(cmd.Context(), env, kube, g, folder(args), f)
 		},
 	}
-	f.output.addTo(cmd, "output", "form of the output")
-	f.until.addTo(cmd, "poll-until", "what to wait for")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.until.addTo(cmd, g, "poll-until", "what to wait for")
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
@@ -77,6 +72,9 @@ Exit codes:
 
 // check refuses what does not go together.
 func (f statusFlags) check() error {
+	if err := checkChoices(&f.until, &f.output); err != nil {
+		return err
+	}
 	switch {
 	case f.invType != "local" && f.invType != "remote":
 		return errors.New("inv-type flag should be either local or remote")
@@ -86,7 +84,7 @@ func (f statusFlags) check() error {
 	return checkTimeout("timeout", f.timeout)
 }
 
-func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f statusFlags) error {
+func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -106,18 +104,18 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f 
 	if len(refs) == 0 {
 		return f.nothing(env)
 	}
-	printer := f.printer(env, m)
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
+	printer := f.printer(env, g, m, family{client, set}.of(ctx))
 	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
-	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, printer.Event))
-	if closed := printer.Close(); err == nil {
+	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
+	if closed := printer.Close(err); err == nil {
 		err = closed
 	}
-	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met {
+	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
 		return &cli.ResultError{}
 	}
 	return err
@@ -161,20 +159,17 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, m *members) view.Printer {
-	switch f.output.value {
-	case "json":
-		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote})
-	case "table":
+func (f statusFlags) printer(env *cli.Env, g grammar, m *members, made madeFor) view.Printer {
+	switch {
+	case f.output.value == "table" && g.statusTable != nil:
+		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
+		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
+		return view.Table(env.Out, env.Terminal(), m.rows(), form)
+	case f.output.value == "json":
+		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
+	case f.output.value == "table":
 		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string {
-			name := e.Ref.Short()
-			if m.remote {
-				name = m.of(e.Ref) + ": " + e.Ref.String()
-			}
-			line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
-			return strings.Join(append([]string{line}, causes(e)...), "\n")
-		})
+		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}
 }

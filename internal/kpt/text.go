@@ -17,6 +17,7 @@ type wording struct {
 	noApply  bool   // the run only removes: nothing is said of applying
 	waits    bool   // the run waits, so waiting is told of
 	serverly bool   // written by server-side apply
+	statuses bool   // every new status is told
 }
 
 func (w wording) words() view.Words {
@@ -36,7 +37,16 @@ func hidden(objects int) string {
 	return fmt.Sprintf("... and %d more object(s) that are not ready", objects)
 }
 
+// event gives the lines for an event, behind that for its status if statuses are told.
 func (w wording) event(b *view.Board, e event.Event) []string {
+	lines := w.progress(b, e)
+	if s := e.Status; w.statuses && s.State != "" && s.State != ready.Unknown {
+		lines = append([]string{fmt.Sprintf("%s is %s: %s", e.Ref.Short(), s.State, s.Message)}, lines...)
+	}
+	return lines
+}
+
+func (w wording) progress(b *view.Board, e event.Event) []string {
 	switch e.Kind {
 	case event.Acted:
 		return []string{e.Ref.Short() + " " + w.acted(b, e)}

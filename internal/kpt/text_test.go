@@ -38,7 +38,7 @@ func TestWording(t *testing.T) {
 			e.Ref = p.Steps[e.Step].Ref
 			printer.Event(e)
 		}
-		if err := printer.Close(); err != nil {
+		if err := printer.Close(nil); err != nil {
 			t.Fatal(err)
 		}
 		return map[string]string{"stdout": out.String()}

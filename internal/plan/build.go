@@ -41,10 +41,12 @@ func Build(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// node is a step on its way into the plan; needs are indexes of other nodes.
+// node is a step on its way into the plan. Needs are indexes of the nodes that have to succeed first, on those of the nodes
+// that it depends on, whatever is done to either.
 type node struct {
 	Step
 	needs []int
+	on    []int
 	takes []mutation.Substitution
 }
 

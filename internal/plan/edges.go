@@ -36,6 +36,7 @@ func (b *builder) connect() {
 // object depends on is not deleted.
 func (b *builder) depend(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
+	from.on = append(from.on, j)
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
 		if to.Op != Skip || to.Have == nil || !implied && to.Why != Frozen {

@@ -13,18 +13,23 @@ import (
 func (b *builder) sorted() []Step {
 	b.rank()
 	applies, removes := b.partition()
-	position := make([]int, len(b.nodes))
-	steps := b.layOut(nil, applies, position)
+	position := slices.Repeat([]int{-1}, len(b.nodes))
+	steps := b.inRounds(nil, b.rounds(applies), position)
 	join := -1
-	if len(applies) > 0 && slices.ContainsFunc(removes, func(i int) bool { return b.nodes[i].Op == Delete }) {
+	if len(applies) > 0 && slices.ContainsFunc(removes, func(i int) bool { return b.in.Policy.Waves || b.nodes[i].Op == Delete }) {
 		join = len(steps)
 		steps = append(steps, b.join(position, applies))
 	}
 	start := len(steps)
-	steps = b.layOut(steps, removes, position)
+	rounds := b.rounds(removes)
+	slices.Reverse(rounds)
+	steps = b.inRounds(steps, rounds, position)
 	for i := start; i < len(steps) && join >= 0; i++ {
-		if steps[i].Op == Delete {
-			steps[i].Needs = slices.Insert(steps[i].Needs, 0, join) // join comes before all that is removed
+		switch { // join comes before all that is removed
+		case steps[i].Op == Delete:
+			steps[i].Needs = slices.Insert(steps[i].Needs, 0, join)
+		case steps[i].Op.Removes() && b.in.Policy.Waves:
+			steps[i].After = slices.Insert(steps[i].After, 0, join)
 		}
 	}
 	return b.homeLast(steps)
@@ -90,7 +95,7 @@ func (b *builder) homeLast(steps []Step) []Step {
 	return steps
 }
 
-// layOut appends the nodes in order and notes where each came to stand. What they need among other nodes stands already.
+// layOut appends the nodes in order and notes where each came to stand. What they need is laid out already or among them.
 func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
 	blocked := make(map[int]int, len(members))
 	dependants := map[int][]int{}
@@ -99,7 +104,7 @@ func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
 		needs := slices.Compact(slices.Sorted(slices.Values(b.nodes[i].needs)))
 		b.nodes[i].needs = needs
 		for _, j := range needs {
-			if b.nodes[j].Op.Removes() == b.nodes[i].Op.Removes() {
+			if position[j] < 0 {
 				blocked[i]++
 				dependants[j] = append(dependants[j], i)
 			}

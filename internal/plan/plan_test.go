@@ -137,6 +137,8 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 		p.Owner.Adoption = plan.Adoption(words[1])
 	case "server-side":
 		p.ServerSide, p.Manager = true, words[1]
+	case "waves":
+		p.Waves = true
 	case "prune-after-failure":
 		p.PruneAfterFailure = true
 	default:

@@ -30,6 +30,7 @@ type Input struct {
 // order, to objects that nobody owns.
 type Policy struct {
 	Order      KindOrder
+	Waves      bool // objects are written in rounds, each begun when the one before has settled; else each as soon as it can
 	Owner      Owner
 	Retain     []Annotation // a live object that carries one of these is not deleted but orphaned
 	CreateOnly []Annotation // a wanted object that carries one of these is left as it is once it exists

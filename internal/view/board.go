@@ -26,6 +26,9 @@ func (p Part) Complete() bool { return p.Acted == p.Total }
 // Waits counts how the steps settled.
 type Waits struct{ Succeeded, Skipped, Failed, TimedOut, Interrupted int }
 
+// Attempted is the number of steps of which is known how they settled.
+func (w Waits) Attempted() int { return w.Succeeded + w.Skipped + w.Failed + w.TimedOut }
+
 // Board folds the events of a run into rows and counters. It belongs to one goroutine.
 type Board struct {
 	Plan    *plan.Plan

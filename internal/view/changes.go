@@ -27,16 +27,16 @@ type Change struct {
 func Changes(out io.Writer, t Terminal, changes []Change, totals string) error {
 	var b strings.Builder
 	for _, c := range changes {
-		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, plain(c.Line))) + "\n")
+		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, Plain(c.Line))) + "\n")
 		for _, line := range c.More {
-			b.WriteString("    " + plain(line) + "\n")
+			b.WriteString("    " + Plain(line) + "\n")
 		}
 		for line := range strings.Lines(c.Diff) {
-			line = plain(strings.TrimSuffix(line, "\n"))
+			line = Plain(strings.TrimSuffix(line, "\n"))
 			b.WriteString("    " + t.paint(line[0], line) + "\n")
 		}
 	}
-	b.WriteString(plain(totals) + "\n")
+	b.WriteString(Plain(totals) + "\n")
 	_, err := io.WriteString(out, b.String())
 	return wrapWrite(err)
 }

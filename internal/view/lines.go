@@ -75,7 +75,7 @@ func (l *lines) hides(e event.Event) bool {
 }
 
 // Close prints the totals that are still to come, and what was left out.
-func (l *lines) Close() error {
+func (l *lines) Close(error) error {
 	if more := l.explained[1] - explainedMost; more > 0 {
 		l.print(l.words.Hidden(more))
 	}
@@ -93,7 +93,7 @@ func (l *lines) due(end bool) {
 }
 
 func (l *lines) print(line string) {
-	if _, err := fmt.Fprintln(l.out, plain(line)); err != nil && l.err == nil {
+	if _, err := fmt.Fprintln(l.out, Plain(line)); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the output: %w", err)
 	}
 }

@@ -29,12 +29,12 @@ type statusLines struct {
 // Event prints one status.
 func (s *statusLines) Event(e event.Event) {
 	if s.err == nil && s.show(e) {
-		_, s.err = fmt.Fprintln(s.out, plain(s.words(e)))
+		_, s.err = fmt.Fprintln(s.out, Plain(s.words(e)))
 	}
 }
 
 // Close gives the first error of writing.
-func (s *statusLines) Close() error { return wrapWrite(s.err) }
+func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
 // Status is what StatusJSON and StatusTable need besides the events.
 type Status struct {
@@ -88,17 +88,14 @@ func StatusJSON(out io.Writer, s Status) Printer {
 // redrawn in place at every change where out is a terminal that holds the whole table, and otherwise printed once, at the
 // end. Objects that s.Show refuses at the moment are left out.
 func StatusTable(out io.Writer, terminal Terminal, s Status) Printer {
-	return &statusTable{out: out, terminal: terminal, Status: s, rows: map[object.Ref]event.Event{}}
+	return &statusTable{screen: screen{out: out, terminal: terminal}, Status: s, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
-	out      io.Writer
-	terminal Terminal
+	screen
 	Status
 	order []object.Ref
 	rows  map[object.Ref]event.Event // the latest of each
-	drawn int                        // lines on the screen
-	err   error
 }
 
 // Event takes in one status. What was said of its causes holds until more is known.
@@ -111,35 +108,17 @@ func (t *statusTable) Event(e event.Event) {
 	}
 	t.rows[e.Ref] = e
 	if t.terminal.Live {
-		t.draw()
+		t.draw(t.text())
 	}
 }
 
 // Close prints the table, unless it is on the screen already.
-func (t *statusTable) Close() error {
+func (t *statusTable) Close(error) error {
 	if !t.terminal.Live && len(t.order) > 0 {
-		t.draw()
+		t.draw(t.text())
 	}
+	t.finish()
 	return wrapWrite(t.err)
-}
-
-// draw writes the whole table over the one that was drawn before, in one write.
-func (t *statusTable) draw() {
-	var b strings.Builder
-	text := t.text()
-	lines := strings.Count(text, "\n")
-	if t.terminal.Live && t.terminal.Height > 0 && max(lines, t.drawn) >= t.terminal.Height {
-		t.terminal.Live = false // what has scrolled away cannot be drawn over: it is printed at the end
-		return
-	}
-	if t.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.drawn) // up to its first line, and clear what is below
-	}
-	b.WriteString(text)
-	t.drawn = lines
-	if _, err := io.WriteString(t.out, b.String()); err != nil && t.err == nil {
-		t.err = err
-	}
 }
 
 func (t *statusTable) text() string {
@@ -154,9 +133,9 @@ func (t *statusTable) text() string {
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.Show(e) {
 			fmt.Fprint(table, t.owners(ref))
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, plain(firstLine(e.Status.Message)))
+			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, Plain(firstLine(e.Status.Message)))
 			for _, cause := range t.Causes(e) {
-				fmt.Fprintf(table, "%s%s\n", below, plain(strings.TrimSpace(cause)))
+				fmt.Fprintf(table, "%s%s\n", below, Plain(strings.TrimSpace(cause)))
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func TestStatus(t *testing.T) {
 				}
 				printer.Event(e)
 			}
-			if err := printer.Close(); err != nil {
+			if err := printer.Close(nil); err != nil {
 				t.Fatal(err)
 			}
 			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
@@ -88,7 +88,7 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	} {
 		printer.Event(e)
 		printer.Event(e)
-		if err := printer.Close(); err == nil || err.Error() != "write the output: broken" {
+		if err := printer.Close(nil); err == nil || err.Error() != "write the output: broken" {
 			t.Errorf("error = %v", err)
 		}
 	}

@@ -15,9 +15,9 @@ type Terminal struct {
 	Height int // in lines; 0 is without limit
 }
 
-// plain replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
+// Plain replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
 // cursor of whoever reads them.
-func plain(text string) string {
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return unicode.ReplacementChar

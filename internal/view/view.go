@@ -7,9 +7,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 )
 
-// Printer shows a run as it happens. Event is an event.Sink; Close writes what is left to say and gives the first error of
-// writing.
+// Printer shows a run as it happens. Event is an event.Sink. Close writes what is left to say and gives the first error of
+// writing; it is told the error that ended the run before its end, if one did.
 type Printer interface {
 	Event(event.Event)
-	Close() error
+	Close(failed error) error
 }

@@ -1,0 +1,255 @@
+package view
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// Member is one object of a table: what is known of it, and of its step if it is part of a run.
+type Member struct {
+	Ref     object.Ref
+	Status  ready.Status // of no state until the object was seen
+	Facts   *ready.Facts // nil until the object was seen, and when it is gone
+	Step    *plan.Step   // nil for an object of no run
+	Acted   *event.Event // nil until the write is over
+	Waiting bool         // it is written and waited for
+	Settled *event.Event // nil until the end
+	Reason  string       // why its write failed or did not happen
+	Owner   object.Ref   // the object itself, or the one of the table that it was made for
+	Branch  string       // before the name of an object that controllers made for the member above it
+}
+
+// Span is a piece of text with its paint.
+type Span struct {
+	Text  string
+	Paint Paint
+}
+
+// Paint is a colour, as terminals take it; empty is none.
+type Paint string
+
+// The paints.
+const (
+	Green  Paint = "\x1b[32m"
+	Yellow Paint = "\x1b[33m"
+	Red    Paint = "\x1b[31m"
+
+	unpainted = "\x1b[0m"
+)
+
+// Column is a column of a table. Its cells are cut to the width, in characters; a width of 0 is that of the widest.
+type Column struct {
+	Title string
+	Width int
+	Cell  func(Member) []Span
+}
+
+// Form is how a table looks.
+type Form struct {
+	Columns []Column
+	Show    func(Member) bool                          // nil shows all
+	Board   *Board                                     // of the run; nil if the table shows none
+	Reason  func(*Board, Moment) string                // why a write failed or did not happen
+	Made    func([]object.Ref) map[object.Ref][]Member // asked at the end for what controllers made for the objects; nil for none
+	End     string                                     // below the table, at the end
+}
+
+// Table shows objects as a table: redrawn in place at every event where the terminal holds it whole, and otherwise printed
+// once, at the end.
+func Table(out io.Writer, terminal Terminal, members []Member, form Form) Printer {
+	t := &table{screen: screen{out: out, terminal: terminal}, members: slices.Clone(members), index: map[object.Ref]int{}, form: form}
+	slices.SortFunc(t.members, func(a, b Member) int { return byNamespace(a.Ref, b.Ref) })
+	for i, m := range t.members {
+		t.index[m.Ref] = i
+	}
+	if len(t.members) > 0 && terminal.Live {
+		t.draw(t.text())
+	}
+	return t
+}
+
+// Members are the objects of a plan.
+func Members(p *plan.Plan) []Member {
+	var members []Member
+	for i := range p.Steps {
+		if step := &p.Steps[i]; step.Op != plan.Barrier && step.Op != plan.Guard {
+			members = append(members, Member{Ref: step.Ref, Step: step})
+		}
+	}
+	return members
+}
+
+type table struct {
+	screen
+	members []Member
+	index   map[object.Ref]int
+	made    map[object.Ref][]Member
+	form    Form
+}
+
+// Event takes one event in.
+func (t *table) Event(e event.Event) {
+	i, ok := t.index[e.Ref]
+	if !ok || e.Kind == event.Explained || e.Kind == event.Observed && e.Err != nil {
+		return
+	}
+	if t.form.Board != nil {
+		t.form.Board.Add(e)
+	}
+	m := &t.members[i]
+	switch e.Kind {
+	case event.Acted:
+		m.Acted, m.Reason = &e, t.form.Reason(t.form.Board, Moment{Mark: Acted, Event: e})
+	case event.Settled:
+		m.Settled = &e
+	case event.Waiting:
+		m.Waiting = true
+	}
+	if e.Status.State != "" {
+		m.Status, m.Facts = e.Status, e.Facts
+	}
+	if t.terminal.Live {
+		t.draw(t.text())
+	}
+}
+
+// Close draws the table for the last time.
+func (t *table) Close(error) error {
+	if t.form.Made != nil {
+		refs := make([]object.Ref, len(t.members))
+		for i, m := range t.members {
+			refs[i] = m.Ref
+		}
+		t.made = t.form.Made(refs)
+	}
+	t.draw(t.text() + t.form.End)
+	t.finish()
+	return wrapWrite(t.err)
+}
+
+// text is the table as lines.
+func (t *table) text() string {
+	var rows [][][]Span
+	titles := make([][]Span, len(t.form.Columns))
+	for c, column := range t.form.Columns {
+		titles[c] = []Span{{Text: column.Title}}
+	}
+	rows = append(rows, titles)
+	for _, m := range t.members {
+		for _, member := range append([]Member{m}, t.made[m.Ref]...) {
+			member.Owner = m.Ref
+			if t.form.Show == nil || t.form.Show(m) {
+				rows = append(rows, t.cells(member))
+			}
+		}
+	}
+	widths := t.widths(rows)
+	var b strings.Builder
+	for _, row := range rows {
+		var line []Span
+		for c, cell := range row {
+			if c > 0 {
+				line = append(line, Span{Text: "  "})
+			}
+			if c == len(row)-1 && t.form.Columns[c].Width == 0 {
+				line = append(line, cell...)
+			} else {
+				line = append(line, fitted(cell, widths[c])...)
+			}
+		}
+		if t.terminal.Width > 0 {
+			line = cut(line, t.terminal.Width)
+		}
+		text := t.terminal.painted(line)
+		if t.form.Columns[len(t.form.Columns)-1].Width == 0 {
+			text = strings.TrimRight(text, " ")
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+func (t *table) cells(m Member) [][]Span {
+	cells := make([][]Span, len(t.form.Columns))
+	for c, column := range t.form.Columns {
+		for _, span := range column.Cell(m) {
+			cells[c] = append(cells[c], Span{Text: Plain(firstLine(span.Text)), Paint: span.Paint})
+		}
+	}
+	return cells
+}
+
+func (t *table) widths(rows [][][]Span) []int {
+	widths := make([]int, len(t.form.Columns))
+	for c, column := range t.form.Columns {
+		widths[c] = column.Width
+		for _, row := range rows {
+			if column.Width == 0 {
+				widths[c] = max(widths[c], length(row[c]))
+			}
+		}
+	}
+	return widths
+}
+
+func length(spans []Span) int {
+	n := 0
+	for _, span := range spans {
+		n += utf8.RuneCountInString(span.Text)
+	}
+	return n
+}
+
+// fitted cuts or fills text to a width.
+func fitted(spans []Span, width int) []Span {
+	spans = cut(spans, width)
+	return append(spans, Span{Text: strings.Repeat(" ", width-length(spans))})
+}
+
+// cut keeps as much of a text as the width holds.
+func cut(spans []Span, width int) []Span {
+	kept := make([]Span, 0, len(spans))
+	for _, span := range spans {
+		runes := []rune(span.Text)
+		runes = runes[:min(len(runes), width)]
+		width -= len(runes)
+		if len(runes) > 0 {
+			kept = append(kept, Span{Text: string(runes), Paint: span.Paint})
+		}
+	}
+	return kept
+}
+
+// painted is a text in its colours, where the terminal has any.
+func (t Terminal) painted(spans []Span) string {
+	var b strings.Builder
+	for _, span := range spans {
+		if t.Colour && span.Paint != "" {
+			b.WriteString(string(span.Paint) + span.Text + unpainted)
+		} else {
+			b.WriteString(span.Text)
+		}
+	}
+	return b.String()
+}
+
+// PaintOf is the colour of a state.
+func PaintOf(state ready.State) Paint {
+	switch state {
+	case ready.Current:
+		return Green
+	case ready.InProgress, ready.Terminating:
+		return Yellow
+	case ready.Failed:
+		return Red
+	default:
+		return ""
+	}
+}

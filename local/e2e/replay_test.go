@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestLive replays sessions of kpt live with a link of that name to the program, and compares all that it prints. Where it
+// differs on purpose the scripts say so; docs/compat-kpt.md has the list.
+func TestLive(t *testing.T) {
+	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)
+	}
+	p := params("live")
+	p.Setup = func(env *testscript.Env) error {
+		if err := setup(env); err != nil {
+			return err
+		}
+		env.Setenv("PATH", env.Getenv("HOME")+string(os.PathListSeparator)+env.Getenv("PATH"))
+		return os.Symlink(filepath.Join(bin, "muster"), filepath.Join(env.Getenv("HOME"), "kpt"))
+	}
+	testscript.Run(t, p)
+}
+
+// replay runs the commands of a session and compares what they print and how they end. In the file a command stands behind
+// "$ ", then come the blocks [stdout] and [stderr], if there is something in them, and [exit CODE]. ${NS} stands for the
+// namespace of the script, ${NS10} for as much of it, or of one whose name begins with it and -demo, as a table shows.
+func replay(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1, neg, "replay FILE")
+	namespace := ts.Getenv("NS")
+	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10]).Replace(ts.ReadFile(args[0]))
+	commands := strings.Split("\n"+text, "\n$ ")[1:]
+	if len(commands) == 0 {
+		ts.Fatalf("%s has no commands", args[0])
+	}
+	for _, command := range commands {
+		line, want, _ := strings.Cut(command, "\n")
+		got := transcript(ts, line)
+		if same(ts, got, want) {
+			continue
+		}
+		ts.Fatalf("%s: %s printed something else", args[0], line)
+	}
+}
+
+// transcript runs a command line and gives what it prints, in the form of a session.
+func transcript(ts *testscript.TestScript, line string) string {
+	err := ts.Exec("sh", "-c", line)
+	code := 0
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
+		code = exited.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("run %s: %v", line, err)
+	}
+	var b strings.Builder
+	for _, stream := range []string{"stdout", "stderr"} {
+		if text := ts.ReadFile(stream); text != "" {
+			b.WriteString("[" + stream + "]\n" + strings.TrimSuffix(text, "\n") + "\n")
+		}
+	}
+	return b.String() + "[exit " + strconv.Itoa(code) + "]\n"
+}
+
+// same compares two transcripts, as far as they can be the same twice, and shows the difference.
+func same(ts *testscript.TestScript, got, want string) bool {
+	g, w := normal(got), normal(want)
+	if slices.Equal(g, w) {
+		return true
+	}
+	for _, line := range w {
+		if !slices.Contains(g, line) {
+			ts.Logf("- %s", line)
+		}
+	}
+	for _, line := range g {
+		if !slices.Contains(w, line) {
+			ts.Logf("+ %s", line)
+		}
+	}
+	ts.Logf("got, in full:\n%s\nwant, in full:\n%s", strings.Join(g, "\n"), strings.Join(w, "\n"))
+	return false
+}
+
+// What is different every time: times, names that are made up, and how often a table was drawn.
+var (
+	varying = []struct {
+		pattern *regexp.Regexp
+		with    string
+	}{
+		{regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`), ""},
+		{regexp.MustCompile(`"timestamp":"[^"]*"`), `"timestamp":""`},
+		{regexp.MustCompile(`inventory-\d{8}`), "inventory-00000000"},
+		{regexp.MustCompile(`-id: [0-9a-f]{40}-\d+`), "-id: 0"},
+		{regexp.MustCompile(`  [0-9]+[smh] +`), "  0s  "},
+		{regexp.MustCompile(`((?:ReplicaSet|Pod)/[a-z-]+)-[0-9a-z-]+ +`), "$1  "},
+		{regexp.MustCompile(`(?m) +$`), ""},
+		{regexp.MustCompile(`   +`), "  "},
+		{regexp.MustCompile(`(?m)^.*(/hpa is |HorizontalPodAutoscaler/).*\n`), ""}, // its controller comes by now and then
+		{regexp.MustCompile(`(?s)(NAMESPACE[^\n]*\n).*\nNAMESPACE[^\n]*\n`), "$1"},
+	}
+	// Whether an object is ready at the first look depends on how quick the cluster is.
+	pendingLine = regexp.MustCompile(` reconcile pending$|"status":"Pending","timestamp":"","type":"wait"}$`)
+	// Between such lines others may come in any order.
+	fixedLine = regexp.MustCompile(`^\[| started$| finished$|"type":"(group|summary)"}$|^[a-z]+ result: |^Error|^ ?$`)
+	// These come whenever an object is seen.
+	seenLine = regexp.MustCompile(`^[^ /]+/\S+ is [A-Z][a-zA-Z]+: |"type":"status"}$`)
+)
+
+// normal gives the lines of a transcript without what differs every time: those of a phase sorted, those for what was seen
+// at the end.
+func normal(text string) []string {
+	for _, v := range varying {
+		text = v.pattern.ReplaceAllString(text, v.with)
+	}
+	var lines, part, seen []string
+	flush := func() {
+		slices.Sort(part)
+		lines, part = append(lines, part...), nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case pendingLine.MatchString(line):
+		case seenLine.MatchString(line):
+			seen = append(seen, line)
+		case fixedLine.MatchString(line):
+			flush()
+			lines = append(lines, line)
+		default:
+			part = append(part, line)
+		}
+	}
+	flush()
+	slices.Sort(seen)
+	return append(lines, seen...)
+}
