@@ -41,8 +41,10 @@ var rooms = map[string]room{
 	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
 	"cluster":           {1, []string{"object"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/net/http2", "golang.org/x/sync"}, "the only package that connects"},
-	"plan":              {2, []string{"object", "diff", "mutation"}, []string{machinery}, "deciding is pure"},
-	"event":             {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
+	"kustomize": {2, []string{"object", "manifest"}, []string{"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+		"kustomizations are built by their own library, and what they give is read as every other manifest"},
+	"plan":  {2, []string{"object", "diff", "mutation"}, []string{machinery}, "deciding is pure"},
+	"event": {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
 	"engine": {4, []string{"object", "diff", "mutation", "ready", "record", "cluster", "plan", "event"}, []string{machinery, "golang.org/x/sync"},
 		"it reaches the server through cluster and prints nothing"},
 	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
@@ -50,8 +52,8 @@ var rooms = map[string]room{
 		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"}, "shapes, no words"},
 	"cli": {5, []string{"cluster", "event", "engine", "view", "manifest"},
 		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term"}, "flags, signals and exit codes"},
-	"kpt": {6, []string{"object", "manifest", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
-		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
+		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp": {6, []string{"ready"}, []string{machinery}, "a dialect may use all below, and no other dialect; this one only words states yet"},
 }
 

@@ -62,6 +62,9 @@ func (e *ResultError) Error() string {
 	return "not everything succeeded"
 }
 
+// ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
+var ErrChanges = errors.New("something would change")
+
 // ToldError is an error with the text that is printed for it, to its last newline, instead of the usual line.
 type ToldError struct {
 	Text string
@@ -72,9 +75,6 @@ func (e *ToldError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error itself.
 func (e *ToldError) Unwrap() error { return e.Err }
-
-// ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
-var ErrChanges = errors.New("something would change")
 
 // Result is the error of a run, by its summary: nil if all went well.
 func Result(s event.Summary) error {

@@ -45,11 +45,11 @@ func newApply(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 		ordering: orderings(g.ordering),
 	}
 	cmd := &cobra.Command{
-		Use:   "apply [FOLDER]",
+		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
-		Long: `Apply the package in a folder (default: the working folder). Objects are created or updated in
-the order of their kinds and dependencies and waited for until they are ready; objects that the
-package deployed earlier and no longer has are pruned.
+		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-). Objects are
+created or updated in the order of their kinds and dependencies and waited for until they are ready;
+objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
 		Example: "  " + g.command + " apply wordpress --dry-run\n" +
@@ -77,6 +77,9 @@ package deployed earlier and no longer has are pruned.
 	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
 	return cmd
 }
+
+// waves reports whether objects are written in waves.
+func (f applyFlags) waves() bool { return f.ordering.value == "waves" }
 
 // dryRunMode is what --dry-run means together with --server-side.
 func (f applyFlags) dryRunMode() engine.DryRun {
@@ -110,11 +113,12 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		return err
 	}
 	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(),
-		phased: f.ordering.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
-	p, err := f.prepare(ctx, env, kube, dir)
+		phased: f.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
+	p, err := f.prepare(ctx, env, kube, dir, show.fail)
 	if err != nil {
-		return show.fail(err)
+		return err
 	}
+	show.made = family{p.client, p.rules}.of(ctx)
 	if saved != nil {
 		if err := saved.hold(ctx, f, p); err != nil {
 			return err
@@ -124,11 +128,10 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		DryRun:        f.dryRunMode(),
 		ApplyTimeout:  f.reconcileTimeout,
 		DeleteTimeout: f.pruneTimeout,
-		Together:      f.ordering.waves(),
+		Together:      f.waves(),
 		FailFast:      f.failFast,
 		LogLines:      f.logLines,
 	}
-	show.made = family{p.client, p.engine.Rules}.of(ctx)
 	return carryOut(ctx, p.engine, p.plan, options, show)
 }
 
@@ -143,7 +146,7 @@ func refsOf(desired []plan.Desired) []object.Ref {
 // policy is what the flags want for the objects of an inventory.
 func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 	p, err := policy(inv, f.adoption.adoption())
-	p.Waves = f.ordering.waves()
+	p.Waves = f.waves()
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
 	if f.fieldManager == defaultManager {
 		p.Keeper = lastAppliedManager

@@ -27,8 +27,8 @@ are the ways you can resolve this warning:
   stop managing the field (remove it from their configuration).
 See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`
 
-// advised is the text of an error in kpt's wording.
-func advised(err error) string {
+// liveConflict is the text of an error in kpt's wording, with its advice if it is a conflict of managers.
+func liveConflict(err error) string {
 	if len(conflictsOf(err)) > 0 {
 		return err.Error() + "\n" + advice
 	}

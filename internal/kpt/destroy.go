@@ -28,10 +28,11 @@ func newDestroy(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 		ordering: orderings(g.ordering),
 	}
 	cmd := &cobra.Command{
-		Use:   "destroy [FOLDER]",
+		Use:   "destroy [FOLDER | -]",
 		Short: "Delete everything that a package deployed",
-		Long: `Delete every object that the package in a folder (default: the working folder) deployed, in the
-reverse order of applying, wait until all are gone, and then delete the record.
+		Long: `Delete every object that the package in a folder (default: the working folder) or on
+the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and then
+delete the record.
 
 ` + cli.ExitCodes,
 		Example:           "  " + g.command + " destroy wordpress",
@@ -60,7 +61,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
 		return err
 	}
-	inv, err := openInventory(dir)
+	inv, err := openInventory(env, dir)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err != nil {
 		return err
 	}
-	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.waves()
+	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.value == "waves"
 
 	inv.advise(env.Err)
 	store := newStore(client, inv, f.statusPolicy.value)

@@ -98,9 +98,6 @@ func (c *choice) adoption() plan.Adoption {
 	}
 }
 
-// waves reports whether an ordering is that of waves.
-func (c *choice) waves() bool { return c.value == "waves" }
-
 func (c *choice) propagation() metav1.DeletionPropagation { return metav1.DeletionPropagation(c.value) }
 
 // folder is the package folder of the arguments: the working folder if there is none.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -54,31 +55,35 @@ Exit codes:
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "name of the inventory object (default: inventory- and 8 random digits)")
 	flags.StringVar(&f.inventoryID, "inventory-id", "", "ID by which objects know their inventory (default: a new one)")
-	flags.StringVar(&f.file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
+	addFile(cmd, &f.file)
 	flags.BoolVar(&f.force, "force", false, "replace the inventory that the package has")
 	flags.BoolVar(&f.quiet, "quiet", false, "say nothing about progress")
 	return cmd
 }
 
 func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) error {
-	if err := f.check(); err != nil {
+	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	objects, err := load(dir)
+	source, err := openFolder(dir)
 	if err != nil {
 		return err
+	}
+	c := source.contents()
+	if c.broken != nil {
+		return c.broken
 	}
 	namespace, explicit, err := kube.Namespace()
 	if err != nil {
 		return err
 	}
-	if shared := sharedNamespace(objects); shared != "" && !explicit {
+	if shared := sharedNamespace(c.objects); shared != "" && !explicit {
 		namespace = shared
 	}
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, g.initializes, namespace)
 	}
-	err = beginInventory(dir, namespace, f, objects)
+	err = beginInventory(dir, namespace, f, c.described)
 	if !f.quiet {
 		word := "success"
 		if err != nil {
@@ -89,26 +94,13 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 	return err
 }
 
-// check refuses what cannot be the name of a file in the package.
-func (f initFlags) check() error {
-	if f.file != filepath.Base(f.file) || f.file == "." || f.file == ".." {
-		return worded(fmt.Errorf("--rg-file must be a file name without a folder, not %q", f.file),
-			asKubectl, "rg-file must be a valid filename")
-	}
-	return nil
-}
-
 // beginInventory gives the package an inventory that it does not have yet. One in an older format is replaced if that is
 // forced and it can be done without losing more than the inventory: a section of the Kptfile.
-func beginInventory(dir, namespace string, f initFlags, objects []manifest.Object) error {
-	d, err := describedBy(dir, objects)
-	if err != nil {
-		return err
-	}
+func beginInventory(dir, namespace string, f initFlags, d described) error {
 	if len(d.maps) > 0 {
 		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
 	}
-	if d.kptfile != nil && !f.force {
+	if len(d.kptfiles) > 0 && !f.force {
 		return worded(fmt.Errorf("the package has an inventory already, in its Kptfile; migrate moves it to a ResourceGroup, "+
 			"and --force begins a new one, which loses sight of what was deployed"), asMessage, liveInitialized, "Kptfile")
 	}
@@ -116,7 +108,7 @@ func beginInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 	if err != nil {
 		return err
 	}
-	if err := writeInventory(dir, inv, f, objects); err != nil || d.kptfile == nil {
+	if err := writeInventory(dir, d, inv, f); err != nil || len(d.kptfiles) == 0 {
 		return err
 	}
 	return stripKptfile(dir)
@@ -124,16 +116,8 @@ func beginInventory(dir, namespace string, f initFlags, objects []manifest.Objec
 
 // writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
 // deployed under the old one would be lost sight of.
-func writeInventory(dir string, inv *inventory, f initFlags, objects []manifest.Object) error {
-	replaces := false
-	for _, obj := range objects {
-		if obj.GroupVersionKind() != resourceGroupKind || inSubpackage(dir, obj.Origin.Path) {
-			if obj.Origin.Path == f.file && f.force {
-				return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
-					f.file, object.RefOf(obj.Unstructured))
-			}
-			continue
-		}
+func writeInventory(dir string, d described, inv *inventory, f initFlags) error {
+	for _, obj := range d.groups {
 		if !f.force {
 			return worded(fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
 				"destroy them first, or give --force", obj.Origin), asMessage, liveInitialized, "ResourceGroup")
@@ -142,9 +126,25 @@ func writeInventory(dir string, inv *inventory, f initFlags, objects []manifest.
 			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
 				obj.Origin, f.file)
 		}
-		replaces = true
+		rest, err := others(dir, f.file, isGroup)
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 {
+			return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
+				f.file, object.RefOf(rest[0].Unstructured))
+		}
 	}
-	return inv.writeFile(filepath.Join(dir, f.file), replaces)
+	return inv.writeFile(filepath.Join(dir, f.file), len(d.groups) > 0)
+}
+
+// others gives the objects of a manifest besides those that omit leaves out, marked as local configuration or not.
+func others(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("read the inventory: %w", err)
+	}
+	return manifest.Parse(text, name, omit)
 }
 
 // inventory is the one that the flags want, with a name and an ID of its own where they give none.
@@ -183,7 +183,7 @@ func sharedNamespace(objects []manifest.Object) string {
 	kinds := groupKinds(clusterScoped)
 	shared := ""
 	for _, obj := range objects {
-		if isLocal(obj.Unstructured) || slices.Contains(kinds, obj.GroupVersionKind().GroupKind()) {
+		if slices.Contains(kinds, obj.GroupVersionKind().GroupKind()) {
 			continue
 		}
 		namespace := obj.GetNamespace()

@@ -10,8 +10,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
+
+// addFile gives a command the flag for the name of the ResourceGroup file.
+func addFile(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
+}
+
+// checkFile refuses what cannot be the name of a file in the package.
+func checkFile(file string) error {
+	if file != filepath.Base(file) || file == "." || file == ".." {
+		return worded(fmt.Errorf("--rg-file must be a file name without a folder, not %q", file),
+			asKubectl, "rg-file must be a valid filename")
+	}
+	return nil
+}
 
 // writeFile writes the ResourceGroup file of a package, all of it or nothing. A file that is there is replaced only if that is
 // meant.

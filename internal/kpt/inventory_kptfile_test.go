@@ -1,6 +1,7 @@
 package kpt
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,8 +42,21 @@ func written(t *testing.T, kptfile string) string {
 	return dir
 }
 
+// kptfileInventoryOf gives the inventory in the Kptfile of a package folder, or nil.
+func kptfileInventoryOf(dir string) (*inventory, error) {
+	s, err := openFolder(dir)
+	if err != nil || s.broken != nil {
+		return nil, errors.Join(err, s.broken)
+	}
+	inv, err := s.contents().inventory()
+	if none := (*noInventoryError)(nil); errors.As(err, &none) {
+		return nil, nil
+	}
+	return inv, err
+}
+
 func TestKptfileInventory(t *testing.T) {
-	inv, err := readKptfile(written(t, aKptfile))
+	inv, err := kptfileInventoryOf(written(t, aKptfile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +77,11 @@ func TestKptfileInventory(t *testing.T) {
 		"inventory: null":           "",
 		"inventory: {name: a}":      "Kptfile: the inventory lacks inventory.namespace and inventory.inventoryID",
 		"inventory: {namespace: n}": "Kptfile: the inventory lacks inventory.name and inventory.inventoryID",
-		"inventory: [a]":            "Kptfile: inventory must be a map",
-		"inventory: {name: a, namespace: n, inventoryID: i, labels: {a: 1}}": "Kptfile: inventory: ",
+		"inventory: [a]":            "Kptfile: line 4: cannot unmarshal",
+		"inventory: {name: a, namespace: n, inventoryID: i, labels: {a: [1]}}": "Kptfile: line 4: cannot unmarshal",
 		"inventory:\n\tname: a": "Kptfile: line 5: ",
 	} {
-		inv, err := readKptfile(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+text))
+		inv, err := kptfileInventoryOf(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+text))
 		if inv != nil || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %s", text, inv, err, want)
 		}
@@ -125,7 +139,7 @@ func TestKptfileIsReplacedInPlace(t *testing.T) {
 	if link, err := os.Readlink(filepath.Join(dir, "Kptfile")); err != nil || link != target {
 		t.Errorf("the link leads to %q, %v", link, err)
 	}
-	if inv, err := readKptfile(dir); inv != nil || err != nil {
+	if inv, err := kptfileInventoryOf(dir); inv != nil || err != nil {
 		t.Errorf("the inventory is %v, %v", inv, err)
 	}
 }

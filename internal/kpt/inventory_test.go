@@ -30,7 +30,7 @@ func anInventory() *inventory {
 
 // TestConformance runs every way of describing an inventory, and both policies, through the suite of record stores.
 func TestConformance(t *testing.T) {
-	fromKptfile, err := readKptfile(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+
+	fromKptfile, err := kptfileInventoryOf(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+
 		"inventory: {name: inventory, namespace: n, inventoryID: id-1}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,6 @@
 package kpt
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
@@ -20,11 +18,11 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	if env.Name() == "kpt" {
 		return groups
 	}
-	g := native(env)
-	return slices.Concat([]*cobra.Command{newPlan(env, kube, g)}, commands(env, kube, g), groups)
+	own := append(commands(env, kube, native(env)), newPlan(env, kube, native(env)))
+	return append(own, groups...)
 }
 
-// commands are the commands that both grammars have.
+// commands are the commands of one grammar.
 func commands(env *cli.Env, kube *cli.Kube, g grammar) []*cobra.Command {
 	return []*cobra.Command{
 		newInit(env, kube, g),

@@ -15,7 +15,7 @@ func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are applied in waves, each
 waited for before the next begins, and failures do not keep objects from being pruned.`,
 	}
-	cmd.AddCommand(spoken(commands(env, kube, g))...)
+	cmd.AddCommand(spoken(append(commands(env, kube, g), newLivePlan(env, kube, g)))...)
 	addPassedOver(cmd)
 	return cmd
 }

@@ -66,6 +66,12 @@ func wordsOf(err error) *wordedError {
 	if home := (*noNamespaceError)(nil); errors.As(err, &home) {
 		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.namespace)
 	}
+	if none := (*noInventoryError)(nil); errors.As(err, &none) {
+		own.text = "no ResourceGroup object was provided within the stream or package"
+	}
+	if unknown := (*unknownKindsError)(nil); errors.As(err, &unknown) {
+		own.form, own.text = asMessage, liveUnknown(unknown)
+	}
 	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
 		own.text = liveCycle(cycle)
 	}
@@ -87,6 +93,16 @@ func wordsOfAll(own *wordedError, several []error) *wordedError {
 	}
 	own.text = text.String()
 	return own
+}
+
+// liveUnknown lists the kinds that nobody knows.
+func liveUnknown(e *unknownKindsError) string {
+	var kinds strings.Builder
+	for _, kind := range e.kinds {
+		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.gvk.GroupVersion(), kind.gvk.Kind)
+	}
+	return fmt.Sprintf("Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
+		len(e.kinds), kinds.String())
 }
 
 // liveCycle words circles of dependencies, with all that depends on them.

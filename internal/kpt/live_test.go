@@ -53,7 +53,7 @@ func TestLive(t *testing.T) {
 			var out bytes.Buffer
 			printer := form(&out)
 			for line := range strings.Lines(files["events"]) {
-				printer.Event(readEvent(t, p, line, now()))
+				printer.Event(parsed(t, p, line, now()))
 			}
 			var failure error
 			if text := strings.TrimSpace(files["failure"]); text != "" {
@@ -68,8 +68,8 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// readEvent reads an event. An object that was seen is a minute old and has a condition.
-func readEvent(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event {
+// parsed reads an event. An object that was seen is a minute old and has a condition.
+func parsed(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event {
 	t.Helper()
 	var e event.Event
 	if err := json.Unmarshal([]byte(line), &e); err != nil {

@@ -137,7 +137,7 @@ func relation(b *view.Board, e event.Event) string {
 
 // liveFailure is the text of a failed write. Client-side applies name the file.
 func liveFailure(p *plan.Plan, e event.Event) string {
-	text := strings.TrimSpace(advised(e.Err))
+	text := strings.TrimSpace(liveConflict(e.Err))
 	step := p.Steps[e.Step]
 	file, _, _ := strings.Cut(step.Source, ": document ")
 	switch {

@@ -52,7 +52,7 @@ func (m *members) names(ref object.Ref) string {
 
 // localMembers are those of the package in a folder.
 func localMembers(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) (*members, *cluster.Client, error) {
-	inv, err := openInventory(dir)
+	inv, err := openInventory(env, dir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -56,33 +55,26 @@ Exit codes:
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the steps and change nothing")
 	flags.BoolVar(&f.force, "force", false, "replace another inventory that the package has in the ResourceGroup file")
 	flags.StringVar(&f.name, "name", "", "name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)")
-	flags.StringVar(&f.file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
+	addFile(cmd, &f.file)
 	return cmd
 }
 
 func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags) error {
-	if dir == "-" {
+	if dir == stdin {
 		return errors.New("invalid directory argument: -; migrate changes files, so that it needs the folder of a package")
 	}
-	objects, broken := load(dir)
-	d, err := describedBy(dir, objects)
-	if err == nil {
-		err = d.check(dir)
-	}
-	if err != nil {
+	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	if broken != nil && len(d.maps) == 0 && d.kptfile == nil {
-		return broken // the inventory may be in what could not be read
-	}
-	if len(d.maps) > 0 && d.kptfile != nil {
-		return fmt.Errorf("package %q: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong", dir, d.maps[0].Origin)
+	d, err := toMigrate(dir)
+	if err != nil {
+		return err
 	}
 	client, err := kube.Client()
 	if err != nil {
 		return err
 	}
-	m := &migration{flags: f, dir: dir, described: d, objects: objects, cluster: client, out: env.Out}
+	m := &migration{flags: f, dir: dir, described: d, cluster: client, out: env.Out}
 	if m.namespace, err = forcedNamespace(kube); err != nil {
 		return err
 	}
@@ -90,6 +82,25 @@ func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 		return err
 	}
 	return m.run(ctx)
+}
+
+// toMigrate finds what the package in a folder describes.
+func toMigrate(dir string) (described, error) {
+	s, err := openFolder(dir)
+	if err != nil {
+		return described{}, err
+	}
+	c := s.contents()
+	switch err := c.check(); {
+	case err != nil:
+		return c.described, err
+	case s.broken != nil, len(c.maps) == 0 && len(c.kptfiles) == 0:
+		return c.described, c.broken // the inventory may be in what could not be read
+	case len(c.maps) > 0 && len(c.kptfiles) > 0:
+		return c.described, fmt.Errorf("%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
+			c.name, c.maps[0].Origin)
+	}
+	return c.described, nil
 }
 
 // forcedNamespace is the namespace of the flag, or nothing.
@@ -110,7 +121,6 @@ type migration struct {
 	dir       string
 	namespace string // of the flag; else empty
 	described described
-	objects   []manifest.Object
 	cluster   records
 	out       io.Writer
 }
@@ -146,10 +156,11 @@ func (m *migration) run(ctx context.Context) error {
 
 func (m *migration) fromConfigMap(ctx context.Context, old *inventory) error {
 	template := m.described.maps[0].Origin.Path
-	for _, obj := range m.objects {
-		if ref := obj.Origin; ref.Path == template && ref != m.described.maps[0].Origin {
-			return fmt.Errorf("%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own", template)
-		}
+	switch rest, err := others(m.dir, template, isMapInventory); {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return fmt.Errorf("%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own", template)
 	}
 	m.say("  creating ResourceGroup object file...")
 	target, err := m.target(ctx, old)
@@ -175,10 +186,14 @@ func (m *migration) fromConfigMap(ctx context.Context, old *inventory) error {
 
 func (m *migration) fromKptfile(ctx context.Context) error {
 	m.say("  reading existing Kptfile...")
-	old := m.described.kptfile
-	if old == nil {
+	if len(m.described.kptfiles) == 0 {
 		m.say("no inventory...completed\n")
 		return nil
+	}
+	section := m.described.kptfiles[0]
+	old, err := section.inventory(section.where)
+	if err != nil {
+		return err
 	}
 	target, err := m.target(ctx, old)
 	if err != nil {
@@ -225,9 +240,6 @@ func (m *migration) target(ctx context.Context, old *inventory) (*inventory, err
 		name = old.ref.Name
 	}
 	f := initFlags{name: name, inventoryID: old.id, file: m.flags.file, force: m.flags.force}
-	if err := f.check(); err != nil {
-		return nil, err
-	}
 	target, err := f.inventory(namespace)
 	if err != nil {
 		return nil, err
@@ -243,7 +255,7 @@ func (m *migration) target(ctx context.Context, old *inventory) (*inventory, err
 	if m.flags.dryRun {
 		return target, nil
 	}
-	return target, writeInventory(m.dir, target, f, m.objects)
+	return target, writeInventory(m.dir, m.described, target, f)
 }
 
 // move adds what one record lists to another, and then deletes the first, if nobody has changed it meanwhile.

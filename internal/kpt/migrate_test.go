@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -15,16 +16,12 @@ import (
 // migrated runs one migration of the package in a folder, as a process of its own would.
 func migrated(t *testing.T, c *enginetest.Cluster, dir string, f migrateFlags) error {
 	t.Helper()
-	objects, err := load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := describedBy(dir, objects)
+	d, err := toMigrate(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.file = "resourcegroup.yaml"
-	m := &migration{flags: f, dir: dir, described: d, objects: objects, cluster: c, out: io.Discard}
+	m := &migration{flags: f, dir: dir, described: d, cluster: c, out: io.Discard}
 	return m.run(t.Context())
 }
 
@@ -61,8 +58,7 @@ func TestMigrationDiesAnywhere(t *testing.T) {
 			if err := migrated(t, c, dir, test.flags); err != nil {
 				t.Fatalf("%s: died at write %d, then: %v", name, dies, err)
 			}
-			objects, _ := load(dir)
-			inv, err := findInventory(dir, objects)
+			inv, err := openInventory(&cli.Env{Err: io.Discard}, dir)
 			if err != nil || inv.outdated != "" || inv.id != "id-1" {
 				t.Fatalf("%s: died at write %d, then the package has %+v, %v", name, dies, inv, err)
 			}

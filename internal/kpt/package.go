@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,70 +12,80 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// pkg is a package as it lies in a folder.
+// pkg is a package as it lies in a folder, or came through the standard input.
 type pkg struct {
 	inventory *inventory
 	objects   []manifest.Object // without inventories and local configuration
 }
 
-// open reads a package whole. Every manifest must be in order.
-func open(dir string) (*pkg, error) {
-	objects, err := load(dir)
+// open reads a package whole: the folder of the argument, or the standard input. Everything has to be in order; all that
+// is not is said at once.
+func open(env *cli.Env, arg string) (*pkg, error) {
+	c, err := gather(env, arg, (*source).contents)
 	if err != nil {
 		return nil, err
 	}
-	inv, err := findInventory(dir, objects)
-	if err != nil {
+	inv, err := c.inventory()
+	if none := (*noInventoryError)(nil); c.broken != nil && errors.As(err, &none) {
+		err = nil // it may be in what is broken
+	}
+	if err := errors.Join(c.broken, err); err != nil {
 		return nil, err
 	}
-	p := &pkg{inventory: inv}
-	for _, obj := range objects {
-		inventory := obj.GroupVersionKind().GroupKind() == resourceGroupKind.GroupKind() || isMapInventory(obj) && !inSubpackage(dir, obj.Origin.Path)
-		if !inventory && !isLocal(obj.Unstructured) {
-			p.objects = append(p.objects, obj)
-		}
-	}
-	return p, nil
+	return &pkg{inventory: inv, objects: c.objects}, nil
 }
 
 // openInventory reads no more of a package than says where its record is: broken manifests do not keep anybody from asking
 // for the status or from destroying.
-func openInventory(dir string) (*inventory, error) {
-	objects, broken := load(dir)
-	inv, err := findInventory(dir, objects)
-	if err != nil && broken != nil {
-		return nil, broken
-	}
-	return inv, err
-}
-
-// findInventory picks the package's own inventory: a subpackage, that is a folder with a Kptfile, may have another.
-func findInventory(dir string, objects []manifest.Object) (*inventory, error) {
-	d, err := describedBy(dir, objects)
+func openInventory(env *cli.Env, arg string) (*inventory, error) {
+	c, err := gather(env, arg, (*source).inventories)
 	if err != nil {
 		return nil, err
 	}
-	inv, err := d.only(dir)
-	if err == nil && inv == nil {
-		err = worded(fmt.Errorf("package %q has no inventory (no ResourceGroup object); run init on it first", dir),
-			asKubectl, "no ResourceGroup object was provided within the stream or package")
+	inv, err := c.inventory()
+	if err != nil && c.broken != nil {
+		return nil, c.broken
 	}
 	return inv, err
 }
 
-func inSubpackage(dir, file string) bool {
-	for sub := filepath.Dir(filepath.FromSlash(file)); sub != "."; sub = filepath.Dir(sub) {
-		if _, err := os.Stat(filepath.Join(dir, sub, "Kptfile")); err == nil {
-			return true
-		}
+// gather reads what an argument names: the standard input, or a folder in the given way.
+func gather(env *cli.Env, arg string, read func(*source) *contents) (*contents, error) {
+	if arg == stdin {
+		return readStream(env.In), nil
 	}
-	return false
+	dir, err := resolve(env, arg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := read(s)
+	c.name = fmt.Sprintf("package %q", arg)
+	return c, nil
+}
+
+// resolve follows a folder that is given as a symbolic link, and says so: links inside are not followed.
+func resolve(env *cli.Env, dir string) (string, error) {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode().Type() != fs.ModeSymlink {
+		return dir, nil // whoever reads the folder says what is wrong with it
+	}
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("the package %q is a symbolic link that leads nowhere: %w", dir, err)
+	}
+	_, err = fmt.Fprintf(env.Err, "[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored\n", dir, target)
+	return target, err
 }
 
 // scoping is how objects without a namespace get one.
@@ -86,6 +97,9 @@ type scoping struct {
 // desired completes the objects of a package for the cluster: every object's kind is known there or defined in the package,
 // and it has a namespace exactly if its kind has. The errors of all objects are joined.
 func (p *pkg) desired(ctx context.Context, c *cluster.Client, s scoping) ([]plan.Desired, error) {
+	var set object.Set
+	var errs []error
+	var unknown unknownKindsError
 	for _, obj := range p.objects {
 		if obj.GetKind() == "CustomResourceDefinition" {
 			if err := c.Learn(ctx, obj.Unstructured); err != nil {
@@ -93,14 +107,11 @@ func (p *pkg) desired(ctx context.Context, c *cluster.Client, s scoping) ([]plan
 			}
 		}
 	}
-	var set object.Set
-	var errs []error
-	var unknown []manifest.Object
 	desired := make([]plan.Desired, 0, len(p.objects))
 	for _, obj := range p.objects {
 		kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
 		if missing := (*cluster.UnknownKindError)(nil); errors.As(err, &missing) && missing.Cause == nil {
-			unknown = append(unknown, obj)
+			unknown.add(obj)
 			continue
 		}
 		if err == nil {
@@ -119,8 +130,8 @@ func (p *pkg) desired(ctx context.Context, c *cluster.Client, s scoping) ([]plan
 		}
 		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
 	}
-	if len(unknown) > 0 {
-		errs = append(errs, unknownKinds(unknown))
+	if len(unknown.kinds) > 0 {
+		errs = append(errs, &unknown)
 	}
 	return desired, errors.Join(errs...)
 }
@@ -156,18 +167,29 @@ func isInventory(obj manifest.Object) error {
 	return nil
 }
 
-// unknownKinds lists kinds that nobody knows, each with the first file that uses it.
-func unknownKinds(objects []manifest.Object) error {
+// unknownKindsError says which kinds neither the cluster nor the package knows.
+type unknownKindsError struct {
+	kinds []unknownKind // in the order in which they were met, each once
+}
+
+// unknownKind is a kind, and the first place that uses it.
+type unknownKind struct {
+	gvk    schema.GroupVersionKind
+	origin manifest.Origin
+}
+
+func (e *unknownKindsError) Error() string {
 	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
-	seen := map[schema.GroupVersionKind]bool{}
-	var kinds strings.Builder
-	for _, obj := range objects {
-		if gvk := obj.GroupVersionKind(); !seen[gvk] {
-			seen[gvk] = true
-			fmt.Fprintf(&kinds, "\n%s, Kind=%s", gvk.GroupVersion(), gvk.Kind)
-			lines = append(lines, fmt.Sprintf("- %s, Kind=%s (%s)", gvk.GroupVersion(), gvk.Kind, obj.Origin))
-		}
+	for _, kind := range e.kinds {
+		lines = append(lines, fmt.Sprintf("- %s, Kind=%s (%s)", kind.gvk.GroupVersion(), kind.gvk.Kind, kind.origin))
 	}
-	return worded(errors.New(strings.Join(lines, "\n")), asMessage,
-		"Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s", len(seen), kinds.String())
+	return strings.Join(lines, "\n")
+}
+
+// add notes the kind of an object.
+func (e *unknownKindsError) add(obj manifest.Object) {
+	kind := unknownKind{obj.GroupVersionKind(), obj.Origin}
+	if !slices.ContainsFunc(e.kinds, func(known unknownKind) bool { return known.gvk == kind.gvk }) {
+		e.kinds = append(e.kinds, kind)
+	}
 }

@@ -19,12 +19,11 @@ type planFlags struct {
 
 func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := planFlags{applyFlags: applyFlags{
-		dryRun:       true,
-		output:       choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
-		adoption:     adoptions(),
-		statusPolicy: statusPolicies(),
-		propagation:  propagations("prune propagation policy"),
-		ordering:     orderings(g.ordering),
+		dryRun:      true,
+		output:      choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
+		adoption:    adoptions(),
+		propagation: propagations("prune propagation policy"),
+		ordering:    orderings(g.ordering),
 	}}
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER]",
@@ -60,7 +59,7 @@ func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir s
 	if err := f.check(g); err != nil {
 		return err
 	}
-	p, err := f.prepare(ctx, env, kube, dir)
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}

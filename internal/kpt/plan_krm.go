@@ -22,8 +22,8 @@ items:
   spec:
     actions:`
 
-// actions are the names of what would be done in the form krm, and in the wording of live plan the sign and the colour.
-var actions = map[verb]struct{ name, sign, colour string }{
+// liveActions are the names of what would be done in the form krm, and in the wording of live plan the sign and the colour.
+var liveActions = map[verb]struct{ name, sign, colour string }{
 	toCreate:    {"Create", "+", "\x1b[32m"},
 	toConfigure: {"Update", " ", ""},
 	toLeave:     {"Unchanged", "", ""},
@@ -55,7 +55,7 @@ func planKRM(out io.Writer, outlooks []outlook) error {
 }
 
 func (o outlook) writeAction(b *strings.Builder) error {
-	fmt.Fprintf(b, "    - action: %s\n", actions[o.verb()].name)
+	fmt.Fprintf(b, "    - action: %s\n", liveActions[o.verb()].name)
 	before, after := o.sides()
 	fields := []struct {
 		name  string

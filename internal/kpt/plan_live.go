@@ -36,9 +36,6 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 			if output != "text" && output != "krm" {
 				return fmt.Errorf("unknown output format %q. Must be either 'text' or 'krm'", output)
 			}
-			if err := f.adoption.check(); err != nil {
-				return err
-			}
 			return runLivePlan(cmd.Context(), env, kube, folder(args), f, output)
 		},
 	}
@@ -51,7 +48,7 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 }
 
 func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string) error {
-	p, err := f.prepare(ctx, env, kube, dir)
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}
@@ -114,7 +111,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 	if v == toLeave {
 		return nil
 	}
-	w.paint(actions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, actions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
+	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
 	if o.hidden() && (v == toCreate || v == toConfigure) {
 		w.content("its content is not shown, because it takes values from a Secret")
 		return nil
@@ -130,7 +127,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		before, after := o.sides()
 		w.maps("", before.Object, after.Object)
 	case toFail:
-		w.content(advised(o.err))
+		w.content(liveConflict(o.err))
 	default:
 		w.content(o.reason)
 	}
@@ -144,7 +141,7 @@ func created(o outlook, objects []manifest.Object) *unstructured.Unstructured {
 	for _, obj := range objects {
 		if object.RefOf(obj.Unstructured) == o.step.Ref {
 			annotations := shown.GetAnnotations() // never nil: the owner is among them
-			annotations[pathKey], annotations[internalPathKey] = obj.Origin.Path, obj.Origin.Path
+			annotations[olderPathKey], annotations[pathKey] = obj.Origin.Path, obj.Origin.Path
 			shown.SetAnnotations(annotations)
 		}
 	}
@@ -211,9 +208,9 @@ func (w *livePlan) line(sign, path string, value any) {
 	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
 		return
 	}
-	colour := actions[toPrune].colour
+	colour := liveActions[toPrune].colour
 	if sign == "+" {
-		colour = actions[toCreate].colour
+		colour = liveActions[toCreate].colour
 	}
 	w.paint(colour, fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
 }

@@ -25,7 +25,7 @@ import (
 func TestPlan(t *testing.T) {
 	golden.Run(t, "testdata/plan_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		_, serverSide := files["server-side"]
-		desired := parsed(t, "desired.yaml", files["desired.yaml"])
+		desired := manifestsOf(t, "desired.yaml", files["desired.yaml"])
 		eng := fakeEngine(t, files)
 		p := planOf(t, eng, desired, serverSide)
 		mode := engine.DryRunClient
@@ -58,9 +58,9 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-func parsed(t *testing.T, name, text string) []manifest.Object {
+func manifestsOf(t *testing.T, name, text string) []manifest.Object {
 	t.Helper()
-	objects, err := manifest.Read(strings.NewReader(text), name)
+	objects, err := manifest.Read(strings.NewReader(text), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +71,11 @@ func parsed(t *testing.T, name, text string) []manifest.Object {
 func fakeEngine(t *testing.T, files map[string]string) *engine.Engine {
 	t.Helper()
 	c := &enginetest.Cluster{Fails: map[object.Ref]error{}}
-	for _, obj := range parsed(t, "live.yaml", files["live.yaml"]) {
+	for _, obj := range manifestsOf(t, "live.yaml", files["live.yaml"]) {
 		c.Put(obj.Unstructured)
 	}
 	store := &enginetest.Store{Cluster: c}
-	for _, obj := range parsed(t, "recorded.yaml", files["recorded.yaml"]) {
+	for _, obj := range manifestsOf(t, "recorded.yaml", files["recorded.yaml"]) {
 		store.State.Members = append(store.State.Members, record.Member{Ref: object.RefOf(obj.Unstructured)})
 	}
 	for line := range strings.Lines(files["conflict"]) {

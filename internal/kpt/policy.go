@@ -29,9 +29,6 @@ const (
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"
-
-	pathKey         = "config.kubernetes.io/path" // the file of an object, where tools show it
-	internalPathKey = "internal.config.kubernetes.io/path"
 )
 
 // The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
@@ -39,6 +36,14 @@ const (
 const (
 	defaultManager     = "kubectl"
 	lastAppliedManager = "kubectl-last-applied"
+)
+
+// The annotations by which tools that work on files tell each other where an object came from.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	pathKey        = internalPrefix + "path"
+	olderPathKey   = "config.kubernetes.io/path"
+	olderIndexKey  = "config.kubernetes.io/index"
 )
 
 //go:embed kinds.yaml
@@ -102,10 +107,4 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 		w.Timeout = timeout
 	}
 	return w, nil
-}
-
-// isLocal reports whether an object is meant for tools on this machine and never applied.
-func isLocal(obj *unstructured.Unstructured) bool {
-	value, ok := obj.GetAnnotations()[localConfigKey]
-	return ok && value != "false"
 }

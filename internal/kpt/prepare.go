@@ -7,21 +7,23 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // prepared is a package with the plan of what is to be done for it, and what is needed to do it.
 type prepared struct {
 	pkg    *pkg
 	client *cluster.Client
+	rules  *ready.RuleSet
 	engine *engine.Engine
 	policy plan.Policy
 	plan   *plan.Plan
 }
 
 // prepare reads the package and the cluster and plans. It changes nothing in the cluster but installs the definition of
-// the record if the flags want that.
-func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) (*prepared, error) {
-	p, err := open(dir)
+// the record if the flags want that. An error of planning goes through fail, which may tell it elsewhere as well.
+func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, fail func(error) error) (*prepared, error) {
+	p, err := open(env, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +59,13 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	eng := newEngine(client, store, set)
 	pl, err := eng.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
 	if err != nil {
-		return nil, err
+		return nil, fail(err)
 	}
 	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
 		return nil, err
 	}
-	return &prepared{pkg: p, client: client, engine: eng, policy: policy, plan: pl}, nil
+	return &prepared{pkg: p, client: client, rules: set, engine: eng, policy: policy, plan: pl}, nil
 }
+
+// unchanged passes an error on.
+func unchanged(err error) error { return err }

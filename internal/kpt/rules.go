@@ -14,7 +14,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
@@ -23,32 +22,24 @@ import (
 // rulesName is the file at the top of a package that holds its rules of readiness. It is no manifest.
 const rulesName = "ready-rules.yaml"
 
-// load reads the manifests of a package.
-func load(dir string) ([]manifest.Object, error) {
-	objects, err := manifest.LoadDir(dir, func(rel string, _ fs.DirEntry) bool { return rel == rulesName })
-	if _, missing := os.Lstat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		return nil, worded(err, asKubectl, "lstat %s: no such file or directory", dir)
-	}
-	return objects, err
-}
-
 // addRules gives a command the flag for files of rules.
 func addRules(cmd *cobra.Command, files *[]string) {
 	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
 }
 
 // readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
-// those for well-known operators. Without a folder there are none of a package.
+// those for well-known operators. A stream has no rules of its own, and neither has what is no package (an empty folder name).
 func readyRules(dir string, files []string) ([]ready.Rule, error) {
 	var rules []ready.Rule
 	var errs []error
 	own := filepath.Join(dir, rulesName)
-	if dir != "" {
+	hasOwn := dir != "" && dir != stdin
+	if hasOwn {
 		files = append(files[:len(files):len(files)], own)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) && dir != "" && file == own {
+		if errors.Is(err, fs.ErrNotExist) && hasOwn && file == own {
 			continue
 		}
 		if err != nil {

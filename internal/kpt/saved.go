@@ -161,8 +161,7 @@ func identify(ctx context.Context, client *cluster.Client) (savedServer, error) 
 func (f applyFlags) savedFlags() savedFlags {
 	return savedFlags{
 		ServerSide: f.serverSide, ForceConflicts: f.forceConflicts, FieldManager: f.fieldManager,
-		InventoryPolicy: f.adoption.value, Propagation: f.propagation.value, PruneAfterFailure: f.pruneAfterFailure,
-		Ordering: f.ordering.value,
+		InventoryPolicy: f.adoption.value, Propagation: f.propagation.value, PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
 	}
 }
 

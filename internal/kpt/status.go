@@ -39,16 +39,17 @@ func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
 	}
 	cmd := &cobra.Command{
-		Use:   "status [FOLDER]",
+		Use:   "status [FOLDER | -]",
 		Short: "Show in what state the objects of a package are",
-		Long: `Show in what state the objects are that the package in a folder (default: the working folder)
-deployed: once, or as it changes until all are ready or gone. With --inv-type remote it shows what all
-packages deployed whose inventories are in the cluster, or in the namespace of --namespace.
+		Long: `Show in what state the objects are that the package in a folder (default: the working folder) or on
+the standard input (-) deployed: once, or as it changes until all are ready or gone. With --inv-type
+remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
+--namespace.
 
 ` + g.statusCodes(),
-		Example: "  " + g.command + " status wordpress\n" +
-			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
-		Args:              g.args,
+		Example: `  muster status wordpress
+  muster status wordpress --poll-until current --timeout 2m --output table`,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStatus(cmd.Context(), env, kube, g, folder(args), f)

@@ -110,14 +110,14 @@ func plainAction(m view.Member) []view.Span {
 	case m.Acted == nil:
 		return words("pending")
 	case m.Acted.Outcome == event.Succeeded:
-		return words(outcomes[m.Acted.Op])
+		return words(actions[m.Acted.Op])
 	default:
 		return []view.Span{{Text: string(m.Acted.Outcome), Paint: paintOf(m.Acted.Outcome)}}
 	}
 }
 
-// outcomes are the words for operations that were carried out.
-var outcomes = map[plan.Op]string{
+// actions are the words for operations that were carried out.
+var actions = map[plan.Op]string{
 	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "deleted",
 }
 

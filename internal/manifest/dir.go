@@ -10,21 +10,16 @@ import (
 	"slices"
 )
 
-// LoadDir reads all files below a folder whose names end in .yaml or .yml, sorted by their paths. The folder itself may
-// be a symbolic link; links inside are not followed. Where skip, if there is one, returns true for a file or a folder, it
-// is left out; rel is the path below the folder, with slashes.
+// LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by their paths. A JSON file whose
+// content has no apiVersion and kind is no manifest and is left out. The folder itself may be a symbolic link; links inside
+// are not followed. Where skip, if there is one, returns true for a file or a folder, it is left out; rel is the path below
+// the folder, with slashes. omit is that of Read.
 //
 // An error joins, in the order of the paths, all problems of all files; the objects of the files without problems are given
 // all the same, for callers that need no more. A folder that does not exist gives an error that is fs.ErrNotExist.
-func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool) ([]Object, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &missingError{dir}
-	case err != nil:
-		return nil, fmt.Errorf("open package folder: %w", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("%q is a file, but a package is a folder: name the folder that the file is in", dir)
+func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool, omit Omit) ([]Object, error) {
+	if err := CheckFolder(dir); err != nil {
+		return nil, err
 	}
 	folder := os.DirFS(dir)
 	found := files(folder, skip)
@@ -33,7 +28,7 @@ func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool) ([]Object, e
 	for _, f := range found {
 		if f.err == nil {
 			var some []Object
-			some, f.err = load(folder, f.path)
+			some, f.err = load(folder, f.path, omit)
 			objects = append(objects, some...)
 		}
 		errs = append(errs, f.err)
@@ -41,11 +36,31 @@ func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool) ([]Object, e
 	return objects, errors.Join(errs...)
 }
 
+// CheckFolder makes sure that a folder is there and is one. A folder that does not exist gives an error that is
+// fs.ErrNotExist.
+func CheckFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &missingError{dir}
+	case err != nil:
+		return fmt.Errorf("open package folder: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%q is a file, but a package is a folder: name the folder that the file is in", dir)
+	}
+	return nil
+}
+
 // file is a manifest, or a place that could not be looked into.
 type file struct {
 	path string
 	err  error
 }
+
+// extensions are those of manifests.
+var extensions = []string{".yaml", ".yml", jsonExtension}
+
+const jsonExtension = ".json"
 
 // files finds the manifests of a folder, sorted by path.
 func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []file {
@@ -58,7 +73,7 @@ func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []file {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case d.Type().IsRegular() && (path.Ext(rel) == ".yaml" || path.Ext(rel) == ".yml"):
+		case d.Type().IsRegular() && slices.Contains(extensions, path.Ext(rel)):
 			found = append(found, file{path: rel})
 		}
 		return nil
@@ -70,13 +85,15 @@ func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []file {
 	return found
 }
 
-func load(folder fs.FS, name string) ([]Object, error) {
-	f, err := folder.Open(name)
+func load(folder fs.FS, name string, omit Omit) ([]Object, error) {
+	text, err := fs.ReadFile(folder, name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return Read(f, name)
+	if path.Ext(name) == jsonExtension && !isManifest(text) {
+		return nil, nil
+	}
+	return Parse(text, name, omit)
 }
 
 // missingError says which folder does not exist.

@@ -13,6 +13,8 @@ type document struct {
 	number    int // position in the stream, counted from 1
 	start     int // lines of the stream before the text that the parser sees
 	line      int // first line of the content in the stream
+	omit      Omit
+	subject   string // the object whose content is being checked, as problems begin with it
 	objects   []map[string]any
 	problems  []problem
 	expansion *expansion
@@ -30,7 +32,7 @@ func (d *document) failAt(line int, format string, args ...any) {
 	if d.full() {
 		return
 	}
-	p := problem{d.start + line, fmt.Sprintf(format, args...)}
+	p := problem{d.start + line, d.subject + fmt.Sprintf(format, args...)}
 	if !slices.Contains(d.problems, p) {
 		d.problems = append(d.problems, p)
 	}

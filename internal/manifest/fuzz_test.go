@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, err := Read(bytes.NewReader(text), "fuzz.yaml")
+		objects, err := Read(bytes.NewReader(text), "fuzz.yaml", nil)
 		if err != nil && !strings.HasPrefix(err.Error(), "fuzz.yaml: ") {
 			t.Errorf("the error does not name the file: %v", err)
 		}
@@ -75,7 +75,7 @@ func TestReadIsLinear(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			start := time.Now()
-			_, err := Read(strings.NewReader(tc.text), "big.yaml")
+			_, err := Read(strings.NewReader(tc.text), "big.yaml", nil)
 			if tc.want == "" && err != nil || tc.want != "" && !strings.Contains(fmt.Sprint(err), tc.want) {
 				t.Errorf("Read = %.300v, want %q", err, tc.want)
 			}
@@ -112,7 +112,7 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				objects, err := Read(strings.NewReader(text), "big.yaml")
+				objects, err := Read(strings.NewReader(text), "big.yaml", nil)
 				if err != nil || len(objects) != size/len(deployment) {
 					b.Fatalf("%d objects, %v", len(objects), err)
 				}

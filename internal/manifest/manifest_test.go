@@ -26,7 +26,7 @@ func TestLoadDir(t *testing.T) {
 		for name, text := range files {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
-		objects, err := LoadDir(dir, nil)
+		objects, err := LoadDir(dir, nil, nil)
 		return map[string]string{"objects": describe(t, objects, err, values)}
 	})
 }
@@ -48,7 +48,7 @@ func TestReadEncodings(t *testing.T) {
 		{"control character", "---\na: b\n---\na: b\nc: \x01\n", "error: web.yaml: document 1, line 2: apiVersion and kind are missing; leave out what is not a Kubernetes object\nerror: web.yaml: document 2, line 5: control characters are not allowed\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			objects, err := Read(strings.NewReader(tc.in), "web.yaml")
+			objects, err := Read(strings.NewReader(tc.in), "web.yaml", nil)
 			if diff := cmp.Diff(tc.want, describe(t, objects, err, false)); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
@@ -62,7 +62,7 @@ func TestReadEncodings(t *testing.T) {
 }
 
 func TestReadKeepsTypes(t *testing.T) {
-	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a")
+	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestReadKeepsTypes(t *testing.T) {
 
 func TestReadFails(t *testing.T) {
 	broken := errors.New("broken pipe")
-	if _, err := Read(iotest.ErrReader(broken), "stdin"); !errors.Is(err, broken) || err.Error() != "read stdin: broken pipe" {
+	if _, err := Read(iotest.ErrReader(broken), "stdin", nil); !errors.Is(err, broken) || err.Error() != "read stdin: broken pipe" {
 		t.Errorf("Read = %v", err)
 	}
 }
@@ -90,7 +90,7 @@ func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	objects, err := LoadDir(filepath.Join(root, "link"), nil)
+	objects, err := LoadDir(filepath.Join(root, "link"), nil, nil)
 	if diff := cmp.Diff("web.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
@@ -104,7 +104,7 @@ func TestLoadDirSkips(t *testing.T) {
 	skip := func(rel string, d fs.DirEntry) bool {
 		return rel == "b.yaml" || rel == "d/e" || d.IsDir() && rel == "c"
 	}
-	objects, err := LoadDir(root, skip)
+	objects, err := LoadDir(root, skip, nil)
 	if diff := cmp.Diff("a.yaml: configmap/web\nd/a.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
@@ -112,12 +112,12 @@ func TestLoadDirSkips(t *testing.T) {
 
 func TestLoadDirNeedsAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, err := LoadDir("shop", nil)
+	_, err := LoadDir("shop", nil, nil)
 	if !errors.Is(err, fs.ErrNotExist) || err.Error() != `package folder "shop" does not exist` {
 		t.Errorf("missing folder: %v", err)
 	}
 	write(t, "web.yaml", "")
-	if _, err := LoadDir("web.yaml", nil); err == nil || err.Error() != `"web.yaml" is a file, but a package is a folder: name the folder that the file is in` {
+	if _, err := LoadDir("web.yaml", nil, nil); err == nil || err.Error() != `"web.yaml" is a file, but a package is a folder: name the folder that the file is in` {
 		t.Errorf("file: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestLoadDirNamesWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := LoadDir(root, nil)
+	_, err := LoadDir(root, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") || !strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
 		t.Errorf("LoadDir = %v", err)
 	}

@@ -6,7 +6,12 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // unwrap gives the objects that a value holds: itself, or if it is a list its items and theirs.
@@ -14,6 +19,9 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	obj, ok := value.(map[string]any)
 	if !ok {
 		d.failAt(n.Line, "an object must be a map with apiVersion, kind and metadata, got %s", typeName(value))
+		return nil
+	}
+	if d.omit != nil && d.omit(obj) {
 		return nil
 	}
 	if !isList(obj) {
@@ -70,8 +78,33 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 	at := child(n, "metadata")
 	d.checkName(metadata, at)
 	d.checkString(metadata, at, "namespace", "metadata.namespace")
+	d.subject = subject(obj)
+	d.checkPlace(metadata, at)
 	d.checkStrings(metadata, at, "label", "labels")
 	d.checkStrings(metadata, at, "annotation", "annotations")
+	d.subject = ""
+}
+
+// subject names an object in the problems of its content, as far as it has a name.
+func subject(obj map[string]any) string {
+	u := &unstructured.Unstructured{Object: obj}
+	if u.GetKind() == "" || u.GetName() == "" {
+		return ""
+	}
+	return object.RefOf(u).String() + ": "
+}
+
+// checkPlace notes a name or a namespace that cannot stand in the address of any object. What else a kind demands of its
+// names is the server's business.
+func (d *document) checkPlace(metadata map[string]any, n *yaml.Node) {
+	name, _ := metadata["name"].(string)
+	if problems := content.IsPathSegmentName(name); name != "" && len(problems) > 0 {
+		d.failAt(child(n, "name").Line, "metadata.name %q %s", name, problems[0])
+	}
+	namespace, _ := metadata["namespace"].(string)
+	if problems := validation.IsDNS1123Label(namespace); namespace != "" && len(problems) > 0 {
+		d.failAt(child(n, "namespace").Line, "metadata.namespace %q: %s", namespace, problems[0])
+	}
 }
 
 func (d *document) checkType(obj map[string]any, n *yaml.Node) {

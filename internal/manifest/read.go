@@ -11,21 +11,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// Omit reports whether an object is to be left out although, or because, it may not be a valid one. It gets the object as
+// it was read, before anything is checked, each item of a list for itself, and must not change it. A nil Omit leaves out
+// nothing.
+type Omit func(obj map[string]any) bool
+
 // Read reads one stream of documents. The name stands for it in origins and errors. An error joins all problems of all
 // documents, in their order; there are no objects then.
-func Read(r io.Reader, name string) ([]Object, error) {
+func Read(r io.Reader, name string, omit Omit) ([]Object, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	return Parse(text, name, omit)
+}
+
+// Parse does what Read does with a text, which it may change.
+func Parse(text []byte, name string, omit Omit) ([]Object, error) {
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
 		return nil, fmt.Errorf("%s: line 1: the text is UTF-16; save it as UTF-8", name)
 	}
-	return assemble(name, documents(bytes.TrimPrefix(text, []byte("\uFEFF"))))
+	text = unescape(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	return assemble(name, documents(text, omit))
 }
 
 // documents reads all documents of a stream that hold something, or should but are broken.
-func documents(stream []byte) []*document {
+func documents(stream []byte, omit Omit) []*document {
 	var all []*document
 	shared := &expansion{}
 	number := 0
@@ -37,7 +48,7 @@ func documents(stream []byte) []*document {
 				break
 			}
 			number++
-			d := &document{number: number, start: c.start, expansion: shared}
+			d := &document{number: number, start: c.start, omit: omit, expansion: shared}
 			if d.read(&node, err, c.text) {
 				all = append(all, d)
 			}

@@ -1,0 +1,59 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"unicode/utf16"
+)
+
+// isManifest reports whether the text of a JSON file is meant to be an object: it has an apiVersion and a kind. A text that
+// is broken counts as one if it has the word apiVersion, so that the error is seen.
+func isManifest(text []byte) bool {
+	if !bytes.Contains(text, []byte(`"apiVersion"`)) {
+		return false
+	}
+	var head map[string]json.RawMessage
+	err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\uFEFF")), &head)
+	if _, broken := err.(*json.SyntaxError); broken {
+		return true
+	}
+	return head["apiVersion"] != nil && head["kind"] != nil
+}
+
+// escape is an escape of a JSON string: the group is the two halves of a character beyond the first 65536.
+var escape = regexp.MustCompile(`\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|.)`)
+
+// unescape writes out the characters that a JSON text may escape and YAML may not: slashes, and what JSON spells as two
+// escapes. Any other text stays as it is.
+func unescape(text []byte) []byte {
+	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 || start[0] != '{' || !hasForeign(text) || !json.Valid(text) {
+		return text
+	}
+	return escape.ReplaceAllFunc(text, func(match []byte) []byte {
+		switch {
+		case len(match) == len(`\ud83d\ude00`):
+			return []byte(string(utf16.DecodeRune(half(match[2:6]), half(match[8:12]))))
+		case match[1] == '/':
+			return match[1:]
+		}
+		return match
+	})
+}
+
+// hasForeign reports whether there may be such escapes in a text.
+func hasForeign(text []byte) bool {
+	for _, start := range []string{`\/`, `\ud`, `\uD`} {
+		if bytes.Contains(text, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// half reads the four digits of an escape.
+func half(digits []byte) rune {
+	value, _ := strconv.ParseUint(string(digits), 16, 16) // the expression lets nothing else through
+	return rune(value)
+}
