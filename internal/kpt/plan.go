@@ -19,11 +19,12 @@ type planFlags struct {
 
 func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := planFlags{applyFlags: applyFlags{
-		dryRun:      true,
-		output:      choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
-		adoption:    adoptions(),
-		propagation: propagations("prune propagation policy"),
-		ordering:    orderings(g.ordering),
+		dryRun:       true,
+		output:       choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
+		adoption:     adoptions(),
+		statusPolicy: statusPolicies(),
+		propagation:  propagations("prune propagation policy"),
+		ordering:     orderings(g.ordering),
 	}}
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER]",

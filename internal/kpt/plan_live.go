@@ -36,6 +36,9 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 			if output != "text" && output != "krm" {
 				return fmt.Errorf("unknown output format %q. Must be either 'text' or 'krm'", output)
 			}
+			if err := f.adoption.check(); err != nil {
+				return err
+			}
 			return runLivePlan(cmd.Context(), env, kube, folder(args), f, output)
 		},
 	}
