@@ -55,8 +55,11 @@ func (r *run) explain(ctx context.Context) {
 	r.explainable(func(t *track) bool { return t.waiting && !r.unreported(t) }, func(i int) {
 		t := &r.tracks[i]
 		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin), func(c ready.Cause) bool { return c.Idle })
-		if fresh(&t.causes, causes) {
+		switch {
+		case fresh(&t.causes, causes):
 			r.quote(ctx, i, causes)
+		case r.dooms(i, causes): // told before, but not that bad
+			r.settle(i, event.Failed, nil)
 		}
 	})
 }
@@ -113,15 +116,20 @@ func (e *Engine) addLogs(ctx context.Context, causes []ready.Cause, lines int) {
 	}
 }
 
-// tell emits the causes of a step. One that will hardly pass ends the step if the run is to fail fast.
+// tell emits the causes of a step, and ends it if they doom it.
 func (r *run) tell(i int, causes []ready.Cause) {
-	t := &r.tracks[i]
 	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
-	stuck := func(c ready.Cause) bool { return c.Stuck }
-	if r.options.FailFast && t.waiting && r.plan.Steps[i].Op != plan.Delete && slices.ContainsFunc(causes, stuck) {
-		t.explained = true
+	if r.dooms(i, causes) {
+		r.tracks[i].explained = true
 		r.settle(i, event.Failed, nil)
 	}
+}
+
+// dooms reports whether a step is not waited for any longer because of one of its causes: the run is to fail fast, and the
+// cause will hardly pass.
+func (r *run) dooms(i int, causes []ready.Cause) bool {
+	stuck := func(c ready.Cause) bool { return c.Stuck }
+	return r.options.FailFast && r.tracks[i].waiting && r.plan.Steps[i].Op != plan.Delete && slices.ContainsFunc(causes, stuck)
 }
 
 // explainBad tells, after the loop, why steps did not become ready, or gone, with all that is known by then. An interrupted

@@ -50,6 +50,12 @@ var (
 	starts  = container(map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}})
 )
 
+// crashesAgain reads like quits, but the pod is waiting for its next start.
+var crashesAgain = map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
+	"name": "c", "image": "x", "state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
+	"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1)}},
+}}}
+
 func container(state map[string]any) map[string]any {
 	return map[string]any{"phase": "Pending", "containerStatuses": []any{map[string]any{"name": "c", "image": "x", "state": state}}}
 }
@@ -138,11 +144,20 @@ func TestFailFast(t *testing.T) {
 		script map[object.Ref][]enginetest.Change
 		fails  map[object.Ref]error
 		pod    map[string]any
+		then   map[string]any // what becomes of the pod
 		want   string
 		record []string
 	}{
 		{
 			name: "a pod that will hardly start", pod: crashes,
+			want: `
+				settled create deployment.apps/a failed (InProgress)
+				settled create deployment.apps/b skipped (InProgress)
+				settled create deployment.apps/c skipped`,
+			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+		},
+		{
+			name: "a pod that crashes once more", pod: quits, then: crashesAgain,
 			want: `
 				settled create deployment.apps/a failed (InProgress)
 				settled create deployment.apps/b skipped (InProgress)
@@ -182,6 +197,9 @@ func TestFailFast(t *testing.T) {
 						w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
 						w.Put(w.child("ReplicaSet/a", "Pod/a", tc.pod))
 					})
+				}
+				if tc.then != nil {
+					time.AfterFunc(3*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/a", tc.then)) })
 				}
 				objects := want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c", "after=Deployment/b"))
 				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second, FailFast: true}, objects...)

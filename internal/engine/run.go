@@ -99,11 +99,11 @@ func (r *run) loop(ctx, watching context.Context) {
 
 	interrupted := ctx.Done()
 	for {
-		if interrupted != nil && ctx.Err() != nil {
+		if ctx.Err() != nil && !r.summary.Interrupted {
 			interrupted = nil
 			r.interrupt()
 		}
-		if interrupted != nil && !r.ended {
+		if !r.summary.Interrupted && !r.ended {
 			r.start(watching)
 		}
 		if r.schedule.done() && r.flying == 0 {
