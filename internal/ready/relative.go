@@ -48,6 +48,9 @@ type Kin struct {
 // Kin are the kinds that explain the object besides events: those that controllers make for it.
 func (r *Relative) Kin() []Kin { return r.kin }
 
+// Observed reports that the status of the object is about its present generation, as far as it tells.
+func (r *Relative) Observed() bool { return !r.unobserved }
+
 // Relate reduces an object, which is not kept.
 func Relate(obj *unstructured.Unstructured) *Relative {
 	r := &Relative{Ref: object.RefOf(obj), UID: obj.GetUID()}
