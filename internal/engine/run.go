@@ -27,7 +27,7 @@ type track struct {
 	created bool         // this run made the object
 	rests   time.Time    // until then what is seen of the object is not believed; zero if it was never doubted
 
-	since   time.Time // when waiting began
+	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
 	changed time.Time // when something was seen of the object last
 
 	causes    []ready.Cause // all that was told of why it is waited for
@@ -192,7 +192,9 @@ func (r *run) handle(ctx context.Context, m message) {
 		}
 		return
 	}
-	t.changed = time.Now()
+	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
+		t.since = t.changed
+	}
 	if t.seen = m.seen; m.seen.undated() {
 		t.missed++
 	} else {
