@@ -125,7 +125,7 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 		case plan.Delete:
 			return member, t.settled != event.Succeeded
 		case plan.Orphan:
-			return member, t.acted != event.Skipped || t.blocked
+			return member, !t.ran || t.acted == event.Failed
 		default:
 			return member, true
 		}

@@ -15,7 +15,7 @@ import (
 type track struct {
 	acted   event.Outcome // empty until the write is over
 	settled event.Outcome // empty until the end
-	blocked bool          // skipped because of another step
+	ran     bool          // its turn came; else it was blocked or cut short
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -208,7 +208,7 @@ func (r *run) handle(ctx context.Context, m message) {
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
-	t.acted, t.err = done.outcome, done.err
+	t.ran, t.acted, t.err = true, done.outcome, done.err
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
@@ -317,7 +317,7 @@ func (r *run) setFailing(t *track, failing bool) {
 // skip ends a step that will never start.
 func (r *run) skip(b blocked) {
 	t := &r.tracks[b.step]
-	t.acted, t.blocked = event.Skipped, true
+	t.acted = event.Skipped
 	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
