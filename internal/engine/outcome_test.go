@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -27,5 +29,38 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped")
+	})
+}
+
+// The namespace that is made before the record, to hold it, is in the record whatever becomes of the rest of the run.
+func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
+	t.Run("when what it depends on fails", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Fails: map[object.Ref]error{ref("Namespace/other"): forbidden}})
+			desired := want(thing("Namespace/n", "after=Namespace/other"), thing("Namespace/other"), thing("ConfigMap/a"))
+			if _, err := w.apply(t.Context(), home(), engine.Options{}, desired...); err != nil {
+				t.Fatal(err)
+			}
+			w.expect(t, `
+				acted create namespace/n succeeded
+				settled create namespace/n succeeded (Current)
+				acted create namespace/other failed: things "a" is forbidden: not now
+				settled create namespace/other failed: things "a" is forbidden: not now
+				acted create configmap/a succeeded
+				settled create configmap/a succeeded (Current)`)
+			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded", "configmap/a Apply Succeeded Succeeded")
+		})
+	})
+	t.Run("when the run ends before its turn", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			ctx, cancel := context.WithCancel(t.Context())
+			w.hear = func(event.Event) { cancel() }
+			desired := want(thing("Namespace/a"), thing("Namespace/b"), thing("Namespace/n"))
+			if _, err := w.apply(ctx, home(), engine.Options{Concurrency: 1}, desired...); err != nil {
+				t.Fatal(err)
+			}
+			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded")
+		})
 	})
 }

@@ -100,6 +100,7 @@ func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 
+	r.takeInFirst(watching)
 	interrupted := ctx.Done()
 	for {
 		if ctx.Err() != nil && !r.summary.Interrupted {
@@ -155,8 +156,6 @@ func (r *run) begin(ctx context.Context, i int) {
 	case step.Op == plan.Barrier || step.Op == plan.Guard:
 		r.tracks[i].settled = r.schedule.guarded(i)
 		r.schedule.settle(i, r.tracks[i].settled)
-	case r.early[i] != nil:
-		r.finish(ctx, i, r.early[i])
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
 		r.finish(ctx, i, r.unforeseen(step))
 	case !r.mustWrite(step):

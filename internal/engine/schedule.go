@@ -78,11 +78,16 @@ func (s *schedule) next() (int, bool) {
 			}
 		}
 		heap.Pop(&s.startable)
-		s.state[i] = writing
-		s.writing[s.steps[i].Rank]++
+		s.take(i)
 		return i, true
 	}
 	return 0, false
+}
+
+// take lets a step start, whatever it waits for.
+func (s *schedule) take(i int) {
+	s.state[i] = writing
+	s.writing[s.steps[i].Rank]++
 }
 
 // acted says that the step's write is over, whatever came of it.

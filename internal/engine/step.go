@@ -146,3 +146,13 @@ func (r *run) actFirst(ctx context.Context) error {
 	}
 	return nil
 }
+
+// takeInFirst tells of the steps that were carried out before the loop. What they made is there, whatever becomes of others.
+func (r *run) takeInFirst(ctx context.Context) {
+	for i := range r.plan.Steps {
+		if done := r.early[i]; done != nil {
+			r.schedule.take(i)
+			r.finish(ctx, i, done)
+		}
+	}
+}

@@ -26,6 +26,7 @@ func Build(in Input) (*Plan, error) {
 	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err
 	}
+	b.freeFirst()
 	p := &Plan{
 		Steps:       b.sorted(),
 		Recorded:    in.Recorded,
@@ -78,6 +79,16 @@ func (b *builder) desired() {
 			b.complain(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
 		}
 		b.add(node{Step: step, takes: takes})
+	}
+}
+
+// freeFirst lets what comes before the record wait for nothing. Once it exists it has its place among the others, so circles
+// through it count all the same.
+func (b *builder) freeFirst() {
+	for i := range b.nodes {
+		if b.nodes[i].First {
+			b.nodes[i].needs = nil
+		}
 	}
 }
 
