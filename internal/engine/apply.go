@@ -134,7 +134,7 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || !cluster.Refused(t.err) && !unwritten(step, t.err)
+		return member, recorded || t.stored || !cluster.Refused(t.err) && !unwritten(step, t.err)
 	default:
 		return member, recorded
 	}

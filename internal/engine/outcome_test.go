@@ -5,10 +5,13 @@ import (
 	"testing"
 	"testing/synctest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // An object that is wanted under another kind is forgotten under the old one only once it was applied under the new one: not
@@ -63,4 +66,30 @@ func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded")
 		})
 	})
+}
+
+// An object goes over to server-side apply by several writes. When the first is stored and a later one is refused, the object
+// is ours.
+func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
+	for refused := 1; refused <= 3; refused++ {
+		p := policy()
+		p.ServerSide, p.Manager = true, "me"
+		p.Owner.Adoption = plan.AdoptUnowned
+		live := given("a", "old", "last={}")
+		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`)},
+		}})
+		w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): append(make([]error, refused-1), forbidden)}})
+		w.Put(live)
+		next := given("a", "new")
+		next.SetManagedFields(live.GetManagedFields()) // which this server does not keep by itself
+		summary, err := w.apply(t.Context(), p, engine.Options{}, want(next)...)
+		if err != nil || summary.Bad() != 1 {
+			t.Fatalf("write %d refused: %+v, %v", refused, summary, err)
+		}
+		if recorded := len(w.store.State.Members) == 1; recorded != (refused > 1) {
+			t.Errorf("write %d refused: recorded %t", refused, recorded)
+		}
+	}
 }

@@ -16,6 +16,7 @@ type track struct {
 	acted   event.Outcome // empty until the write is over
 	settled event.Outcome // empty until the end
 	ran     bool          // its turn came; else it was blocked or cut short
+	stored  bool          // it failed, but a part of it was carried out
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -207,7 +208,7 @@ func (r *run) handle(ctx context.Context, m message) {
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
-	t.ran, t.acted, t.err = true, done.outcome, done.err
+	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {

@@ -20,6 +20,7 @@ type result struct {
 	err     error
 	seen    cluster.Sighting           // the object afterwards
 	leaving bool                       // its deletion was asked for
+	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 }
 
@@ -77,7 +78,7 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 	}
 	live, err := write(ctx, c, p, step, dryRun)
 	if err != nil {
-		return &result{op: step.Op, outcome: event.Failed, err: err}
+		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
 	}
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
 	switch {

@@ -15,19 +15,19 @@ import (
 
 // takeOver brings an object that was applied on the client's side over to server-side apply, as kubectl does: what the
 // client-side appliers own goes over to the plan's manager, and the object is applied once more, so that fields go which
-// were applied then and are not wanted any more.
+// were applied then and are not wanted any more. Live is what the first apply stored; it is given with an error too.
 func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, err := keepApplied(ctx, c, p, live)
+	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
-		err = upgrade(ctx, c, p, live)
+		err = upgrade(ctx, c, p, taken)
 	}
 	if err == nil {
-		live, err = c.Write(ctx, request(p, step, step.Want, DryRunNone))
+		taken, err = c.Write(ctx, request(p, step, step.Want, DryRunNone))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)
+		return live, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)
 	}
-	return live, nil
+	return taken, nil
 }
 
 // keepApplied has the plan's keeper own the annotation with the applied configuration, so that it stays. The server keeps

@@ -15,7 +15,8 @@ import (
 // apiServiceKind is the kind that some servers fail to merge: they break the connection instead of answering.
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
-// write sends the object of a step, in as many requests as its way of applying needs.
+// write sends the object of a step, in as many requests as its way of applying needs. An object that comes with an error was
+// stored before that.
 func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
 	if !p.ServerSide {
 		return writeMerged(ctx, c, p, step, dryRun)
@@ -45,8 +46,11 @@ func writeMerged(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, 
 		if err != nil {
 			return nil, err
 		}
-		if step, err = p.Merged(step, live); err != nil || step.Op == plan.Unchanged {
-			return live, err
+		if step, err = p.Merged(step, live); err != nil {
+			return nil, err
+		}
+		if step.Op == plan.Unchanged {
+			return live, nil
 		}
 	}
 }
@@ -54,8 +58,11 @@ func writeMerged(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, 
 // writeInstead applies an object on the client's side that the server could not merge.
 func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
 	merged, err := p.Merged(step, step.Have)
-	if err != nil || merged.Op == plan.Unchanged {
-		return step.Have, err
+	if err != nil {
+		return nil, err
+	}
+	if merged.Op == plan.Unchanged {
+		return step.Have, nil
 	}
 	w := request(p, merged, merged.Want, dryRun)
 	if merged.Op == plan.Create {
