@@ -211,11 +211,13 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
+	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
+		t.base = r.look(step.Ref, done.seen)
+	}
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	t.base = r.look(step.Ref, done.seen)
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
