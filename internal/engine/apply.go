@@ -42,6 +42,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
+	r.lookForGone(saving)
 	err := e.saveOutcome(saving, p, r.tracks)
 	r.explainBad(ctx, watching)
 	return r.summary, err
@@ -115,6 +116,30 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 	return nil
 }
 
+// lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they
+// count as being there.
+func (r *run) lookForGone(ctx context.Context) {
+	var targets []cluster.Target
+	steps := map[object.Ref]*track{}
+	for i, step := range r.plan.Steps {
+		if t := &r.tracks[i]; step.Op == plan.Delete && !step.Wait && t.settled == event.Succeeded && !t.gone {
+			targets = append(targets, cluster.Target{Ref: step.Ref})
+			steps[step.Ref] = t
+		}
+	}
+	if len(targets) == 0 {
+		return
+	}
+	live, err := r.engine.Cluster.Read(ctx, targets)
+	if err != nil {
+		return
+	}
+	for ref, t := range steps {
+		obj := live.Objects[ref]
+		t.gone = !live.Unserved.Has(ref) && (obj == nil || obj.GetUID() != t.base.uid)
+	}
+}
+
 // remains tells whether the object of a step stays in the record, and in what condition.
 func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
@@ -123,6 +148,10 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 		member.Strategy = record.Delete
 		switch step.Op {
 		case plan.Delete:
+			if t.settled == event.Succeeded && !step.Wait {
+				member.Reconcile = record.Pending
+				return member, !t.gone
+			}
 			return member, t.settled != event.Succeeded
 		case plan.Orphan:
 			return member, !t.ran || t.acted == event.Failed

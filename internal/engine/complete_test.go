@@ -115,10 +115,7 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 		desired := func(value string) []plan.Desired {
 			return want(widget("first", value, "False"), widget("source", value, "True", "nowait=yes", "after=Widget/first"), taker("b", "Widget/source", "$.data.value"))
 		}
-		p := policy()
-		p.Waiting = func(obj *unstructured.Unstructured) (plan.Waiting, error) {
-			return plan.Waiting{Skip: obj.GetAnnotations()["nowait"] != ""}, nil
-		}
+		p := patient(policy())
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/first"): {{After: time.Second, Status: status("True")}}}})
 		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("old")...); err != nil {
 			t.Fatal(err)

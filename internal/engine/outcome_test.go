@@ -4,8 +4,10 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -92,4 +94,48 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 			t.Errorf("write %d refused: recorded %t", refused, recorded)
 		}
 	}
+}
+
+// patient is a policy under which objects with the annotation "nowait" are not waited for.
+func patient(p plan.Policy) plan.Policy {
+	p.Waiting = func(obj *unstructured.Unstructured) (plan.Waiting, error) {
+		return plan.Waiting{Skip: obj.GetAnnotations()["nowait"] != ""}, nil
+	}
+	return p
+}
+
+// What lingers although nobody waits for it stays in the record until it is gone.
+func TestDeletionThatIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/lingers"): time.Hour}})
+		desired := want(thing("ConfigMap/a"), thing("ConfigMap/goes", "nowait=yes"), thing("ConfigMap/lingers", "nowait=yes"))
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded", "configmap/lingers Delete Succeeded Pending")
+
+		time.Sleep(time.Hour + time.Second)
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded")
+	})
+}
+
+// The record goes with its namespace, so what is elsewhere has to be gone before.
+func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/other"): time.Hour, ref("ConfigMap/a"): time.Hour}})
+		desired := want(thing("Namespace/n"), thing("Namespace/other", "nowait=yes"), thing("ConfigMap/a", "nowait=yes"))
+		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.apply(t.Context(), patient(home()), engine.Options{DeleteTimeout: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "namespace/other Delete Succeeded Timeout", "configmap/a Delete Succeeded Pending")
+	})
 }

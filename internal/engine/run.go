@@ -17,6 +17,7 @@ type track struct {
 	settled event.Outcome // empty until the end
 	ran     bool          // its turn came; else it was blocked or cut short
 	stored  bool          // it failed, but a part of it was carried out
+	gone    bool          // its deletion is not waited for, but the object is gone
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -214,6 +215,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
 		t.base = r.look(step.Ref, done.seen)
 	}
+	t.gone = done.leaving && done.seen.Object == nil
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
