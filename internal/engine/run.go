@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -325,6 +326,9 @@ func (r *run) skip(b blocked) {
 	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
+		if r.schedule.closedBy(b.by, r.schedule.failed) < 0 {
+			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.closedBy(b.by, r.schedule.isBarred)].Ref)
+		}
 	}
 	r.emit(e)
 	r.settle(b.step, event.Skipped, nil)

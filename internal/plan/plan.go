@@ -22,7 +22,8 @@ import (
 type Op string
 
 // The operations. Barrier and Guard concern no object: they join many steps into one, so that others can come after all
-// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed.
+// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed, or could not
+// start because of another one.
 const (
 	Create    Op = "create"
 	Update    Op = "update"
