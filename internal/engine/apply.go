@@ -110,10 +110,20 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 		}
 		return nil
 	}
-	if err := e.Records.Save(ctx, state); err != nil {
+	err := e.Records.Save(ctx, state)
+	if homeless := (*record.HomelessError)(nil); errors.As(err, &homeless) && leaving(p, tracks, homeless.Namespace) {
+		return nil // it went with its namespace, which went after all that the record had
+	}
+	if err != nil {
 		return fmt.Errorf("save the record after the last write: %w", err)
 	}
 	return nil
+}
+
+// leaving reports whether the run has asked for the deletion of a namespace.
+func leaving(p *plan.Plan, tracks []track, namespace string) bool {
+	i := p.Find(object.Ref{Kind: namespaceKind.Kind, Name: namespace})
+	return i >= 0 && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
 }
 
 // lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // An object that is wanted under another kind is forgotten under the old one only once it was applied under the new one: not
@@ -138,4 +139,28 @@ func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 		}
 		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "namespace/other Delete Succeeded Timeout", "configmap/a Delete Succeeded Pending")
 	})
+}
+
+// A record that goes with its namespace is no error where the run itself deletes that, though it may take long to go.
+func TestRecordGoesWithItsNamespace(t *testing.T) {
+	for _, tc := range []struct {
+		namespace string
+		wants     bool
+	}{{"n", false}, {"other", true}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}})
+			if _, err := w.apply(t.Context(), home(), engine.Options{}, want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
+				t.Fatal(err)
+			}
+			w.hear = func(e event.Event) {
+				if e.Ref == ref("Namespace/n") {
+					w.store.Fails = &record.HomelessError{Namespace: tc.namespace, Cause: forbidden}
+				}
+			}
+			summary, err := w.apply(t.Context(), home(), engine.Options{DeleteTimeout: time.Minute})
+			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
+				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)
+			}
+		})
+	}
 }
