@@ -16,7 +16,7 @@ type Kind struct {
 	Resource   schema.GroupVersionResource // in the version that the server prefers
 	Versions   []string                    // all that are served
 	Namespaced bool
-	Served     bool // false for a kind that is only known from a definition
+	Served     bool // false for a kind that is only known from a definition, until an object of it was written
 }
 
 // kinds is what is known of the server's kinds.
@@ -80,6 +80,16 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 		}
 	}
 	return nil
+}
+
+// nowServed takes in that the server answered for a kind: what was only known from a definition is served by now.
+func (c *Client) nowServed(gk schema.GroupKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kind, ok := c.kinds.known[gk]; ok && !kind.Served {
+		kind.Served = true
+		c.kinds.known[gk] = kind
+	}
 }
 
 func definedVersions(crd *unstructured.Unstructured) []string {
