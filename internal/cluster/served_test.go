@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -77,5 +79,36 @@ func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 				t.Errorf("answer %d: write: %v", status, err)
 			}
 		}
+	}
+}
+
+// Whoever waits for a server that does not say which kinds it has can stop waiting; the others get the answer.
+func TestDiscoveryEndsWithTheContext(t *testing.T) {
+	answers := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-answers
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+	}))
+	t.Cleanup(server.Close)
+	client, err := New(&rest.Config{Host: server.URL}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error), make(chan error)
+	ask := func(ctx context.Context, said chan error) {
+		_, err := client.Kind(ctx, crontab().GroupVersionKind().GroupKind())
+		said <- err
+	}
+	go ask(ctx, first)
+	go ask(t.Context(), second)
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that was cancelled: %v", err)
+	}
+	close(answers)
+	if err, unknown := <-second, (*UnknownKindError)(nil); !errors.As(err, &unknown) {
+		t.Errorf("the other: %v", err)
 	}
 }
