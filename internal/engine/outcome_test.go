@@ -164,3 +164,21 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 		})
 	}
 }
+
+// An interrupt while the last writes are under way, which nobody waits for, comes too late to cut anything short.
+func TestInterruptThatCutsNothingShort(t *testing.T) {
+	for _, tc := range []struct {
+		object string
+		cut    bool
+	}{{"ConfigMap/a", false}, {"Deployment/a", true}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Takes: time.Second})
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(500*time.Millisecond, cancel)
+			summary, err := w.apply(ctx, patient(policy()), engine.Options{}, want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
+			if err != nil || summary.Interrupted != tc.cut || (summary.Bad() > 0) != tc.cut {
+				t.Errorf("%s: %+v, %v", tc.object, summary, err)
+			}
+		})
+	}
+}

@@ -71,6 +71,8 @@ type run struct {
 	latest  time.Time // the latest deadline by the time of the run
 	ended   bool      // it failed fast: nothing new is started or waited for
 
+	interrupted bool // it was told to end: as above
+
 	explaining explaining
 }
 
@@ -104,13 +106,13 @@ func (r *run) loop(ctx, watching context.Context) {
 	defer timer.Stop()
 
 	r.takeInFirst(watching)
-	interrupted := ctx.Done()
+	interrupts := ctx.Done()
 	for {
-		if ctx.Err() != nil && !r.summary.Interrupted {
-			interrupted = nil
-			r.interrupt()
+		if ctx.Err() != nil && !r.interrupted {
+			interrupts, r.interrupted = nil, true
+			r.stop()
 		}
-		if !r.summary.Interrupted && !r.ended {
+		if !r.interrupted && !r.ended {
 			r.start(watching)
 		}
 		if r.schedule.done() && r.flying == 0 {
@@ -129,7 +131,7 @@ func (r *run) loop(ctx, watching context.Context) {
 			r.stir()
 		case <-timer.C:
 			r.expire(watching, time.Now())
-		case <-interrupted:
+		case <-interrupts:
 		}
 	}
 }
@@ -232,13 +234,12 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	}
 	t.waiting, t.since, t.changed = true, time.Now(), time.Now()
 	r.waiting++
-	if r.summary.Interrupted || r.ended {
-		r.settle(i, r.cutShort(), nil)
-		return
-	}
 	r.setDeadline(i)
 	r.judge(i)
-	if t.waiting {
+	switch {
+	case t.waiting && (r.interrupted || r.ended):
+		r.settle(i, r.cutShort(), nil)
+	case t.waiting:
 		r.watch(ctx, groupOf(step.Ref))
 	}
 }
@@ -302,7 +303,7 @@ func (r *run) settle(i int, outcome event.Outcome, err error) {
 	t.settled = outcome
 	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts, Err: t.err})
 	r.schedule.settle(i, outcome)
-	if r.options.FailFast && outcome.Bad() && !r.ended && !r.summary.Interrupted {
+	if r.options.FailFast && outcome.Bad() && !r.ended && !r.interrupted {
 		r.endEarly(i)
 	}
 }
@@ -354,12 +355,6 @@ func (r *run) giveUp() {
 	}
 }
 
-// interrupt ends everything that is not being written at this moment; steps that never started have nothing to settle.
-func (r *run) interrupt() {
-	r.summary.Interrupted = true
-	r.stop()
-}
-
 // endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
 func (r *run) endEarly(failed int) {
 	r.ended = true
@@ -372,6 +367,7 @@ func (r *run) endEarly(failed int) {
 	r.stop()
 }
 
+// stop ends everything that is not being written at this moment.
 func (r *run) stop() {
 	for i, step := range r.plan.Steps {
 		switch {
@@ -387,7 +383,7 @@ func (r *run) stop() {
 
 // cutShort is how steps end that the end of the run overtakes.
 func (r *run) cutShort() event.Outcome {
-	if r.summary.Interrupted {
+	if r.interrupted {
 		return event.Interrupted
 	}
 	return event.Skipped
