@@ -9,7 +9,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -59,25 +58,8 @@ func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Un
 		if !apierrors.IsConflict(err) || attempt == attempts {
 			return err
 		}
-		if live, err = again(ctx, c, live); err != nil {
+		if live, err = again(ctx, c, live, live, err); err != nil {
 			return err
 		}
 	}
-}
-
-// attempts is how often a write is sent in all that fails because somebody else changed the object meanwhile.
-const attempts = 5
-
-// again reads an object anew. It must still be the same.
-func again(ctx context.Context, c Cluster, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ref := object.RefOf(obj)
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, Owners: true}})
-	if err != nil {
-		return nil, err
-	}
-	live := snapshot.Objects[ref]
-	if live == nil || live.GetUID() != obj.GetUID() {
-		return nil, fmt.Errorf("%s was replaced by another object meanwhile", ref)
-	}
-	return live, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -38,6 +39,11 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 		}
 	}
 	return namespace
+}
+
+// isFoundation reports whether other objects cannot exist without an object of this kind.
+func isFoundation(ref object.Ref) bool {
+	return ref.GroupKind() == namespaceKind || ref.GroupKind() == definitionKind
 }
 
 func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == namespaceKind }

@@ -36,6 +36,8 @@ func Build(in Input) (*Plan, error) {
 		Propagation: cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
 		LastApplied: in.Policy.LastApplied,
 		Keeper:      in.Policy.Keeper,
+		Owner:       in.Policy.Owner,
+		CreateOnly:  in.Policy.CreateOnly,
 		Destroys:    in.Policy.Destroy,
 	}
 	p.foresee()
@@ -96,13 +98,7 @@ func (b *builder) freeFirst() {
 // is only drafted.
 func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
-		step.Op, step.Want = Skip, obj
-		return nil
-	}
-	if mark, ok := carried(obj, policy.CreateOnly); ok && step.Have != nil {
-		step.Op, step.Want, step.Why = Skip, obj, Frozen
-		step.Reason = fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+	if step.leave(obj, policy.Owner, policy.CreateOnly) {
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -120,6 +116,18 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 		return nil
 	}
 	return writing{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
+}
+
+// leave skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
+func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
+	why, reason := owner.forbids(s.Have)
+	if mark, ok := carried(want, createOnly); ok && why == "" && s.Have != nil {
+		why, reason = Frozen, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+	}
+	if why != "" {
+		s.Op, s.Want, s.Why, s.Reason = Skip, want, why, reason
+	}
+	return why != ""
 }
 
 // removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.

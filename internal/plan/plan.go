@@ -107,6 +107,8 @@ type Plan struct {
 	Manager     string                     `json:"manager,omitempty"`     // field manager of every write
 	Force       bool                       `json:"force,omitempty"`       // take over fields of other managers (server-side only)
 	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
+	Owner       Owner                      `json:"owner,omitzero"`        // which objects may be written
+	CreateOnly  []Annotation               `json:"createOnly,omitempty"`  // what marks objects that are left as they are once they exist
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
 	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
