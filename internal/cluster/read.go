@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,7 +28,8 @@ const (
 	crowded         = 20
 )
 
-// Target names an object to read, in the version in which it is wanted; an empty version is the one that the server prefers.
+// Target names an object to read, in the version in which it is wanted. An empty version, or one that is not served yet, is
+// the one that the server prefers.
 type Target struct {
 	object.Ref
 	Version string
@@ -105,11 +107,11 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		if err != nil {
 			return nil, err
 		}
-		if !kind.Served {
+		if len(kind.Served) == 0 {
 			continue // only just being defined: none of its objects can exist
 		}
 		resource := kind.Resource
-		if target.Version != "" {
+		if slices.Contains(kind.Served, target.Version) {
 			resource.Version = target.Version
 		}
 		k := key{resource, target.Namespace}
