@@ -134,7 +134,7 @@ func (r *run) arm(timer *time.Timer) {
 // expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
 func (r *run) expire(ctx context.Context, now time.Time) {
 	if at := r.explaining.at; !at.IsZero() && !at.After(now) {
-		r.explain(ctx)
+		r.explain(ctx, now)
 	}
 	for len(r.alarms) > 0 && !r.alarms[0].at.After(now) {
 		due := heap.Pop(&r.alarms).(alarm)

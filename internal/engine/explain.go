@@ -14,7 +14,8 @@ import (
 
 // Explaining is for people: soon, but not for what becomes ready at once, and not each piece of news by itself.
 const (
-	explainAfter   = time.Second            // how long a run waits before it looks around
+	explainAfter   = 750 * time.Millisecond // how long an object is waited for without a change before it is explained
+	explainLong    = 5 * time.Second        // and how long with changes
 	explainPause   = 300 * time.Millisecond // how long news gather before they are told
 	explainQuiet   = 50 * time.Millisecond  // after how long without news none is expected that belongs to what was seen
 	explainTimeout = 10 * time.Second       // how long the look around takes at most once the run is over
@@ -41,18 +42,27 @@ func (r *run) stir() {
 	}
 }
 
-// explain tells of causes that are new. A pod that is merely being started is none yet.
-func (r *run) explain(ctx context.Context) {
+// explain tells of new causes why objects linger. A pod that is merely being started is none yet.
+func (r *run) explain(ctx context.Context, now time.Time) {
 	x := &r.explaining
-	x.at, x.begun = time.Time{}, true
+	x.at = time.Time{}
+	lingers := func(t *track) bool {
+		if !t.waiting || r.unreported(t) || !t.seen.kin.Observed() {
+			return false
+		}
+		due := t.lingersAt()
+		if due.After(now) && (x.at.IsZero() || due.Before(x.at)) {
+			x.at = due
+		}
+		return !due.After(now)
+	}
 	var roots []*ready.Relative
-	r.explainable(func(t *track) bool { return t.waiting && !r.unreported(t) }, func(i int) {
-		roots = append(roots, r.tracks[i].seen.kin)
-	})
+	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
+	x.begun = x.begun || len(roots) > 0
 	if x.kin.around(ctx, roots); x.kin.listing > 0 {
 		return // the last of the lists stirs
 	}
-	r.explainable(func(t *track) bool { return t.waiting && !r.unreported(t) }, func(i int) {
+	r.explainable(lingers, func(i int) {
 		t := &r.tracks[i]
 		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin), func(c ready.Cause) bool { return c.Idle })
 		switch {
@@ -64,10 +74,20 @@ func (r *run) explain(ctx context.Context) {
 	})
 }
 
-// explainable calls f for every wanted step of whose object something is known.
+// lingersAt is from when on a step is waited for longer than it should be: nothing has changed for a moment, or it changes for
+// long.
+func (t *track) lingersAt() time.Time {
+	quiet, long := t.changed.Add(explainAfter), t.since.Add(explainLong)
+	if long.Before(quiet) {
+		return long
+	}
+	return quiet
+}
+
+// explainable calls f for every step of whose object something is known and that is wanted.
 func (r *run) explainable(wanted func(*track) bool, f func(i int)) {
 	for i := range r.tracks {
-		if t := &r.tracks[i]; wanted(t) && t.seen.kin != nil {
+		if t := &r.tracks[i]; t.seen.kin != nil && wanted(t) {
 			f(i)
 		}
 	}

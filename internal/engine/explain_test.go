@@ -103,7 +103,7 @@ func TestWhatIsWaitedForIsExplainedAsSoonAsItIsSeen(t *testing.T) {
 		w.expect(t, `
 			explained create deployment.apps/slow: container c: image "x": no such image
 			explained create deployment.apps/slow: container c: image "x": no such image: container c crashes: it ended with exit code 1 [two three]`)
-		if diff := cmp.Diff([]time.Duration{1300 * time.Millisecond, 30300 * time.Millisecond}, *at); diff != "" {
+		if diff := cmp.Diff([]time.Duration{1050 * time.Millisecond, 30300 * time.Millisecond}, *at); diff != "" {
 			t.Errorf("explained at (-want +got):\n%s", diff)
 		}
 	})

@@ -27,6 +27,9 @@ type track struct {
 	created bool         // this run made the object
 	rests   time.Time    // until then what is seen of the object is not believed; zero if it was never doubted
 
+	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
+	changed time.Time // when something was seen of the object last
+
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
@@ -189,6 +192,9 @@ func (r *run) handle(ctx context.Context, m message) {
 		}
 		return
 	}
+	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
+		t.since = t.changed
+	}
 	if t.seen = m.seen; m.seen.undated() {
 		t.missed++
 	} else {
@@ -219,7 +225,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if done.op == plan.Create || done.op == plan.Update {
 		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
 	}
-	t.waiting = true
+	t.waiting, t.since, t.changed = true, time.Now(), time.Now()
 	r.waiting++
 	if r.summary.Interrupted || r.ended {
 		r.settle(i, r.cutShort(), nil)

@@ -48,6 +48,10 @@ type Kin struct {
 // Kin are the kinds that explain the object besides events: those that controllers make for it.
 func (r *Relative) Kin() []Kin { return r.kin }
 
+// Observed reports that the status of the object is about its present generation, as far as it tells. That of a workload has
+// to tell.
+func (r *Relative) Observed() bool { return !r.unobserved }
+
 // Relate reduces an object, which is not kept.
 func Relate(obj *unstructured.Unstructured) *Relative {
 	r := &Relative{Ref: object.RefOf(obj), UID: obj.GetUID()}
@@ -65,7 +69,7 @@ func Relate(obj *unstructured.Unstructured) *Relative {
 		r.causes = leavingCauses(obj)
 		return r
 	}
-	r.unobserved = byGeneration(obj).State != ""
+	r.unobserved = byGeneration(obj).State != "" || kind.Group == "apps" && !observed(obj)
 	if relate := relations[kind.String()]; relate != nil {
 		relate(r, obj)
 	} else {

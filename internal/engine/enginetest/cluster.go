@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -311,6 +312,15 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 	obj.SetResourceVersion(strconv.Itoa(c.version))
 	if changed {
 		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	if obj.GroupVersionKind().Group == "apps" { // its controller sees it at once
+		status, _ := obj.Object["status"].(map[string]any)
+		status = maps.Clone(status)
+		if status == nil {
+			status = map[string]any{}
+		}
+		status["observedGeneration"] = obj.GetGeneration()
+		obj.Object["status"] = status
 	}
 	if obj.GetUID() == "" {
 		obj.SetUID(types.UID(fmt.Sprintf("uid-%d", c.version)))
