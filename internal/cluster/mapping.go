@@ -20,6 +20,16 @@ type Kind struct {
 	Namespaced bool
 }
 
+// readable is the version in which objects are read now that are wanted in this one.
+func (k Kind) readable(version string) string {
+	for _, v := range []string{version, k.Resource.Version} {
+		if slices.Contains(k.Served, v) {
+			return v
+		}
+	}
+	return k.Served[0]
+}
+
 // Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
 func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Coming) }
 
@@ -59,7 +69,7 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 
 // Learn takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
 // does not serve them yet, at all or in a version that the definition adds. Where the definition drops the version that the
-// server prefers, one that it keeps is used instead. Other objects are ignored.
+// server prefers, one that it keeps is used instead, or else its first. Other objects are ignored.
 func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
@@ -100,10 +110,10 @@ func (k Kind) with(defined []string) Kind {
 	if slices.Contains(defined, k.Resource.Version) {
 		return k
 	}
-	for _, version := range k.Served {
+	k.Resource.Version = defined[0]
+	for _, version := range slices.Backward(k.Served) {
 		if slices.Contains(defined, version) {
 			k.Resource.Version = version
-			break
 		}
 	}
 	return k

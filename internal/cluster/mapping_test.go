@@ -31,6 +31,19 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	}
 }
 
+func TestReadable(t *testing.T) {
+	kind := Kind{Resource: schema.GroupVersionResource{Version: "v2"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
+	replaced := Kind{Resource: schema.GroupVersionResource{Version: "v4"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
+	for _, tc := range []struct {
+		kind         Kind
+		wanted, want string
+	}{{kind, "v3", "v3"}, {kind, "v4", "v2"}, {kind, "", "v2"}, {replaced, "v4", "v3"}, {replaced, "v2", "v2"}} {
+		if got := tc.kind.readable(tc.wanted); got != tc.want {
+			t.Errorf("%s of %v is read in %s, want %s", tc.wanted, tc.kind, got, tc.want)
+		}
+	}
+}
+
 func TestLearn(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
 	served := func(resource string, coming []string, versions ...string) Kind {
@@ -61,8 +74,8 @@ func TestLearn(t *testing.T) {
 		}}},
 		{"a kind that is served just so", map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}},
-		{"a new version, and one that goes", map[schema.GroupKind]Kind{gk: served("v0", nil, "v0")}, crd(whole),
-			map[schema.GroupKind]Kind{gk: served("v0", []string{"v1"}, "v0")}},
+		{"one version in place of another", map[schema.GroupKind]Kind{gk: served("v0", nil, "v0")}, crd(whole),
+			map[schema.GroupKind]Kind{gk: served("v1", []string{"v1"}, "v0")}},
 		{"the preferred version goes", map[schema.GroupKind]Kind{gk: served("v2", nil, "v2", "v1")}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v2", "v1")}},
 		{"nothing of the kind", nil, crd(map[string]any{"names": "x", "versions": int64(3)}), map[schema.GroupKind]Kind{}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,8 +27,8 @@ const (
 	crowded         = 20
 )
 
-// Target names an object to read, in the version in which it is wanted. An empty version, or one that is not served yet, is
-// the one that the server prefers.
+// Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
+// it is read in another.
 type Target struct {
 	object.Ref
 	Version string
@@ -111,9 +110,7 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 			continue // only just being defined: none of its objects can exist
 		}
 		resource := kind.Resource
-		if slices.Contains(kind.Served, target.Version) {
-			resource.Version = target.Version
-		}
+		resource.Version = kind.readable(target.Version)
 		k := key{resource, target.Namespace}
 		if found[k] == nil {
 			found[k] = &batch{resource: resource, namespace: target.Namespace, names: map[string]object.Ref{}}
