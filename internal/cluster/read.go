@@ -28,10 +28,11 @@ const (
 )
 
 // Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
-// it is read in another.
+// it is read in another. Who owns which of its fields is read along only where that is said, since it is half of many objects.
 type Target struct {
 	object.Ref
 	Version string
+	Owners  bool
 }
 
 // Snapshot is what Read found. An object that is in neither part does not exist.
@@ -52,6 +53,7 @@ type batch struct {
 	resource  schema.GroupVersionResource
 	namespace string
 	names     map[string]object.Ref
+	owners    bool // keep the managed fields
 }
 
 func (b *batch) scope() scope { return scope{b.resource.GroupResource(), b.namespace} }
@@ -117,6 +119,7 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 			order = append(order, found[k])
 		}
 		found[k].names[target.Name] = target.Ref
+		found[k].owners = found[k].owners || target.Owners
 	}
 	return order, nil
 }
@@ -148,9 +151,17 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))
 		}
-		keep(ref, obj)
+		keep(ref, b.trimmed(obj))
 	}
 	return nil
+}
+
+// trimmed leaves out what nobody asked for.
+func (b *batch) trimmed(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if !b.owners {
+		obj.SetManagedFields(nil)
+	}
+	return obj
 }
 
 // readList pages through the scope of a batch and gives the objects that are better asked for one by one.
@@ -170,7 +181,7 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 		for i := range list.Items {
 			if ref, ok := b.names[list.Items[i].GetName()]; ok {
 				seen[ref.Name] = true
-				keep(ref, &list.Items[i])
+				keep(ref, b.trimmed(&list.Items[i]))
 			}
 		}
 		c.remember(b.scope(), list.GetResourceVersion())

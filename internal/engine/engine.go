@@ -85,7 +85,7 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	for _, d := range req.Desired {
 		ref := object.RefOf(d.Object)
 		if wanted.Insert(ref) {
-			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version})
+			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version, Owners: req.Policy.ServerSide})
 		}
 	}
 	for _, ref := range state.Refs() {

@@ -71,7 +71,7 @@ const attempts = 5
 // again reads an object anew. It must still be the same.
 func again(ctx context.Context, c Cluster, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version}})
+	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, Owners: true}})
 	if err != nil {
 		return nil, err
 	}
