@@ -66,7 +66,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		return err
 	})
 	if err == nil || apierrors.IsAlreadyExists(err) {
-		c.nowServed(w.Object.GroupVersionKind().GroupKind())
+		c.nowServed(w.Object.GroupVersionKind())
 	}
 	if err != nil && answerLost {
 		return nil, &ambiguousError{c.explain(err)}
