@@ -90,7 +90,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
 	for i, step := range p.Steps {
-		if step.Op == plan.Barrier || step.Op == plan.Guard {
+		if !step.Op.IsObject() {
 			continue
 		}
 		order.Insert(step.Ref)
@@ -122,7 +122,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 
 // leaving reports whether the run has asked for the deletion of a namespace.
 func leaving(p *plan.Plan, tracks []track, namespace string) bool {
-	i := p.Find(object.Ref{Kind: namespaceKind.Kind, Name: namespace})
+	i := p.Find(object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace})
 	return i >= 0 && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
 }
 

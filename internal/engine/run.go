@@ -93,7 +93,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	}
 	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	for i, step := range p.Steps {
-		if isObject(step.Op) {
+		if step.Op.IsObject() {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
 		}
 	}
@@ -163,7 +163,7 @@ func (r *run) start(ctx context.Context) {
 func (r *run) begin(ctx context.Context, i int) {
 	step := &r.plan.Steps[i]
 	switch {
-	case step.Op == plan.Barrier || step.Op == plan.Guard:
+	case !step.Op.IsObject():
 		r.tracks[i].settled = r.schedule.guarded(i)
 		r.schedule.settle(i, r.tracks[i].settled)
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
@@ -366,7 +366,7 @@ func (r *run) giveUp() {
 func (r *run) endEarly(failed int) {
 	r.ended = true
 	for i := range r.plan.Steps {
-		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && isObject(r.plan.Steps[i].Op) {
+		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && r.plan.Steps[i].Op.IsObject() {
 			t.acted = event.Skipped
 			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
 		}
@@ -379,7 +379,7 @@ func (r *run) stop() {
 	for i, step := range r.plan.Steps {
 		switch {
 		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
-		case isObject(step.Op):
+		case step.Op.IsObject():
 			r.settle(i, r.cutShort(), nil)
 		default:
 			r.tracks[i].settled = r.cutShort()
@@ -395,6 +395,3 @@ func (r *run) cutShort() event.Outcome {
 	}
 	return event.Skipped
 }
-
-// isObject reports whether a step of the operation is about an object.
-func isObject(op plan.Op) bool { return op != plan.Barrier && op != plan.Guard }

@@ -179,7 +179,7 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 		step.Op = Keep
 		return
 	}
-	if step.Ref.GroupKind() == namespaceKind && used[step.Ref.Name] {
+	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {
 		step.Op, step.Why, step.Reason = Keep, InUse, "namespace still in use: "+step.Ref.Name
 		return
 	}

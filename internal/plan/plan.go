@@ -36,6 +36,9 @@ const (
 	Guard     Op = "guard"
 )
 
+// IsObject reports whether the operation concerns an object, and does not only join steps.
+func (o Op) IsObject() bool { return o != Barrier && o != Guard }
+
 // Applies reports whether the operation belongs to bringing an object to its wanted state.
 func (o Op) Applies() bool {
 	return o == Create || o == Update || o == Unchanged || o == Skip
@@ -119,7 +122,7 @@ type Plan struct {
 func (p *Plan) Refs() []object.Ref {
 	refs := make([]object.Ref, 0, len(p.Steps))
 	for _, step := range p.Steps {
-		if step.Op != Barrier && step.Op != Guard {
+		if step.Op.IsObject() {
 			refs = append(refs, step.Ref)
 		}
 	}
@@ -131,7 +134,7 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	for i, step := range p.Steps {
 		fmt.Fprintf(&b, "%d %s", i, step.Op)
-		if step.Op != Barrier && step.Op != Guard {
+		if step.Op.IsObject() {
 			fmt.Fprintf(&b, " %s rank %d", step.Ref, step.Rank)
 		}
 		writeEdges(&b, " needs", step.Needs)
