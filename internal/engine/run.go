@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -208,6 +209,7 @@ func (r *run) handle(ctx context.Context, m message) {
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
+	done.err = cluster.Told(done.err, step.Private())
 	t.acted, t.err = done.outcome, done.err
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)

@@ -140,7 +140,7 @@ func (r *run) actFirst(ctx context.Context) error {
 		}
 		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
 		if done.err != nil {
-			return fmt.Errorf("create %s for the record: %w", step.Ref, done.err)
+			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Told(done.err, step.Private()))
 		}
 		r.early[i] = done
 	}

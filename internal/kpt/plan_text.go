@@ -63,8 +63,8 @@ func (o outlook) change() (view.Change, error) {
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.step.Ref, err)
 		}
-		if o.hidden() {
-			c.More = append(c.More, "its content is not shown, because it takes values from a Secret")
+		if o.step.Discreet {
+			c.More = append(c.More, undisclosed)
 		} else if text == "" {
 			c.More = append(c.More, "no value would change, only who owns the fields")
 		}

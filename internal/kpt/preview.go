@@ -2,15 +2,12 @@ package kpt
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -64,17 +61,13 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	return o
 }
 
-// hidden reports that the object has values of a Secret at places that only the Secret's content would tell apart, so that
-// its content is not shown.
-func (o outlook) hidden() bool {
-	return slices.ContainsFunc(o.step.Substitutions, func(s mutation.Substitution) bool {
-		return s.Source.GroupKind() == schema.GroupKind{Kind: "Secret"}
-	})
-}
+// undisclosed stands in place of the content of an object that holds values of a Secret at places that only the Secret's content
+// would tell apart.
+const undisclosed = "its content is not shown, because it has values of a Secret"
 
 // sides are the object as it is and as it would be, as far as they may be shown.
 func (o outlook) sides() (before, after *unstructured.Unstructured) {
-	if o.hidden() {
+	if o.step.Discreet {
 		return nil, nil
 	}
 	if o.verb() == toLeave {

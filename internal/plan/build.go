@@ -22,6 +22,7 @@ func Build(in Input) (*Plan, error) {
 	b.desired()
 	b.removed()
 	b.connect()
+	b.markDiscreet()
 	b.findCycles()
 	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err

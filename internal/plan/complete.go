@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -25,31 +23,22 @@ func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstruct
 	if err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
-	step.Diff = discreet(step.Diff, sources)
+	if step.Discreet {
+		step.Diff = discreet(step.Diff)
+	}
 	return step, nil
 }
 
-// discreet hides the changes that show what came from a Secret, which is shown nowhere else either.
-func discreet(changes diff.Diff, sources map[object.Ref]*unstructured.Unstructured) diff.Diff {
-	var secrets []string
-	for ref, source := range sources {
-		if ref.GroupKind() == secretKind && source != nil {
-			data, _, _ := unstructured.NestedMap(source.Object, "data")
-			for _, value := range data {
-				if text, ok := value.(string); ok && text != "" {
-					secrets = append(secrets, text)
-				}
-			}
-		}
-	}
+// discreet hides the values of changes, which may tell what is in a Secret. Where there are two they differ.
+func discreet(changes diff.Diff) diff.Diff {
 	hidden := slices.Clone(changes)
 	for i, change := range hidden {
-		text, _ := json.Marshal([]any{change.Old, change.New}) // they came from JSON
-		if !slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(string(text), secret) }) {
-			continue
-		}
-		hidden[i].New = "***"
-		if change.Old != nil {
+		switch change.Kind {
+		case diff.Added:
+			hidden[i].New = "***"
+		case diff.Removed:
+			hidden[i].Old = "***"
+		default:
 			hidden[i].Old, hidden[i].New = "*** (before)", "*** (after)"
 		}
 	}

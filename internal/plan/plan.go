@@ -86,6 +86,10 @@ type Step struct {
 	Substitutions []mutation.Substitution    `json:"substitutions,omitempty"`
 	Unknown       string                     `json:"unknown,omitempty"`
 
+	// Discreet marks an object that takes values from a Secret, from one that does, or did so when it was written last: it
+	// holds what would tell the content of the Secret, so that nothing of its own content is shown.
+	Discreet bool `json:"discreet,omitempty"`
+
 	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
 	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
 	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
@@ -95,6 +99,9 @@ type Step struct {
 
 	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
 }
+
+// Private reports whether the object is a Secret or holds values of one.
+func (s *Step) Private() bool { return s.Discreet || s.Ref.GroupKind() == secretKind }
 
 // Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
 // written and deleted. It goes to JSON and back unchanged.
@@ -142,6 +149,9 @@ func (p *Plan) String() string {
 		b.WriteString("\n")
 		if step.Reason != "" {
 			fmt.Fprintf(&b, "    %s\n", step.Reason)
+		}
+		if step.Discreet {
+			b.WriteString("    discreet\n")
 		}
 		for _, s := range step.Substitutions {
 			fmt.Fprintf(&b, "    %s\n", s)
