@@ -45,7 +45,7 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded}
+		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason}
 		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
@@ -123,7 +123,7 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}, leaving: true}
+	done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, seen: cluster.Sighting{Object: step.Have}, leaving: true}
 	if gone {
 		done.seen = cluster.Sighting{Version: step.Have.GetResourceVersion()}
 	}

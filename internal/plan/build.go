@@ -24,6 +24,7 @@ func Build(in Input) (*Plan, error) {
 	b.connect()
 	b.markDiscreet()
 	b.findCycles()
+	b.breakCycles()
 	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err
 	}

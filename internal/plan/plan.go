@@ -50,7 +50,7 @@ func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
 
-// Why says as data for what reason an object is not simply applied or deleted; Reason says the same in words.
+// Why says as data for what reason an object is not simply applied, or deleted in its order; Reason says the same in words.
 type Why string
 
 // The reasons. Some of them are another object, which is Step.By.
@@ -64,13 +64,14 @@ const (
 	Needed   Why = "needed"   // By, which is wanted, depends on it
 	Housing  Why = "housing"  // By, which is left in the cluster, cannot be without it
 	Same     Why = "same"     // By, which is wanted, is the same object under another kind
+	Circular Why = "circular" // it is deleted without regard to its dependency on By, which depends on it in turn
 )
 
 // Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
 type Step struct {
 	Ref    object.Ref                 `json:"ref"`
 	Op     Op                         `json:"op"`
-	Reason string                     `json:"reason,omitempty"` // why skipped, kept or orphaned; shown to the user verbatim
+	Reason string                     `json:"reason,omitempty"` // why skipped, kept, orphaned or deleted out of order; shown to the user verbatim
 	Why    Why                        `json:"why,omitempty"`    // the same as data
 	By     object.Ref                 `json:"by,omitzero"`      // the object that is the reason
 	Source string                     `json:"source,omitempty"` // the file and document that describe the object
