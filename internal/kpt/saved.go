@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -178,19 +177,7 @@ func writePlan(path string, s *savedPlan) error {
 	if err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".plan-*") // of mode 0600
-	if err != nil {
-		return fmt.Errorf("save the plan: %w", err)
-	}
-	_, err = temp.Write(append(text, '\n'))
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
+	if err := replaceFile(path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
 	return nil
