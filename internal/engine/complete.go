@@ -89,7 +89,7 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case completed.Op == plan.Unchanged:
-		return &result{op: plan.Unchanged, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}}
+		return r.withoutWriting(completed)
 	default:
 		return act(ctx, r.engine.Cluster, r.plan, completed, DryRunNone)
 	}

@@ -49,12 +49,18 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
+		if step.Leaving() {
+			done.reason = beingDeleted
+		}
 		if step.Have != nil {
 			done.seen.Object = step.Have
 		}
 		return done
 	}
 }
+
+// beingDeleted is said of an object that is wanted although somebody is deleting it: it is written, and will be gone.
+const beingDeleted = "it is being deleted"
 
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
@@ -80,6 +86,9 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
+	if live.GetDeletionTimestamp() != nil {
+		done.reason = beingDeleted
+	}
 	switch {
 	case dryRun == DryRunServer:
 		done.would = live

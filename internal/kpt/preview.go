@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -53,6 +54,8 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	switch {
 	case e.Outcome == event.Skipped:
 		o.reason = skipped(b, e)
+	case e.Outcome == event.Succeeded && step.Leaving(): // it would be written, and waited for until it is gone
+		o.outcome, o.reason, o.err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
 	case e.Outcome == event.Succeeded && e.Would != nil:
 		o.after = e.Would
 	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):

@@ -104,6 +104,11 @@ type Step struct {
 // Private reports whether the object is a Secret or holds values of one.
 func (s *Step) Private() bool { return s.Discreet || s.Ref.GroupKind() == secretKind }
 
+// Leaving reports whether the object is to be applied although somebody is deleting it.
+func (s *Step) Leaving() bool {
+	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
+}
+
 // Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
 // written and deleted. It goes to JSON and back unchanged.
 type Plan struct {
