@@ -47,7 +47,8 @@ type message struct {
 	causes []ready.Cause // with the logs that belong to them
 }
 
-// run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
+// run carries out one plan. All fields belong to the goroutine of loop, others reach it through messages alone; but what never
+// changes, which is engine, plan, options and index, workers read as well.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -59,6 +60,7 @@ type run struct {
 	early    map[int]*result // steps done before the record was saved
 	groups   map[group][]int // the steps of each kind and namespace
 	watched  map[group]bool
+	index    plan.Index
 	lenders  map[object.Ref]bool // objects that others take values from
 	messages chan message
 
@@ -83,6 +85,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		early:    map[int]*result{},
 		groups:   map[group][]int{},
 		watched:  map[group]bool{},
+		index:    p.Index(),
 		lenders:  lenders(p),
 		messages: make(chan message),
 	}

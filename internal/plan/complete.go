@@ -45,12 +45,26 @@ func discreet(changes diff.Diff) diff.Diff {
 	return hidden
 }
 
-// Foresee gives a step as Complete would if all sources were as they are planned.
-func (p *Plan) Foresee(step Step) (Step, error) {
+// Index finds the steps of objects.
+type Index map[object.Ref]int
+
+// Index gives the index of the steps. It is made anew each time, so keep it.
+func (p *Plan) Index() Index {
+	index := make(Index, len(p.Steps))
+	for i := range p.Steps {
+		if op := p.Steps[i].Op; op != Barrier && op != Guard {
+			index[p.Steps[i].Ref] = i
+		}
+	}
+	return index
+}
+
+// Foresee gives a step as Complete would if all sources were as they are planned. The index is that of the plan.
+func (p *Plan) Foresee(step Step, index Index) (Step, error) {
 	sources := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
-		i := p.Find(s.Source)
-		if i < 0 {
+		i, ok := index[s.Source]
+		if !ok {
 			continue
 		}
 		if p.Steps[i].Unknown != "" {
@@ -63,27 +77,18 @@ func (p *Plan) Foresee(step Step) (Step, error) {
 
 // foresee completes all steps that take values, as far as possible before the run. Sources come first in a plan.
 func (p *Plan) foresee() {
+	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {
 			continue
 		}
-		foreseen, err := p.Foresee(step)
+		foreseen, err := p.Foresee(step, index)
 		if err != nil {
 			p.Steps[i].Unknown = err.Error()
 			continue
 		}
 		p.Steps[i] = foreseen
 	}
-}
-
-// Find gives the step of an object, -1 if it has none.
-func (p *Plan) Find(ref object.Ref) int {
-	for i, step := range p.Steps {
-		if step.Ref == ref && step.Op != Barrier && step.Op != Guard {
-			return i
-		}
-	}
-	return -1
 }
 
 // planned is the object as the step will leave it, as far as that is known; nil if it will not be there.
