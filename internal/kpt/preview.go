@@ -2,7 +2,10 @@ package kpt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -56,12 +59,27 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 		o.reason = skipped(b, e)
 	case e.Outcome == event.Succeeded && step.Leaving(): // it would be written, and waited for until it is gone
 		o.outcome, o.reason, o.err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
+	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.sent()), "metadata.resourceVersion"):
+		o.outcome, o.reason, o.err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
+			"the object, so that the server would refuse it; take it out")
 	case e.Outcome == event.Succeeded && e.Would != nil:
 		o.after = e.Would
 	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
 		o.after = step.Want
 	}
 	return o
+}
+
+// sent is the patch that a client-side apply would send; nil if there is none.
+func (o outlook) sent() map[string]any {
+	if len(o.step.Patch.Data) == 0 || o.op != plan.Update {
+		return nil
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(o.step.Patch.Data, &fields); err != nil {
+		panic(fmt.Sprintf("read a patch of our own: %v", err)) // cannot happen
+	}
+	return fields
 }
 
 // undisclosed stands in place of the content of an object that holds values of a Secret at places that only the Secret's content
