@@ -28,7 +28,7 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := applyFlags{serverSide: true, adoption: adoptions(), propagation: propagations("prune propagation policy")}
 	output := "text"
 	cmd := &cobra.Command{
-		Use:               "plan [PKG_PATH]",
+		Use:               "plan [PKG_PATH | -]",
 		Short:             "Show what apply would do, as the server sees it",
 		Args:              cobra.ArbitraryArgs, // all but the first are ignored
 		ValidArgsFunction: completeFolders,
