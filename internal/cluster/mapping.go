@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,11 +14,24 @@ import (
 
 // Kind is what the server, or a definition that is about to be applied, says of one kind.
 type Kind struct {
-	Resource   schema.GroupVersionResource // in the version that the server prefers
-	Versions   []string                    // all that are served
+	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
+	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
+	Coming     []string                    // those that a definition adds
 	Namespaced bool
-	Served     bool // false for a kind that is only known from a definition
 }
+
+// readable is the version in which objects are read now that are wanted in this one.
+func (k Kind) readable(version string) string {
+	for _, v := range []string{version, k.Resource.Version} {
+		if slices.Contains(k.Served, v) {
+			return v
+		}
+	}
+	return k.Served[0]
+}
+
+// Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
+func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Coming) }
 
 // kinds is what is known of the server's kinds.
 type kinds struct {
@@ -54,7 +68,8 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 }
 
 // Learn takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
-// does not serve them yet. A kind that is served already keeps what the server said. Other objects are ignored.
+// does not serve them yet, at all or in a version that the definition adds. Where the definition drops the version that the
+// server prefers, one that it keeps is used instead, or else its first. Other objects are ignored.
 func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
@@ -72,14 +87,41 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 		return err
 	}
 	gk := schema.GroupKind{Group: spec["group"], Kind: spec["kind"]}
-	if _, ok := c.kinds.known[gk]; !ok && c.kinds.broken[gk.Group] == nil {
+	if kind, ok := c.kinds.known[gk]; ok {
+		c.kinds.known[gk] = kind.with(versions)
+	} else if c.kinds.broken[gk.Group] == nil {
 		c.kinds.known[gk] = Kind{
 			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
-			Versions:   versions,
+			Coming:     versions,
 			Namespaced: spec["scope"] == "Namespaced",
 		}
 	}
 	return nil
+}
+
+// with is a known kind as it will be when a definition serves these versions of it.
+func (k Kind) with(defined []string) Kind {
+	k.Coming = nil
+	for _, version := range defined {
+		if !slices.Contains(k.Served, version) {
+			k.Coming = append(k.Coming, version)
+		}
+	}
+	if slices.Contains(defined, k.Resource.Version) {
+		return k
+	}
+	k.Resource.Version = defined[0]
+	for _, version := range slices.Backward(k.Served) {
+		if slices.Contains(defined, version) {
+			k.Resource.Version = version
+		}
+	}
+	return k
+}
+
+// Defines reports whether a CustomResourceDefinition has the version of an object served.
+func Defines(crd, obj *unstructured.Unstructured) bool {
+	return slices.Contains(definedVersions(crd), obj.GroupVersionKind().Version)
 }
 
 func definedVersions(crd *unstructured.Unstructured) []string {
@@ -133,9 +175,9 @@ func (k *kinds) add(list *metav1.APIResourceList) {
 		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Served: true}
+			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced}
 		}
-		kind.Versions = append(kind.Versions, gv.Version)
+		kind.Served = append(kind.Served, gv.Version)
 		k.known[gk] = kind
 	}
 }

@@ -31,6 +31,8 @@ type track struct {
 	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
 	changed time.Time // when something was seen of the object last
 
+	began     time.Time     // when it was written
+	stuck     time.Time     // since when there is a cause that will hardly pass; zero if there is none
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
@@ -43,8 +45,6 @@ type message struct {
 	step int
 	done *result // the write is over
 	seen sighting
-
-	causes []ready.Cause // with the logs that belong to them
 }
 
 // run carries out one plan. All fields belong to the goroutine of loop, others reach it through messages alone; but what never
@@ -69,6 +69,7 @@ type run struct {
 	failing int // of these, how many have failed
 	alarms  alarms
 	latest  time.Time // the latest deadline by the time of the run
+	outage  string    // why the cluster cannot be seen; empty if it can
 	ended   bool      // it failed fast: nothing new is started or waited for
 
 	explaining explaining
@@ -89,7 +90,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		lenders:  lenders(p),
 		messages: make(chan message),
 	}
-	r.explaining.kin = newKinship(e.Cluster, false)
+	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	for i, step := range p.Steps {
 		if isObject(step.Op) {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
@@ -127,6 +128,10 @@ func (r *run) loop(ctx, watching context.Context) {
 		case n := <-r.explaining.kin.news:
 			r.explaining.kin.take(n)
 			r.stir()
+		case q := <-r.explaining.kin.quotes:
+			if r.tracks[q.of].waiting {
+				r.tell(q.of, q.causes)
+			}
 		case <-timer.C:
 			r.expire(watching, time.Now())
 		case <-interrupted:
@@ -184,18 +189,11 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
-	if m.causes != nil {
-		if t.waiting {
-			r.tell(m.step, m.causes)
-		}
-		return
-	}
 	if m.seen.err != nil {
-		if t.waiting { // what was seen last still holds, until something else is seen
-			r.emit(event.Event{Kind: event.Observed, Step: m.step, Op: r.plan.Steps[m.step].Op, Status: m.seen.status})
-		}
+		r.unseen(m.step, m.seen.err)
 		return
 	}
+	r.outage = ""
 	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
 		t.since = t.changed
 	}
@@ -206,6 +204,14 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 	if t.waiting {
 		r.judge(m.step)
+	}
+}
+
+// unseen tells, once for all objects, that the cluster cannot be seen for the moment. What was seen last still holds.
+func (r *run) unseen(i int, err error) {
+	if r.outage != err.Error() && r.waiting > 0 {
+		r.outage = err.Error()
+		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.status, Err: err})
 	}
 }
 
@@ -230,7 +236,8 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if done.op == plan.Create || done.op == plan.Update {
 		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
 	}
-	t.waiting, t.since, t.changed = true, time.Now(), time.Now()
+	now := time.Now()
+	t.waiting, t.began, t.since, t.changed = true, now, now, now
 	r.waiting++
 	if r.summary.Interrupted || r.ended {
 		r.settle(i, r.cutShort(), nil)
@@ -281,7 +288,7 @@ func (r *run) wait(i int) {
 	kind := event.Observed
 	if !t.told {
 		kind = event.Waiting
-	} else if t.shown == t.seen.status {
+	} else if t.shown.Same(t.seen.status) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status

@@ -20,8 +20,8 @@ var (
 // stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
 const stand = "default"
 
-// unborn gives, in a server dry run, the step that would create what the server must have before it looks at an object: its
-// definition, or else its namespace. Nil means that the server can be asked.
+// unborn gives, in a server dry run, the step that would make what the server must have before it looks at an object: its
+// definition, in the object's version, or else its namespace. Nil means that the server can be asked.
 func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	var namespace *plan.Step
 	if dryRun != DryRunServer {
@@ -30,10 +30,11 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	for _, j := range step.Needs {
 		needed := &p.Steps[j]
 		switch {
-		case needed.Op != plan.Create:
 		case needed.Ref.GroupKind() == definitionKind:
-			return needed
-		case needed.Ref.GroupKind() == namespaceKind:
+			if needed.Op == plan.Create || needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
+				return needed
+			}
+		case needed.Op == plan.Create && needed.Ref.GroupKind() == namespaceKind:
 			namespace = needed
 		}
 	}
@@ -43,7 +44,11 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == namespaceKind }
 
 func unvalidated(home *plan.Step) string {
-	return fmt.Sprintf("not validated by the server: %s would be created by the same run", home.Ref)
+	made := "created"
+	if home.Op == plan.Update {
+		made = "changed"
+	}
+	return fmt.Sprintf("not validated by the server: %s would be %s by the same run", home.Ref, made)
 }
 
 // try has the server validate an object in another namespace than its own, which would be created by the same run. What it

@@ -35,7 +35,7 @@ func definitionServed(ctx context.Context, client *cluster.Client) (bool, error)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
 		return false, nil
 	}
-	return kind.Served, err
+	return len(kind.Served) > 0, err
 }
 
 // definitionFitness compares the definition in the cluster with ours. Whoever may not read it takes it for fit.
