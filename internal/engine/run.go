@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -47,7 +48,8 @@ type message struct {
 	seen sighting
 }
 
-// run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
+// run carries out one plan. All fields belong to the goroutine of loop, others reach it through messages alone; but what never
+// changes, which is engine, plan, options and index, workers read as well.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -59,6 +61,7 @@ type run struct {
 	early    map[int]*result // steps done before the record was saved
 	groups   map[group][]int // the steps of each kind and namespace
 	watched  map[group]bool
+	index    plan.Index
 	lenders  map[object.Ref]bool // objects that others take values from
 	messages chan message
 
@@ -86,6 +89,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		early:    map[int]*result{},
 		groups:   map[group][]int{},
 		watched:  map[group]bool{},
+		index:    p.Index(),
 		lenders:  lenders(p),
 		messages: make(chan message),
 	}
@@ -216,6 +220,7 @@ func (r *run) unseen(i int, err error) {
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
+	done.err = cluster.Told(done.err, step.Private())
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
