@@ -16,7 +16,7 @@ import (
 type Kind struct {
 	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
 	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
-	Coming     []string                    // those that a definition adds
+	Coming     []string                    // those that a definition adds, until an object was written in one of them
 	Namespaced bool
 }
 
@@ -56,11 +56,11 @@ func (e *UnknownKindError) Unwrap() error { return e.Cause }
 
 // Kind gives what is known of a kind: an *UnknownKindError if that is nothing.
 func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.discover(ctx); err != nil {
 		return Kind{}, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if kind, ok := c.kinds.known[gk]; ok {
 		return kind, nil
 	}
@@ -81,11 +81,11 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 	if spec["kind"] == "" || spec["plural"] == "" || len(versions) == 0 {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.discover(ctx); err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	gk := schema.GroupKind{Group: spec["group"], Kind: spec["kind"]}
 	if kind, ok := c.kinds.known[gk]; ok {
 		c.kinds.known[gk] = kind.with(versions)
@@ -97,6 +97,16 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 		}
 	}
 	return nil
+}
+
+// nowServed takes in that an object was written in a version: if that was coming, the definition holds by now.
+func (c *Client) nowServed(gvk schema.GroupVersionKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kind, ok := c.kinds.known[gvk.GroupKind()]; ok && slices.Contains(kind.Coming, gvk.Version) {
+		kind.Served, kind.Coming = kind.Versions(), nil
+		c.kinds.known[gvk.GroupKind()] = kind
+	}
 }
 
 // with is a known kind as it will be when a definition serves these versions of it.
@@ -137,11 +147,50 @@ func definedVersions(crd *unstructured.Unstructured) []string {
 	return names
 }
 
-// discover asks the server once for its kinds. Groups that cannot be described leave the others usable.
+// asking is one request for the server's kinds, for all who want to know them at the moment.
+type asking struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// discover sees to it that the server was asked for its kinds, once.
 func (c *Client) discover(ctx context.Context) error {
+	c.mu.Lock()
 	if c.kinds != nil {
+		c.mu.Unlock()
 		return nil
 	}
+	asked := c.asking
+	if asked == nil {
+		asked = &asking{done: make(chan struct{})}
+		c.asking = asked
+		// The library's requests have no context, so nobody waits for this goroutine longer than his own: it ends with its requests.
+		go c.ask(asked)
+	}
+	c.mu.Unlock()
+	select {
+	case <-asked.done:
+		return asked.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
+func (c *Client) ask(asked *asking) {
+	found, err := c.readKinds()
+	c.mu.Lock()
+	c.asking = nil
+	if err == nil {
+		c.kinds = found
+	}
+	c.mu.Unlock()
+	asked.err = err
+	close(asked.done)
+}
+
+// readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
+func (c *Client) readKinds() (*kinds, error) {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
 	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}}
 	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
@@ -149,16 +198,12 @@ func (c *Client) discover(ctx context.Context) error {
 			found.broken[gv.Group] = cause
 		}
 	} else if err != nil {
-		return c.explain(err)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
+		return nil, c.explain(err)
 	}
 	for _, list := range lists {
 		found.add(list)
 	}
-	c.kinds = found
-	return nil
+	return found, nil
 }
 
 // add takes in the resources of one version. Versions come in the order of the server's preference.

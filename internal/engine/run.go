@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -16,7 +15,9 @@ import (
 type track struct {
 	acted   event.Outcome // empty until the write is over
 	settled event.Outcome // empty until the end
-	blocked bool          // skipped because of another step
+	ran     bool          // its turn came; else it was blocked or cut short
+	stored  bool          // it failed, but a part of it was carried out
+	gone    bool          // its deletion is not waited for, but the object is gone
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -72,6 +73,8 @@ type run struct {
 	outage  string    // why the cluster cannot be seen; empty if it can
 	ended   bool      // it failed fast: nothing new is started or waited for
 
+	interrupted bool // it was told to end: as above
+
 	explaining explaining
 }
 
@@ -92,7 +95,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	}
 	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	for i, step := range p.Steps {
-		if isObject(step.Op) {
+		if step.Op.IsObject() {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
 		}
 	}
@@ -105,13 +108,14 @@ func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 
-	interrupted := ctx.Done()
+	r.takeInFirst(watching)
+	interrupts := ctx.Done()
 	for {
-		if ctx.Err() != nil && !r.summary.Interrupted {
-			interrupted = nil
-			r.interrupt()
+		if ctx.Err() != nil && !r.interrupted {
+			interrupts, r.interrupted = nil, true
+			r.stop()
 		}
-		if !r.summary.Interrupted && !r.ended {
+		if !r.interrupted && !r.ended {
 			r.start(watching)
 		}
 		if r.schedule.done() && r.flying == 0 {
@@ -134,7 +138,7 @@ func (r *run) loop(ctx, watching context.Context) {
 			}
 		case <-timer.C:
 			r.expire(watching, time.Now())
-		case <-interrupted:
+		case <-interrupts:
 		}
 	}
 }
@@ -161,11 +165,9 @@ func (r *run) start(ctx context.Context) {
 func (r *run) begin(ctx context.Context, i int) {
 	step := &r.plan.Steps[i]
 	switch {
-	case step.Op == plan.Barrier || step.Op == plan.Guard:
+	case !step.Op.IsObject():
 		r.tracks[i].settled = r.schedule.guarded(i)
 		r.schedule.settle(i, r.tracks[i].settled)
-	case r.early[i] != nil:
-		r.finish(ctx, i, r.early[i])
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
 		r.finish(ctx, i, r.unforeseen(step))
 	case !r.mustWrite(step):
@@ -219,14 +221,17 @@ func (r *run) unseen(i int, err error) {
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	done.err = cluster.Told(done.err, step.Private())
-	t.acted, t.err = done.outcome, done.err
+	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
+	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
+		t.base = r.look(step.Ref, done.seen)
+	}
+	t.gone = done.leaving && done.seen.Object == nil
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	t.base = r.look(step.Ref, done.seen)
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
@@ -239,103 +244,14 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	now := time.Now()
 	t.waiting, t.began, t.since, t.changed = true, now, now, now
 	r.waiting++
-	if r.summary.Interrupted || r.ended {
-		r.settle(i, r.cutShort(), nil)
-		return
-	}
 	r.setDeadline(i)
 	r.judge(i)
-	if t.waiting {
+	switch {
+	case t.waiting && (r.interrupted || r.ended):
+		r.settle(i, r.cutShort(), nil)
+	case t.waiting:
 		r.watch(ctx, groupOf(step.Ref))
 	}
-}
-
-// judge decides whether a waiting step has what it waits for.
-func (r *run) judge(i int) {
-	step, t := &r.plan.Steps[i], &r.tracks[i]
-	gone := t.seen.status.State == ready.NotFound
-	replaced := !gone && t.seen.uid != t.base.uid
-	switch {
-	case t.seen.before(t.base):
-		r.wait(i) // what was seen is from before our write
-	case step.Op == plan.Delete && (gone || replaced):
-		r.settle(i, event.Succeeded, nil)
-	case step.Op == plan.Delete:
-		r.wait(i)
-	case replaced:
-		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
-	case t.seen.undated() && t.missed < 2:
-		r.wait(i) // it may have been looked for just before it was written
-	case gone:
-		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
-	case r.doubtful(i):
-		r.setFailing(t, false)
-		r.wait(i)
-	case t.seen.status.State == ready.Current:
-		r.settle(i, event.Succeeded, nil)
-	case r.options.FailFast && t.seen.status.State == ready.Failed:
-		r.settle(i, event.Failed, nil)
-	default:
-		r.setFailing(t, t.seen.status.State == ready.Failed)
-		r.wait(i)
-	}
-}
-
-// wait tells once that the step is waited for, and later whenever its status has changed.
-func (r *run) wait(i int) {
-	t := &r.tracks[i]
-	r.stir()
-	kind := event.Observed
-	if !t.told {
-		kind = event.Waiting
-	} else if t.shown.Same(t.seen.status) {
-		return
-	}
-	t.told, t.shown = true, t.seen.status
-	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts})
-}
-
-// settle ends a step, once. The status that was seen last goes with it.
-func (r *run) settle(i int, outcome event.Outcome, err error) {
-	t := &r.tracks[i]
-	if t.waiting {
-		r.setFailing(t, false)
-		t.waiting = false
-		r.waiting--
-	}
-	if err != nil {
-		t.err = err
-	}
-	t.settled = outcome
-	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts, Err: t.err})
-	r.schedule.settle(i, outcome)
-	if r.options.FailFast && outcome.Bad() && !r.ended && !r.summary.Interrupted {
-		r.endEarly(i)
-	}
-}
-
-func (r *run) setFailing(t *track, failing bool) {
-	if t.failing == failing {
-		return
-	}
-	t.failing = failing
-	if failing {
-		r.failing++
-	} else {
-		r.failing--
-	}
-}
-
-// skip ends a step that will never start.
-func (r *run) skip(b blocked) {
-	t := &r.tracks[b.step]
-	t.acted, t.blocked = event.Skipped, true
-	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
-	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
-		e.Reason = by.Reason
-	}
-	r.emit(e)
-	r.settle(b.step, event.Skipped, nil)
 }
 
 func (r *run) emit(e event.Event) {
@@ -343,59 +259,3 @@ func (r *run) emit(e event.Event) {
 	r.summary.Add(e)
 	r.sink(e)
 }
-
-// hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
-func (r *run) hopeless() bool {
-	return r.flying == 0 && r.waiting > 0 && r.failing == r.waiting
-}
-
-// giveUp settles the steps that have failed and will not be waited for.
-func (r *run) giveUp() {
-	for i := range r.tracks {
-		if r.tracks[i].failing {
-			r.settle(i, event.Failed, nil)
-		}
-	}
-}
-
-// interrupt ends everything that is not being written at this moment; steps that never started have nothing to settle.
-func (r *run) interrupt() {
-	r.summary.Interrupted = true
-	r.stop()
-}
-
-// endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
-func (r *run) endEarly(failed int) {
-	r.ended = true
-	for i := range r.plan.Steps {
-		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && isObject(r.plan.Steps[i].Op) {
-			t.acted = event.Skipped
-			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
-		}
-	}
-	r.stop()
-}
-
-func (r *run) stop() {
-	for i, step := range r.plan.Steps {
-		switch {
-		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
-		case isObject(step.Op):
-			r.settle(i, r.cutShort(), nil)
-		default:
-			r.tracks[i].settled = r.cutShort()
-			r.schedule.settle(i, r.cutShort())
-		}
-	}
-}
-
-// cutShort is how steps end that the end of the run overtakes.
-func (r *run) cutShort() event.Outcome {
-	if r.summary.Interrupted {
-		return event.Interrupted
-	}
-	return event.Skipped
-}
-
-// isObject reports whether a step of the operation is about an object.
-func isObject(op plan.Op) bool { return op != plan.Barrier && op != plan.Guard }

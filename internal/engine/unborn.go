@@ -5,16 +5,11 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-)
-
-var (
-	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
-	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
 // stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
@@ -30,18 +25,23 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	for _, j := range step.Needs {
 		needed := &p.Steps[j]
 		switch {
-		case needed.Ref.GroupKind() == definitionKind:
+		case needed.Ref.GroupKind() == plan.DefinitionKind:
 			if needed.Op == plan.Create || needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
 				return needed
 			}
-		case needed.Op == plan.Create && needed.Ref.GroupKind() == namespaceKind:
+		case needed.Op == plan.Create && needed.Ref.GroupKind() == plan.NamespaceKind:
 			namespace = needed
 		}
 	}
 	return namespace
 }
 
-func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == namespaceKind }
+// isFoundation reports whether other objects cannot exist without an object of this kind.
+func isFoundation(ref object.Ref) bool {
+	return ref.GroupKind() == plan.NamespaceKind || ref.GroupKind() == plan.DefinitionKind
+}
+
+func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == plan.NamespaceKind }
 
 func unvalidated(home *plan.Step) string {
 	made := "created"
