@@ -24,8 +24,10 @@ func Told(err error, private bool) error {
 	if said == may {
 		return err
 	}
-	before, after, _ := strings.Cut(err.Error(), said)
-	return &toldError{text: before + may + after, cause: err}
+	if before, after, ok := strings.Cut(err.Error(), said); ok {
+		may = before + may + after
+	}
+	return &toldError{text: may, cause: err}
 }
 
 // toldError is an error in another text than its own.

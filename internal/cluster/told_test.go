@@ -99,7 +99,17 @@ func TestTold(t *testing.T) {
 			}
 		})
 	}
+	if told := Told(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(told.Error(), "hunter2") {
+		t.Errorf("told %v", told)
+	}
 	if Told(nil, true) != nil {
 		t.Error("no error became one")
 	}
 }
+
+// reworded is an error that does not hold the text of the one that it wraps as it is.
+type reworded struct{ error }
+
+func (e reworded) Error() string { return strings.ToUpper(e.error.Error()) + " hunter2" }
+
+func (e reworded) Unwrap() error { return e.error }
