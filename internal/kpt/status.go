@@ -88,15 +88,15 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err := f.check(); err != nil {
 		return err
 	}
-	read := localMembers
+	members := localMembers
 	if f.invType == "remote" {
-		read, dir = f.remoteMembers, ""
+		members, dir = f.remoteMembers, ""
 	}
 	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
-	m, client, err := read(ctx, env, kube, dir)
+	m, client, err := members(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
@@ -108,17 +108,34 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	printer := f.printer(env, g, m, family{client, set}.of(ctx))
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
 	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
-	if closed := printer.Close(err); err == nil {
+	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
 	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// read is an output that is read. When it cannot be written any more it ends what it is written for: nobody would see it.
+type read struct {
+	io.Writer
+	end context.CancelFunc
+}
+
+// Write passes text on.
+func (r read) Write(text []byte) (int, error) {
+	n, err := r.Writer.Write(text)
+	if err != nil {
+		r.end()
+	}
+	return n, err
 }
 
 // watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
@@ -159,17 +176,17 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, g grammar, m *members, made madeFor) view.Printer {
+func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *members, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
 		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
 		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
-		return view.Table(env.Out, env.Terminal(), m.rows(), form)
+		return view.Table(out, t, m.rows(), form)
 	case f.output.value == "json":
-		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
+		return view.StatusJSON(out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
+		return view.StatusTable(out, t, view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
+		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}
 }
