@@ -85,7 +85,7 @@ func (b *builder) desired() {
 // is only drafted.
 func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
+	if step.Why, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.Hint); step.Why != "" {
 		step.Op, step.Want = Skip, obj
 		return nil
 	}
@@ -156,7 +156,7 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return
 	}
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
+	if step.Why, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.Farewell); step.Why != "" {
 		step.Op = Keep
 		return
 	}
