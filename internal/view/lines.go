@@ -24,9 +24,7 @@ type Total struct {
 
 // Lines prints a line per event as it comes, and each total when it is due.
 func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
-	l := &lines{out: out, board: NewBoard(p), words: words}
-	l.due(false)
-	return l
+	return &lines{out: out, board: NewBoard(p), words: words}
 }
 
 // explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
@@ -74,12 +72,14 @@ func (l *lines) hides(e event.Event) bool {
 	return *count > explainedMost
 }
 
-// Close prints the totals that are still to come, and what was left out.
-func (l *lines) Close(error) error {
+// Close prints the totals that are still to come, and what was left out. A run that failed before it began has no totals.
+func (l *lines) Close(failed error) error {
 	if more := l.explained[1] - explainedMost; more > 0 {
 		l.print(l.words.Hidden(more))
 	}
-	l.due(true)
+	if failed == nil || l.board.Applies.Acted+l.board.Removes.Acted > 0 {
+		l.due(true)
+	}
 	return l.err
 }
 
