@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -36,13 +37,22 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
-// Namespace is the namespace of the flags or else of the context, and whether it was given by flag.
+// Namespace is the namespace of the flags or else of the context, and whether it was given by flag. What can be the name of
+// no namespace is an error.
 func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	namespace, _, err = k.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", false, k.unreadable(err)
 	}
-	return namespace, k.flags.Namespace != nil && *k.flags.Namespace != "", nil
+	explicit = k.flags.Namespace != nil && *k.flags.Namespace != ""
+	problems := validation.IsDNS1123Label(namespace)
+	switch {
+	case len(problems) > 0 && explicit:
+		return "", false, fmt.Errorf("--namespace %q: %s", namespace, problems[0])
+	case len(problems) > 0:
+		return "", false, fmt.Errorf("the context of the kubeconfig has the namespace %q: %s", namespace, problems[0])
+	}
+	return namespace, explicit, nil
 }
 
 // Client gives a client for the cluster. It sends nothing.

@@ -101,7 +101,8 @@ func (f applyFlags) check(g grammar) error {
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
-	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
+	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout),
+		checkLogLines(f.logLines))
 }
 
 func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {

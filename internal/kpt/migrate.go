@@ -255,7 +255,7 @@ func (m *migration) target(ctx context.Context, old *inventory) (*inventory, err
 	if m.flags.dryRun {
 		return target, nil
 	}
-	return target, writeInventory(m.dir, m.described, target, f)
+	return target, writeInventory(m.dir, m.described, target, f, false)
 }
 
 // move adds what one record lists to another, and then deletes the first, if nobody has changed it meanwhile.

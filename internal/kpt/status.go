@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -70,6 +71,11 @@ remote it shows what all packages deployed whose inventories are in the cluster,
 	return cmd
 }
 
+// states are the values of --statuses. Case does not matter.
+var states = []string{
+	string(ready.Current), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
+}
+
 // check refuses what does not go together.
 func (f statusFlags) check() error {
 	if err := checkChoices(&f.until, &f.output); err != nil {
@@ -81,7 +87,12 @@ func (f statusFlags) check() error {
 	case f.invType == "local" && len(f.invNames) > 0:
 		return errors.New("inv-names flag should only be used when inv-type is set to remote")
 	}
-	return checkTimeout("timeout", f.timeout)
+	for _, status := range f.statuses {
+		if !slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, status) }) {
+			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
+		}
+	}
+	return errors.Join(checkTimeout("timeout", f.timeout), checkLogLines(f.logLines))
 }
 
 func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
@@ -102,7 +113,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	}
 	refs := f.selected(m.all.Refs())
 	if len(refs) == 0 {
-		return f.nothing(env)
+		return f.nothing(env, g.strict && m.all.Len() > 0)
 	}
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
@@ -152,12 +163,20 @@ func watchful(side io.Writer, next event.Sink) event.Sink {
 	}
 }
 
-// nothing says that no object was deployed, or none is left after filtering. Machine output says it by its emptiness.
-func (f statusFlags) nothing(env *cli.Env) error {
-	if f.output.value == "json" {
+// nothing says that no object was deployed, or that the filters let none through. The latter is an error unless the objects
+// are meant to be gone. Machine output says the former by its emptiness.
+func (f statusFlags) nothing(env *cli.Env, filtered bool) error {
+	text := "no resources found in the inventory"
+	if filtered {
+		text = "no object of the inventory matches --names and --namespaces"
+	}
+	switch {
+	case filtered && f.until.value != "deleted":
+		return errors.New(text)
+	case f.output.value == "json":
 		return nil
 	}
-	_, err := fmt.Fprintln(env.Out, "no resources found in the inventory")
+	_, err := fmt.Fprintln(env.Out, text)
 	return err
 }
 
