@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // traceLevel is the verbosity from which requests are shown, as in kubectl.
@@ -24,6 +25,7 @@ type Kube struct {
 	env       *Env
 	flags     *genericclioptions.ConfigFlags
 	verbosity int
+	sources   map[object.Ref]string // of the objects that are written, as far as they are known
 }
 
 func newKube(env *Env) *Kube {
@@ -94,16 +96,27 @@ func (k *Kube) checkFound() error {
 		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 }
 
-// warn shows each warning of the server once.
-func (k *Kube) warn() func(string) {
+// Describe has warnings about objects name the file and document that describe them, as sources has it. It is called before
+// anything is written.
+func (k *Kube) Describe(sources map[object.Ref]string) { k.sources = sources }
+
+// warn shows each warning of the server once for each object that it is about.
+func (k *Kube) warn() cluster.Warn {
 	var mu sync.Mutex
 	shown := map[string]bool{}
-	return func(text string) {
+	return func(about object.Ref, text string) {
+		line := "Warning: " + text
+		if about != (object.Ref{}) {
+			line = fmt.Sprintf("Warning: %s: %s", about, text)
+		}
+		if source := k.sources[about]; source != "" {
+			line = fmt.Sprintf("Warning: %s (%s): %s", about, source, text)
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if !shown[text] {
-			shown[text] = true
-			fmt.Fprintln(k.env.Err, "Warning:", text)
+		if !shown[line] {
+			shown[line] = true
+			fmt.Fprintln(k.env.Err, line)
 		}
 	}
 }
