@@ -45,6 +45,9 @@ func TestLive(t *testing.T) {
 			"native.table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason})
 			},
+			"narrow.table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{Width: 70}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason, Below: plainProblem})
+			},
 			"alpha.table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason("")})
 			},

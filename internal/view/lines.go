@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -24,7 +25,7 @@ type Total struct {
 
 // Lines prints a line per event as it comes, and each total when it is due.
 func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
-	return &lines{out: out, board: NewBoard(p), words: words}
+	return &lines{out: out, board: NewBoard(p), words: words, told: map[int]string{}}
 }
 
 // explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
@@ -38,7 +39,8 @@ type lines struct {
 	printed int    // totals
 	notice  string // the last one
 
-	explained [2]int // events about causes: of what is waited for, and of what has ended
+	explained [2]int         // events about causes: of what is waited for, and of what has ended
+	told      map[int]string // the causes that were printed last, by step
 	err       error
 }
 
@@ -51,12 +53,22 @@ func (l *lines) Event(e event.Event) {
 			l.print(notice)
 		}
 	}
-	if !l.hides(e) {
-		for _, line := range l.words.Event(l.board, e) {
+	said := l.words.Event(l.board, e)
+	if !l.repeats(e, said) && !l.hides(e) {
+		for _, line := range said {
 			l.print(line)
+		}
+		if e.Kind == event.Explained {
+			l.told[e.Step] = strings.Join(said, "\n")
 		}
 	}
 	l.due(false)
+}
+
+// repeats reports whether an explanation says what was said of the object last.
+func (l *lines) repeats(e event.Event, said []string) bool {
+	text := strings.Join(said, "\n")
+	return e.Kind == event.Explained && l.told[e.Step] == text
 }
 
 // hides reports whether an event is one explanation too many.
