@@ -117,6 +117,7 @@ func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
 	telling := view.Telling{Phased: s.phased, Waits: waits, Seen: s.statuses}
 	switch s.output {
 	case "json":
+		telling.Whole = s.grammar.more
 		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
 	case "table":
 		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.reason(), Below: s.grammar.below, End: "\n"}

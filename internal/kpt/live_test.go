@@ -37,7 +37,10 @@ func TestLive(t *testing.T) {
 				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
 			},
 			"native.json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, view.Telling{Waits: waits}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+				return view.Moments(p, view.Telling{Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+			},
+			"native.waves.json": func(out *bytes.Buffer) view.Printer {
+				return view.Moments(p, view.Telling{Phased: true, Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
 			},
 			"table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason(""), End: "\n"})
