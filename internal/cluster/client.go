@@ -25,6 +25,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	kinds    *kinds           // nil until discovery was read
+	asking   *asking          // nil unless it is being read
 	versions map[scope]string // the resource version of the last list of a kind and namespace
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,11 +14,24 @@ import (
 
 // Kind is what the server, or a definition that is about to be applied, says of one kind.
 type Kind struct {
-	Resource   schema.GroupVersionResource // in the version that the server prefers
-	Versions   []string                    // all that are served
+	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
+	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
+	Coming     []string                    // those that a definition adds, until an object was written in one of them
 	Namespaced bool
-	Served     bool // false for a kind that is only known from a definition
 }
+
+// readable is the version in which objects are read now that are wanted in this one.
+func (k Kind) readable(version string) string {
+	for _, v := range []string{version, k.Resource.Version} {
+		if slices.Contains(k.Served, v) {
+			return v
+		}
+	}
+	return k.Served[0]
+}
+
+// Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
+func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Coming) }
 
 // kinds is what is known of the server's kinds.
 type kinds struct {
@@ -42,11 +56,11 @@ func (e *UnknownKindError) Unwrap() error { return e.Cause }
 
 // Kind gives what is known of a kind: an *UnknownKindError if that is nothing.
 func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.discover(ctx); err != nil {
 		return Kind{}, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if kind, ok := c.kinds.known[gk]; ok {
 		return kind, nil
 	}
@@ -54,7 +68,8 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 }
 
 // Learn takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
-// does not serve them yet. A kind that is served already keeps what the server said. Other objects are ignored.
+// does not serve them yet, at all or in a version that the definition adds. Where the definition drops the version that the
+// server prefers, one that it keeps is used instead, or else its first. Other objects are ignored.
 func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
@@ -66,20 +81,57 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 	if spec["kind"] == "" || spec["plural"] == "" || len(versions) == 0 {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.discover(ctx); err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	gk := schema.GroupKind{Group: spec["group"], Kind: spec["kind"]}
-	if _, ok := c.kinds.known[gk]; !ok && c.kinds.broken[gk.Group] == nil {
+	if kind, ok := c.kinds.known[gk]; ok {
+		c.kinds.known[gk] = kind.with(versions)
+	} else if c.kinds.broken[gk.Group] == nil {
 		c.kinds.known[gk] = Kind{
 			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
-			Versions:   versions,
+			Coming:     versions,
 			Namespaced: spec["scope"] == "Namespaced",
 		}
 	}
 	return nil
+}
+
+// nowServed takes in that an object was written in a version: if that was coming, the definition holds by now.
+func (c *Client) nowServed(gvk schema.GroupVersionKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kind, ok := c.kinds.known[gvk.GroupKind()]; ok && slices.Contains(kind.Coming, gvk.Version) {
+		kind.Served, kind.Coming = kind.Versions(), nil
+		c.kinds.known[gvk.GroupKind()] = kind
+	}
+}
+
+// with is a known kind as it will be when a definition serves these versions of it.
+func (k Kind) with(defined []string) Kind {
+	k.Coming = nil
+	for _, version := range defined {
+		if !slices.Contains(k.Served, version) {
+			k.Coming = append(k.Coming, version)
+		}
+	}
+	if slices.Contains(defined, k.Resource.Version) {
+		return k
+	}
+	k.Resource.Version = defined[0]
+	for _, version := range slices.Backward(k.Served) {
+		if slices.Contains(defined, version) {
+			k.Resource.Version = version
+		}
+	}
+	return k
+}
+
+// Defines reports whether a CustomResourceDefinition has the version of an object served.
+func Defines(crd, obj *unstructured.Unstructured) bool {
+	return slices.Contains(definedVersions(crd), obj.GroupVersionKind().Version)
 }
 
 func definedVersions(crd *unstructured.Unstructured) []string {
@@ -95,11 +147,50 @@ func definedVersions(crd *unstructured.Unstructured) []string {
 	return names
 }
 
-// discover asks the server once for its kinds. Groups that cannot be described leave the others usable.
+// asking is one request for the server's kinds, for all who want to know them at the moment.
+type asking struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// discover sees to it that the server was asked for its kinds, once.
 func (c *Client) discover(ctx context.Context) error {
+	c.mu.Lock()
 	if c.kinds != nil {
+		c.mu.Unlock()
 		return nil
 	}
+	asked := c.asking
+	if asked == nil {
+		asked = &asking{done: make(chan struct{})}
+		c.asking = asked
+		// The library's requests have no context, so nobody waits for this goroutine longer than his own: it ends with its requests.
+		go c.ask(asked)
+	}
+	c.mu.Unlock()
+	select {
+	case <-asked.done:
+		return asked.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
+func (c *Client) ask(asked *asking) {
+	found, err := c.readKinds()
+	c.mu.Lock()
+	c.asking = nil
+	if err == nil {
+		c.kinds = found
+	}
+	c.mu.Unlock()
+	asked.err = err
+	close(asked.done)
+}
+
+// readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
+func (c *Client) readKinds() (*kinds, error) {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
 	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}}
 	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
@@ -107,16 +198,12 @@ func (c *Client) discover(ctx context.Context) error {
 			found.broken[gv.Group] = cause
 		}
 	} else if err != nil {
-		return c.explain(err)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
+		return nil, c.explain(err)
 	}
 	for _, list := range lists {
 		found.add(list)
 	}
-	c.kinds = found
-	return nil
+	return found, nil
 }
 
 // add takes in the resources of one version. Versions come in the order of the server's preference.
@@ -133,9 +220,9 @@ func (k *kinds) add(list *metav1.APIResourceList) {
 		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Served: true}
+			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced}
 		}
-		kind.Versions = append(kind.Versions, gv.Version)
+		kind.Served = append(kind.Served, gv.Version)
 		k.known[gk] = kind
 	}
 }

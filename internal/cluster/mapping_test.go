@@ -22,9 +22,8 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	want := map[schema.GroupKind]Kind{
 		{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {
 			Resource:   schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
-			Versions:   []string{"v2", "v1"},
+			Served:     []string{"v2", "v1"},
 			Namespaced: true,
-			Served:     true,
 		},
 	}
 	if diff := cmp.Diff(want, found.known); diff != "" {
@@ -32,9 +31,26 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	}
 }
 
+func TestReadable(t *testing.T) {
+	kind := Kind{Resource: schema.GroupVersionResource{Version: "v2"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
+	replaced := Kind{Resource: schema.GroupVersionResource{Version: "v4"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
+	for _, tc := range []struct {
+		kind         Kind
+		wanted, want string
+	}{{kind, "v3", "v3"}, {kind, "v4", "v2"}, {kind, "", "v2"}, {replaced, "v4", "v3"}, {replaced, "v2", "v2"}} {
+		if got := tc.kind.readable(tc.wanted); got != tc.want {
+			t.Errorf("%s of %v is read in %s, want %s", tc.wanted, tc.kind, got, tc.want)
+		}
+	}
+}
+
 func TestLearn(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
-	served := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v9", Resource: "crontabs"}, Served: true}
+	served := func(resource string, coming []string, versions ...string) Kind {
+		return Kind{
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: resource, Resource: "crontabs"}, Served: versions, Coming: coming,
+		}
+	}
 	crd := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	}
@@ -54,9 +70,14 @@ func TestLearn(t *testing.T) {
 		want  map[schema.GroupKind]Kind
 	}{
 		{"a new kind", nil, crd(whole), map[schema.GroupKind]Kind{gk: {
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Versions: []string{"v1"}, Namespaced: true,
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true,
 		}}},
-		{"a kind that is served already", map[schema.GroupKind]Kind{gk: served}, crd(whole), map[schema.GroupKind]Kind{gk: served}},
+		{"a kind that is served just so", map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}, crd(whole),
+			map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}},
+		{"one version in place of another", map[schema.GroupKind]Kind{gk: served("v0", nil, "v0")}, crd(whole),
+			map[schema.GroupKind]Kind{gk: served("v1", []string{"v1"}, "v0")}},
+		{"the preferred version goes", map[schema.GroupKind]Kind{gk: served("v2", nil, "v2", "v1")}, crd(whole),
+			map[schema.GroupKind]Kind{gk: served("v1", nil, "v2", "v1")}},
 		{"nothing of the kind", nil, crd(map[string]any{"names": "x", "versions": int64(3)}), map[schema.GroupKind]Kind{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -29,8 +29,8 @@ const (
 	crowded         = 20
 )
 
-// Target names an object to read, in the version in which it is wanted; an empty version is the one that the server prefers.
-// Who owns which of its fields is read along only where that is said, since it is half of many objects.
+// Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
+// it is read in another. Who owns which of its fields is read along only where that is said, since it is half of many objects.
 type Target struct {
 	object.Ref
 	Version string
@@ -121,13 +121,11 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		if err != nil {
 			return nil, err
 		}
-		if !kind.Served {
+		if len(kind.Served) == 0 {
 			continue // only just being defined: none of its objects can exist
 		}
 		resource := kind.Resource
-		if target.Version != "" {
-			resource.Version = target.Version
-		}
+		resource.Version = kind.readable(target.Version)
 		k := key{resource, target.Namespace}
 		if found[k] == nil {
 			found[k] = &batch{resource: resource, namespace: target.Namespace, names: map[string]object.Ref{}}

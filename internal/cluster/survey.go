@@ -25,7 +25,7 @@ type Survey struct {
 
 // Survey reports objects that are not known by name: first those that exist, then Listed, then changes until the context
 // ends. Where they may not be read, or the server does not know the kind, Listed is all that is reported. It returns at
-// once; see is called by one goroutine.
+// once; see is called by one goroutine at a time.
 func (c *Client) Survey(ctx context.Context, s Survey, see func(Sighting)) {
 	w := &watcher{client: c, kind: s.Kind, survey: &survey{Survey: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
@@ -52,6 +52,8 @@ func (s *survey) ends() bool { return s != nil && s.Once }
 
 // listed says once that all that existed at the beginning of a survey has been reported.
 func (w *watcher) listed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.survey != nil && !w.survey.listed {
 		w.survey.listed = true
 		w.see(Sighting{Listed: true})
@@ -69,6 +71,8 @@ func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 
 // tell reports one sighting. A survey remembers what exists, to tell after a new list what is gone.
 func (w *watcher) tell(s Sighting) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
 	case w.survey == nil:
 	case s.Object == nil:

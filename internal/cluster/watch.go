@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,13 +25,13 @@ type Sighting struct {
 	Ref     object.Ref
 	Object  *unstructured.Unstructured // nil when it is gone
 	Version string                     // the resource version at which it was gone
-	Err     error                      // why it cannot be seen at present; the watch goes on trying
+	Err     error                      // why it, and the others of the watch, cannot be seen at present; the watch goes on trying
 	Listed  bool                       // of no object: all that a survey met at its beginning has been reported
 }
 
 // Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
 // Read last listed them; where nothing was listed, their present state is reported first. It returns at once; see is
-// called by one goroutine. A watch that breaks is taken up again, one that fell too far behind begins with a new list,
+// called by one goroutine at a time. A watch that breaks is taken up again, one that fell too far behind begins with a new list,
 // and where watching is not allowed the objects are read every few seconds.
 func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting)) {
 	if len(refs) == 0 {
@@ -54,6 +55,7 @@ type watcher struct {
 	survey *survey // nil if the refs are all that is watched
 	see    func(Sighting)
 	stop   context.CancelCauseFunc // ends the present stream for a reason
+	mu     sync.Mutex              // held while something is told: streams are opened on another goroutine
 }
 
 // run watches, and begins anew with a list whenever the watch cannot go on.
@@ -82,11 +84,13 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			err = w.follow(ctx, version)
 			version = ""
 		}
+		if err != nil {
+			w.listed() // what cannot be seen explains nothing
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case w.survey != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
-			w.listed() // what may not be seen explains nothing
 			return
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 			w.poll(ctx)
@@ -109,9 +113,10 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// fail tells that the objects cannot be seen for the moment: of the first of them, for all. A survey says nothing.
 func (w *watcher) fail(err error) {
-	for _, ref := range w.refs {
-		w.see(Sighting{Ref: ref, Err: w.client.explain(err)})
+	if w.survey == nil {
+		w.tell(Sighting{Ref: w.refs[0], Err: w.client.explain(err)})
 	}
 }
 
@@ -224,11 +229,11 @@ func (w *watcher) poll(ctx context.Context) {
 			case ctx.Err() != nil:
 				return
 			case apierrors.IsNotFound(err):
-				w.see(Sighting{Ref: ref})
+				w.tell(Sighting{Ref: ref})
 			case err != nil:
-				w.see(Sighting{Ref: ref, Err: w.client.explain(err)})
+				w.tell(Sighting{Ref: ref, Err: w.client.explain(err)})
 			default:
-				w.see(Sighting{Ref: ref, Object: obj})
+				w.tell(Sighting{Ref: ref, Object: obj})
 			}
 		}
 	}, pollPeriod)

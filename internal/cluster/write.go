@@ -66,6 +66,9 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		answerLost = answerLost || lost(err)
 		return err
 	})
+	if err == nil || apierrors.IsAlreadyExists(err) {
+		c.nowServed(w.Object.GroupVersionKind())
+	}
 	if err != nil && answerLost {
 		return nil, &ambiguousError{c.explain(err)}
 	}

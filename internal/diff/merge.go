@@ -23,7 +23,8 @@ type Patch struct {
 // with live itself as the result. The result is what the patch makes
 // of live here; the server may still default and mutate it.
 //
-// It is an error if apiVersion, kind or name of live and want differ, since no patch can change them.
+// Where live could only be read in another version than that of want, the fields of the two cannot be compared: all of want is
+// sent, in its version. It is an error if group, kind or name of live and want differ, since no patch can change them.
 func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstructured.Unstructured, error) {
 	if want == nil || live == nil {
 		return Patch{}, nil, errors.New("build patch: both the wanted and the live object are needed")
@@ -35,7 +36,13 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	in, err := encode(recorded, want, live)
+	known := live // as far as it can be compared
+	if live.GetAPIVersion() != want.GetAPIVersion() {
+		known = &unstructured.Unstructured{Object: map[string]any{}}
+		live = live.DeepCopy()
+		live.SetAPIVersion(want.GetAPIVersion())
+	}
+	in, err := encode(recorded, want, known)
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
@@ -43,7 +50,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	if data, err = dropDefaulted(data, recorded, want, live); err != nil {
+	if data, err = dropDefaulted(data, recorded, want, known); err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
 	if string(data) == "{}" {
@@ -54,7 +61,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 		return Patch{}, nil, fmt.Errorf("apply patch to the live object: %w", err)
 	}
 	foldStringData(result)
-	if equal(result.Object, live.Object) {
+	if known == live && equal(result.Object, live.Object) {
 		return Patch{}, live, nil
 	}
 	return Patch{Type: merge.patchType(), Data: data}, result, nil
@@ -63,7 +70,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 // sameObject checks what a patch cannot change.
 func sameObject(want, live *unstructured.Unstructured) error {
 	for _, field := range []struct{ name, want, live string }{
-		{"apiVersion", want.GetAPIVersion(), live.GetAPIVersion()},
+		{"group", want.GroupVersionKind().Group, live.GroupVersionKind().Group},
 		{"kind", want.GetKind(), live.GetKind()},
 		{"metadata.name", want.GetName(), live.GetName()},
 	} {

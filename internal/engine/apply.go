@@ -42,6 +42,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
+	r.lookForGone(saving)
 	err := e.saveOutcome(saving, p, r.tracks)
 	r.explainBad(ctx, watching)
 	return r.summary, err
@@ -89,7 +90,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
 	for i, step := range p.Steps {
-		if step.Op == plan.Barrier || step.Op == plan.Guard {
+		if !step.Op.IsObject() {
 			continue
 		}
 		order.Insert(step.Ref)
@@ -109,10 +110,44 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 		}
 		return nil
 	}
-	if err := e.Records.Save(ctx, state); err != nil {
+	err := e.Records.Save(ctx, state)
+	if homeless := (*record.HomelessError)(nil); errors.As(err, &homeless) && leaving(p, tracks, homeless.Namespace) {
+		return nil // it went with its namespace, which went after all that the record had
+	}
+	if err != nil {
 		return fmt.Errorf("save the record after the last write: %w", err)
 	}
 	return nil
+}
+
+// leaving reports whether the run has asked for the deletion of a namespace.
+func leaving(p *plan.Plan, tracks []track, namespace string) bool {
+	i := p.Find(object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace})
+	return i >= 0 && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
+}
+
+// lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they
+// count as being there.
+func (r *run) lookForGone(ctx context.Context) {
+	var targets []cluster.Target
+	steps := map[object.Ref]*track{}
+	for i, step := range r.plan.Steps {
+		if t := &r.tracks[i]; step.Op == plan.Delete && !step.Wait && t.settled == event.Succeeded && !t.gone {
+			targets = append(targets, cluster.Target{Ref: step.Ref})
+			steps[step.Ref] = t
+		}
+	}
+	if len(targets) == 0 {
+		return
+	}
+	live, err := r.engine.Cluster.Read(ctx, targets)
+	if err != nil {
+		return
+	}
+	for ref, t := range steps {
+		obj := live.Objects[ref]
+		t.gone = !live.Unserved.Has(ref) && (obj == nil || obj.GetUID() != t.base.uid)
+	}
 }
 
 // remains tells whether the object of a step stays in the record, and in what condition.
@@ -123,9 +158,13 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 		member.Strategy = record.Delete
 		switch step.Op {
 		case plan.Delete:
+			if t.settled == event.Succeeded && !step.Wait {
+				member.Reconcile = record.Pending
+				return member, !t.gone
+			}
 			return member, t.settled != event.Succeeded
 		case plan.Orphan:
-			return member, t.acted != event.Skipped || t.blocked
+			return member, !t.ran || t.acted == event.Failed
 		default:
 			return member, true
 		}
@@ -134,7 +173,7 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || !cluster.Refused(t.err) && !unwritten(step, t.err)
+		return member, recorded || t.stored || !cluster.Refused(t.err) && !unwritten(step, t.err)
 	default:
 		return member, recorded
 	}

@@ -40,7 +40,11 @@ func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 	known := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
 		if i := r.plan.Find(s.Source); i >= 0 {
-			if seen := r.tracks[i].seen; seen.object != nil && seen.status.State == ready.Current {
+			seen := r.tracks[i].seen
+			if seen.before(r.tracks[i].base) {
+				seen = r.tracks[i].base // what was seen is from before our write
+			}
+			if seen.object != nil && seen.status.State == ready.Current {
 				known[s.Source] = seen.object
 			}
 		}

@@ -101,6 +101,33 @@ func TestValueIsTakenWhenItIsNeeded(t *testing.T) {
 	})
 }
 
+// TestValueIsNotTakenFromBeforeOurWrite has a watch show the source, which is not waited for, just before it is written.
+func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		status := func(ready string) map[string]any {
+			return map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
+		}
+		widget := func(name, value, ready string, annotations ...string) *unstructured.Unstructured {
+			obj := thing("Widget/"+name, annotations...)
+			obj.Object["data"], obj.Object["status"] = map[string]any{"value": value}, status(ready)
+			return obj
+		}
+		desired := func(value string) []plan.Desired {
+			return want(widget("first", value, "False"), widget("source", value, "True", "nowait=yes", "after=Widget/first"), taker("b", "Widget/source", "$.data.value"))
+		}
+		p := patient(policy())
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/first"): {{After: time.Second, Status: status("True")}}}})
+		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("old")...); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(500*time.Millisecond, func() { w.Put(w.Object(ref("Widget/source"))) })
+		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("new")...); err != nil {
+			t.Fatal(err)
+		}
+		w.expectValue(t, "b", "new")
+	})
+}
+
 // TestValueOfAKeptObjectIsRead takes a value from an object that is not wanted any more, and is kept for that.
 func TestValueOfAKeptObjectIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -17,10 +19,10 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// before and after are two versions of a set that share some objects; between them things are created, updated, pruned and
-// waited for, and values are taken from others. after moves on from before.
+// before and after are two versions of a set that share some objects; between them things are created, updated, pruned,
+// orphaned and waited for, and values are taken from others. after moves on from before.
 func before() []plan.Desired {
-	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"),
+	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("ConfigMap/left", "keep=yes"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"),
 		taker("t", "ConfigMap/a", "$.metadata.name"))
 }
 
@@ -50,14 +52,26 @@ func crashWorld(t *testing.T) *world {
 func home() plan.Policy {
 	p := policy()
 	p.Home = ref("Namespace/n")
+	p.Retain = []plan.Annotation{{Key: "keep", Value: "yes"}}
 	return p
+}
+
+// ours are the objects that are marked as such. What was orphaned is not.
+func (w *world) ours() *object.Set {
+	marked := object.NewSet()
+	for _, ref := range w.Refs().Refs() {
+		if w.Object(ref).GetAnnotations()["owner"] == "me" {
+			marked.Insert(ref)
+		}
+	}
+	return marked
 }
 
 // expectTracked checks the superset rule: whatever exists because of us is in the record.
 func expectTracked(t *testing.T, w *world) {
 	t.Helper()
 	recorded := object.NewSet(w.store.State.Refs()...)
-	for _, ref := range w.Refs().Refs() {
+	for _, ref := range w.ours().Refs() {
 		if !recorded.Has(ref) {
 			t.Errorf("%s exists but is not in the record", ref)
 		}
@@ -85,16 +99,18 @@ func expectContinued(t *testing.T, w *world) {
 	for _, d := range after() {
 		desired = append(desired, object.RefOf(d.Object))
 	}
-	if diff := cmp.Diff(names(desired), names(w.Refs().Refs())); diff != "" {
+	if diff := cmp.Diff(names(desired), names(w.ours().Refs())); diff != "" {
 		t.Errorf("what exists after running again (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(names(desired), names(w.store.State.Refs())); diff != "" {
 		t.Errorf("what is recorded after running again (-want +got):\n%s", diff)
 	}
-	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.Refs().Len() != 0 || !w.store.Deleted {
-		t.Errorf("destroying: %v, left %v, record deleted %t", err, w.Refs().Refs(), w.store.Deleted)
+	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.ours().Len() != 0 || !w.store.Deleted {
+		t.Errorf("destroying: %v, left %v, record deleted %t", err, w.ours().Refs(), w.store.Deleted)
 	}
 }
+
+var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "a", errors.New("not now"))
 
 // TestInterruptAfterEveryEvent ends the context after each event in turn.
 func TestInterruptAfterEveryEvent(t *testing.T) {
@@ -112,7 +128,7 @@ func TestInterruptAfterEveryEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		reached := ctx.Err() != nil
-		if unfinished := summary.Settled[event.Interrupted] > 0; unfinished != summary.Interrupted && moment < len(w.lines) {
+		if unfinished := summary.Settled[event.Interrupted] > 0; unfinished != summary.Interrupted {
 			t.Errorf("%d steps were interrupted, but the summary says interrupted: %t", summary.Settled[event.Interrupted], summary.Interrupted)
 		}
 		if summary.Settled[event.Failed]+summary.Settled[event.TimedOut] > 0 {
@@ -121,6 +137,27 @@ func TestInterruptAfterEveryEvent(t *testing.T) {
 		expectTracked(t, w)
 		expectContinued(t, w)
 		return reached
+	})
+}
+
+// TestFailureAfterEveryEvent has every write fail after each event in turn, in a run that the first failure ends.
+func TestFailureAfterEveryEvent(t *testing.T) {
+	eachMoment(t, 10, func(t *testing.T, moment int) bool {
+		w := crashWorld(t)
+		came := false
+		w.hear = func(event.Event) {
+			if len(w.lines) == moment {
+				came = true
+				w.Refuse(forbidden)
+			}
+		}
+		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2, FailFast: true}, after()...); err != nil {
+			t.Fatal(err)
+		}
+		w.Refuse(nil)
+		expectTracked(t, w)
+		expectContinued(t, w)
+		return came
 	})
 }
 

@@ -26,8 +26,12 @@ func (r *run) unreported(t *track) bool {
 
 // stale says that an object failed before we changed it. Both times are in whole seconds.
 func (t *track) stale() bool {
-	since := t.seen.status.Since
-	return t.seen.status.State == ready.Failed && !t.created && !since.IsZero() && !since.After(t.written)
+	return t.seen.status.State == ready.Failed && t.outdated(t.seen.status.Since)
+}
+
+// outdated reports that something is from before we changed the object.
+func (t *track) outdated(since time.Time) bool {
+	return !t.created && !since.IsZero() && !since.After(t.written)
 }
 
 // doubtful reports whether what was seen of an object is not to be believed yet. The time for that runs once, from the first

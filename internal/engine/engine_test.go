@@ -296,6 +296,31 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	})
 }
 
+// What is wanted could not be written because what it depends on belongs to somebody else. That is no failure, but what it
+// may replace stays.
+func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/old"))...); err != nil {
+			t.Fatal(err)
+		}
+		w.Put(thing("ConfigMap/theirs", "owner=them"))
+		w.lines = nil
+		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/theirs"), thing("ConfigMap/new", "after=ConfigMap/theirs"))...)
+		if err != nil || summary.Bad() != 0 {
+			t.Errorf("apply = %+v, %v", summary, err)
+		}
+		w.expect(t, `
+			acted skip configmap/theirs skipped: it belongs to another inventory (owner: them)
+			settled skip configmap/theirs skipped
+			acted create configmap/new skipped
+			settled create configmap/new skipped
+			acted delete configmap/old skipped: nothing is pruned while n/configmap/new cannot be applied
+			settled delete configmap/old skipped`)
+		w.expectRecord(t, "configmap/old Delete Skipped Skipped")
+	})
+}
+
 func TestUnchangedRunWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})

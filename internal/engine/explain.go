@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -25,10 +23,9 @@ const (
 
 // explaining is what a run knows of its explanations.
 type explaining struct {
-	kin    *kinship
-	at     time.Time // when to look next; zero if there is nothing to look at
-	begun  bool      // what surrounds the objects is being surveyed
-	quoted int       // objects whose logs were read
+	kin   *kinship
+	at    time.Time // when to look next; zero if there is nothing to look at
+	begun bool      // what surrounds the objects is being surveyed
 }
 
 // stir has causes looked for: at once if that has begun, else when the run has waited long enough.
@@ -47,14 +44,7 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	x := &r.explaining
 	x.at = time.Time{}
 	lingers := func(t *track) bool {
-		if !t.waiting || r.unreported(t) || !t.seen.kin.Observed() {
-			return false
-		}
-		due := t.lingersAt()
-		if due.After(now) && (x.at.IsZero() || due.Before(x.at)) {
-			x.at = due
-		}
-		return !due.After(now)
+		return t.waiting && !r.unreported(t) && t.seen.kin.Observed() && x.due(t.lingersAt(), now)
 	}
 	var roots []*ready.Relative
 	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
@@ -64,14 +54,26 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	}
 	r.explainable(lingers, func(i int) {
 		t := &r.tracks[i]
-		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin), func(c ready.Cause) bool { return c.Idle })
+		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin, t.written), func(c ready.Cause) bool {
+			return c.Idle || t.outdated(c.Since) && !x.due(t.began.Add(stalePeriod), now)
+		})
 		switch {
 		case fresh(&t.causes, causes):
-			r.quote(ctx, i, causes)
-		case r.dooms(i, causes): // told before, but not that bad
+			if !x.kin.quote(ctx, i, causes) {
+				r.tell(i, causes)
+			}
+		case r.dooms(i, causes, now): // told before, but not that bad, or not for so long
 			r.settle(i, event.Failed, nil)
 		}
 	})
+}
+
+// due reports whether a moment has come. If it has not, there is something to look at then.
+func (x *explaining) due(at, now time.Time) bool {
+	if at.After(now) && (x.at.IsZero() || at.Before(x.at)) {
+		x.at = at
+	}
+	return !at.After(now)
 }
 
 // lingersAt is from when on a step is waited for longer than it should be: nothing has changed for a moment, or it changes for
@@ -105,51 +107,35 @@ func fresh(told *[]ready.Cause, causes []ready.Cause) bool {
 	return found
 }
 
-// quote tells the causes of a step: at once, or when a worker has read the logs that belong to them.
-func (r *run) quote(ctx context.Context, i int, causes []ready.Cause) {
-	if !r.mayQuote(causes) {
-		r.tell(i, causes)
-		return
-	}
-	r.explaining.quoted++
-	// It sends its one message, or ends with the context when the run is over.
-	go func() {
-		r.engine.addLogs(ctx, causes, r.options.LogLines)
-		select {
-		case r.messages <- message{step: i, causes: causes}:
-		case <-ctx.Done():
-		}
-	}()
-}
-
-func (r *run) mayQuote(causes []ready.Cause) bool {
-	crashed := func(c ready.Cause) bool { return c.Container != "" }
-	return r.options.LogLines > 0 && r.explaining.quoted < logsMost && slices.ContainsFunc(causes, crashed)
-}
-
-// addLogs adds to causes the ends of the logs of the containers that ended badly.
-func (e *Engine) addLogs(ctx context.Context, causes []ready.Cause, lines int) {
-	for i, c := range causes {
-		if c.Container != "" {
-			causes[i].Log = e.Cluster.Log(ctx, c.Object, c.Container, c.Previous, lines)
-		}
-	}
-}
-
 // tell emits the causes of a step, and ends it if they doom it.
 func (r *run) tell(i int, causes []ready.Cause) {
 	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
-	if r.dooms(i, causes) {
+	if r.dooms(i, causes, time.Now()) {
 		r.tracks[i].explained = true
 		r.settle(i, event.Failed, nil)
 	}
 }
 
 // dooms reports whether a step is not waited for any longer because of one of its causes: the run is to fail fast, and the
-// cause will hardly pass.
-func (r *run) dooms(i int, causes []ready.Cause) bool {
-	stuck := func(c ready.Cause) bool { return c.Stuck }
-	return r.options.FailFast && r.tracks[i].waiting && r.plan.Steps[i].Op != plan.Delete && slices.ContainsFunc(causes, stuck)
+// cause will hardly pass, and has stood for as long as that takes to be seen.
+func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
+	t := &r.tracks[i]
+	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op == plan.Delete {
+		return false
+	}
+	stuck, doomed := false, false
+	for _, c := range causes {
+		if c.Stuck {
+			if t.stuck.IsZero() {
+				t.stuck = now
+			}
+			stuck, doomed = true, doomed || r.explaining.due(t.stuck.Add(c.Patience), now)
+		}
+	}
+	if !stuck {
+		t.stuck = time.Time{}
+	}
+	return doomed
 }
 
 // explainBad tells, after the loop, why steps did not become ready, or gone, with all that is known by then. An interrupted
@@ -164,25 +150,19 @@ func (r *run) explainBad(ctx, watching context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	x := &r.explaining
-	x.kin.once, x.quoted = !x.begun, 0
+	x.kin.once, x.kin.quoted = !x.begun, 0
 	x.kin.around(watching, roots)
 	x.kin.settle(ctx, explainQuiet)
 
-	found := map[int][]ready.Cause{}
-	var logs errgroup.Group
-	logs.SetLimit(logsAtOnce)
+	var steps []int
+	var causes [][]ready.Cause
 	r.explainable(bad, func(i int) {
-		causes := x.kin.family.Causes(r.tracks[i].seen.kin)
-		found[i] = causes
-		if r.mayQuote(causes) {
-			x.quoted++
-			logs.Go(func() error { r.engine.addLogs(ctx, causes, r.options.LogLines); return nil })
+		if found := x.kin.family.Causes(r.tracks[i].seen.kin, r.tracks[i].written); len(found) > 0 {
+			steps, causes = append(steps, i), append(causes, found)
 		}
 	})
-	_ = logs.Wait() // nothing of it fails
-	for i := range r.tracks {
-		if len(found[i]) > 0 {
-			r.tell(i, found[i])
-		}
+	x.kin.quoteAll(ctx, causes)
+	for n, i := range steps {
+		r.tell(i, causes[n])
 	}
 }

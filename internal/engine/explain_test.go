@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -303,5 +305,153 @@ func TestObserveExplains(t *testing.T) {
 		w.expect(t, `
 			observed  deployment.apps/a: container c: image "x": no such image (InProgress)
 			explained  deployment.apps/a: container c: image "x": no such image: container c crashes: it ended (InProgress)`)
+	})
+}
+
+// A pod that fits on no node for a moment may fit on one soon.
+func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
+	unplaced := map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
+		"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available",
+	}}}
+	for _, tc := range []struct {
+		name  string
+		ready time.Duration // when the Deployment is; 0 is never
+		bad   int
+		took  time.Duration
+	}{
+		{name: "placed in time", ready: 8 * time.Second, took: 8 * time.Second},
+		{name: "never placed", bad: 1, took: 11 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				if tc.ready > 0 {
+					w.Script = map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: tc.ready, Status: available}}}
+				}
+				time.AfterFunc(100*time.Millisecond, func() {
+					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+					w.Put(w.child("ReplicaSet/a", "Pod/a", unplaced))
+				})
+				start := time.Now()
+				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: time.Minute, FailFast: true}, want(thing("Deployment/a"))...)
+				if err != nil || summary.Bad() != tc.bad {
+					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
+				}
+				if took := time.Since(start).Truncate(time.Second); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+			})
+		})
+	}
+}
+
+// outages is a cluster whose watches cannot see anything for a while, twice, and say so again and again.
+type outages struct{ *enginetest.Cluster }
+
+func (c outages) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+	c.Cluster.Watch(ctx, refs, see)
+	go func() { // it ends by itself
+		for i := range 6 {
+			time.Sleep(time.Second)
+			see(cluster.Sighting{Ref: refs[0], Err: errors.New("out of reach")})
+			if i == 2 {
+				see(cluster.Sighting{Ref: refs[0], Object: c.Object(refs[0])})
+			}
+		}
+	}()
+}
+
+func TestOutagesAreToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/a"): {{After: 10 * time.Second, Status: available}},
+			ref("Deployment/b"): {{After: 10 * time.Second, Status: available}},
+		}})
+		e := &engine.Engine{Cluster: outages{w.Cluster}, Records: w.store}
+		p, err := e.Plan(t.Context(), engine.Request{Desired: want(thing("Deployment/a"), thing("Deployment/b")), Policy: policy()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		count := func(ev event.Event) {
+			if ev.Err != nil {
+				told++
+			}
+		}
+		if _, err := e.Apply(t.Context(), p, engine.Options{}, count); err != nil || told != 2 {
+			t.Errorf("told %d times of two outages, %v", told, err)
+		}
+		told = 0
+		options := engine.ObserveOptions{Until: engine.UntilForever, Timeout: 10 * time.Second}
+		if _, err := e.Observe(t.Context(), p.Refs(), options, count); err != nil || told != 2 {
+			t.Errorf("status: told %d times of two outages, %v", told, err)
+		}
+	})
+}
+
+// A controller that writes the same again and again has nothing new to say; nor is a condition from before a change the reason
+// why the change is not ready.
+func TestWhatIsNotNewIsNotTold(t *testing.T) {
+	stalled := func(at time.Time) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{
+			"type": "Stalled", "status": "True", "message": "no room", "lastTransitionTime": at.UTC().Format(time.RFC3339),
+		}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/b"): {{After: 30 * time.Second, Status: available}}}})
+		old := thing("Widget/a", "owner=me", "last={}")
+		old.Object["status"] = stalled(time.Now().Add(-time.Hour))
+		w.Put(old)
+		for i := range 4 {
+			time.AfterFunc(time.Duration(15+i)*time.Second, func() {
+				obj := w.Object(ref("Widget/a"))
+				obj.Object["status"] = stalled(time.Now())
+				w.Put(obj)
+			})
+		}
+		at := w.times()
+		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/a", "changed=yes"), thing("Deployment/b"))...); err != nil {
+			t.Fatal(err)
+		}
+		if len(*at) == 0 || (*at)[0] < 10*time.Second {
+			t.Errorf("explained at %v, want not before the condition counts", *at)
+		}
+		told := slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "observed") })
+		if len(told) > 1 {
+			t.Errorf("told again and again:\n%s", strings.Join(told, "\n"))
+		}
+	})
+}
+
+// slowLogs is a cluster whose logs take long.
+type slowLogs struct{ *enginetest.Cluster }
+
+func (slowLogs) Log(ctx context.Context, _ object.Ref, _ string, _ bool, _ int) []string {
+	select {
+	case <-time.After(30 * time.Second):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func TestObserveDoesNotWaitForLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		var refs []object.Ref
+		for i := range 30 {
+			name := fmt.Sprintf("w%02d", i)
+			w.Put(thing("Deployment/" + name))
+			refs = append(refs, ref("Deployment/"+name))
+			time.AfterFunc(2*time.Second, func() {
+				w.Put(w.child("Deployment/"+name, "ReplicaSet/"+name, nil))
+				w.Put(w.child("ReplicaSet/"+name, "Pod/"+name, crashes))
+			})
+		}
+		e := &engine.Engine{Cluster: slowLogs{w.Cluster}, Records: w.store}
+		options := engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: 10 * time.Second, LogLines: 5}
+		start := time.Now()
+		if _, err := e.Observe(t.Context(), refs, options, func(event.Event) {}); err != nil || time.Since(start) != options.Timeout {
+			t.Errorf("took %s, %v; want %s", time.Since(start), err, options.Timeout)
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -18,8 +19,8 @@ import (
 // namespace.
 const narrowest = 40
 
-// kinship gathers what surrounds objects that are not ready, by surveys of the kinds that explain them. It belongs to one
-// goroutine, which receives news and hands them to take.
+// kinship gathers what surrounds objects that are not ready, by surveys of the kinds that explain them and from logs. It
+// belongs to one goroutine, which receives news and hands them to take, and receives quotes.
 type kinship struct {
 	cluster  Cluster
 	once     bool // look once instead of watching
@@ -27,6 +28,16 @@ type kinship struct {
 	surveyed map[place]*cover
 	listing  int // surveys that have not yet reported all they met
 	news     chan kinNews
+
+	lines  int // how much is quoted of a log; 0 is nothing
+	quoted int // objects for which logs were read
+	quotes chan quote
+}
+
+// quote is the causes of an object with the logs that belong to them.
+type quote struct {
+	of     int
+	causes []ready.Cause
 }
 
 // place is what one survey looks at: a kind in a namespace.
@@ -48,8 +59,11 @@ type kinNews struct {
 	listed   bool
 }
 
-func newKinship(c Cluster, once bool) *kinship {
-	return &kinship{cluster: c, once: once, family: ready.NewFamily(), surveyed: map[place]*cover{}, news: make(chan kinNews)}
+func newKinship(c Cluster, once bool, lines int) *kinship {
+	return &kinship{
+		cluster: c, once: once, lines: lines, family: ready.NewFamily(), surveyed: map[place]*cover{},
+		news: make(chan kinNews), quotes: make(chan quote),
+	}
 }
 
 // around begins the surveys that explain the objects and do not run yet. They end with the context.
@@ -100,7 +114,7 @@ func (k *kinship) survey(ctx context.Context, p place, c *cover) {
 	k.cluster.Survey(ctx, s, func(s cluster.Sighting) {
 		news := kinNews{gone: s.Ref, listed: s.Listed}
 		if s.Object != nil {
-			news.relative = ready.Relate(s.Object)
+			news.relative = ready.Relate(s.Object, ready.Of(s.Object))
 		}
 		select {
 		case k.news <- news:
@@ -176,5 +190,53 @@ func (c *cover) selector() string {
 		return c.key + "=" + c.values[0]
 	default:
 		return c.key + " in (" + strings.Join(c.values, ",") + ")"
+	}
+}
+
+// quote has a worker read the logs that belong to causes and send them with the causes. It reports false, and does nothing,
+// if there are none to be read, or were too many.
+func (k *kinship) quote(ctx context.Context, of int, causes []ready.Cause) bool {
+	if !k.quotable(causes) {
+		return false
+	}
+	// It sends its one quote, or ends with the context.
+	go func() {
+		k.addLogs(ctx, causes)
+		select {
+		case k.quotes <- quote{of, causes}:
+		case <-ctx.Done():
+		}
+	}()
+	return true
+}
+
+// quoteAll adds logs to the causes of many objects and returns when all are read, or the context ends.
+func (k *kinship) quoteAll(ctx context.Context, all [][]ready.Cause) {
+	var logs errgroup.Group
+	logs.SetLimit(logsAtOnce)
+	for _, causes := range all {
+		if k.quotable(causes) {
+			logs.Go(func() error { k.addLogs(ctx, causes); return nil })
+		}
+	}
+	_ = logs.Wait() // nothing of it fails
+}
+
+// quotable reports whether logs are to be read for causes, and counts them.
+func (k *kinship) quotable(causes []ready.Cause) bool {
+	crashed := func(c ready.Cause) bool { return c.Container != "" }
+	if k.lines <= 0 || k.quoted >= logsMost || !slices.ContainsFunc(causes, crashed) {
+		return false
+	}
+	k.quoted++
+	return true
+}
+
+// addLogs adds to causes the ends of the logs of the containers that ended badly.
+func (k *kinship) addLogs(ctx context.Context, causes []ready.Cause) {
+	for i, c := range causes {
+		if c.Container != "" {
+			causes[i].Log = k.cluster.Log(ctx, c.Object, c.Container, c.Previous, k.lines)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	met, over := w.over()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	w.kin = newKinship(e.Cluster, over)
+	w.kin = newKinship(e.Cluster, over, o.LogLines)
 	w.first(ctx, watching)
 	if over {
 		return met, nil
@@ -70,6 +70,7 @@ type observation struct {
 	options  ObserveOptions
 	sink     event.Sink
 	kin      *kinship
+	outage   string // why the cluster cannot be seen; empty if it can
 }
 
 // view is what is known of one object.
@@ -86,18 +87,23 @@ func (w *observation) first(ctx, watching context.Context) {
 		w.kin.around(watching, roots)
 		w.kin.settle(looking, 0)
 	}
-	logs := 0
-	for i, ref := range w.refs {
-		e := event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status, Facts: w.views[i].facts}
-		if w.views[i].kin != nil {
-			e.Causes = w.kin.family.Causes(w.views[i].kin)
-			w.views[i].causes = e.Causes
-			if logs++; logs <= logsMost {
-				w.engine.addLogs(looking, e.Causes, w.options.LogLines)
-			}
-		}
-		w.sink(e)
+	all := make([][]ready.Cause, len(w.refs))
+	for i := range w.refs {
+		all[i] = w.causes(i)
+		w.views[i].causes = all[i]
 	}
+	w.kin.quoteAll(looking, all)
+	for i, ref := range w.refs {
+		w.sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status, Facts: w.views[i].facts, Causes: all[i]})
+	}
+}
+
+// causes are those why an object is not as it should be; none if it is.
+func (w *observation) causes(i int) []ready.Cause {
+	if w.views[i].kin == nil {
+		return nil
+	}
+	return w.kin.family.Causes(w.views[i].kin, time.Time{})
 }
 
 // roots are the objects that are not as they should be.
@@ -169,6 +175,8 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 		case n := <-w.kin.news:
 			w.kin.take(n)
 			stir()
+		case q := <-w.kin.quotes:
+			w.tell(q.of, q.causes)
 		case <-explain:
 			explain = nil
 			w.explain(watching)
@@ -183,14 +191,19 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 // see takes in what a watch reported. Of an object that cannot be seen, what was seen last still holds.
 func (w *observation) see(s seen) {
 	v := &w.views[s.step]
-	e := event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: s.status, Facts: s.facts, Err: s.err}
-	if s.err == nil {
-		changed := v.status != s.status
-		if v.sighting = s.sighting; !changed {
+	changed := !v.status.Same(s.status)
+	switch {
+	case s.err != nil && w.outage == s.err.Error():
+		return
+	case s.err != nil:
+		w.outage = s.err.Error()
+	default:
+		w.outage, v.sighting = "", s.sighting
+		if !changed {
 			return
 		}
 	}
-	w.sink(e)
+	w.sink(event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: v.status, Facts: v.facts, Err: s.err})
 }
 
 // explain tells of causes that are new.
@@ -199,16 +212,14 @@ func (w *observation) explain(ctx context.Context) {
 		return // the last of the lists has it called again
 	}
 	for i := range w.views {
-		v := &w.views[i]
-		if v.kin == nil {
-			continue
-		}
-		causes := w.kin.family.Causes(v.kin)
-		if fresh(&v.causes, causes) {
-			w.engine.addLogs(ctx, causes, w.options.LogLines)
-			w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: v.status, Causes: causes})
+		if causes := w.causes(i); fresh(&w.views[i].causes, causes) && !w.kin.quote(ctx, i, causes) {
+			w.tell(i, causes)
 		}
 	}
+}
+
+func (w *observation) tell(i int, causes []ready.Cause) {
+	w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: w.views[i].status, Causes: causes})
 }
 
 func (w *observation) watch(ctx context.Context, sightings chan<- seen) {

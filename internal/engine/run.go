@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -15,7 +16,9 @@ import (
 type track struct {
 	acted   event.Outcome // empty until the write is over
 	settled event.Outcome // empty until the end
-	blocked bool          // skipped because of another step
+	ran     bool          // its turn came; else it was blocked or cut short
+	stored  bool          // it failed, but a part of it was carried out
+	gone    bool          // its deletion is not waited for, but the object is gone
 	err     error
 
 	waiting bool         // written, not yet settled
@@ -30,6 +33,8 @@ type track struct {
 	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
 	changed time.Time // when something was seen of the object last
 
+	began     time.Time     // when it was written
+	stuck     time.Time     // since when there is a cause that will hardly pass; zero if there is none
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
@@ -42,8 +47,6 @@ type message struct {
 	step int
 	done *result // the write is over
 	seen sighting
-
-	causes []ready.Cause // with the logs that belong to them
 }
 
 // run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
@@ -66,7 +69,10 @@ type run struct {
 	failing int // of these, how many have failed
 	alarms  alarms
 	latest  time.Time // the latest deadline by the time of the run
+	outage  string    // why the cluster cannot be seen; empty if it can
 	ended   bool      // it failed fast: nothing new is started or waited for
+
+	interrupted bool // it was told to end: as above
 
 	explaining explaining
 }
@@ -85,9 +91,9 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		lenders:  lenders(p),
 		messages: make(chan message),
 	}
-	r.explaining.kin = newKinship(e.Cluster, false)
+	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	for i, step := range p.Steps {
-		if isObject(step.Op) {
+		if step.Op.IsObject() {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
 		}
 	}
@@ -100,13 +106,14 @@ func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 
-	interrupted := ctx.Done()
+	r.takeInFirst(watching)
+	interrupts := ctx.Done()
 	for {
-		if ctx.Err() != nil && !r.summary.Interrupted {
-			interrupted = nil
-			r.interrupt()
+		if ctx.Err() != nil && !r.interrupted {
+			interrupts, r.interrupted = nil, true
+			r.stop()
 		}
-		if !r.summary.Interrupted && !r.ended {
+		if !r.interrupted && !r.ended {
 			r.start(watching)
 		}
 		if r.schedule.done() && r.flying == 0 {
@@ -123,9 +130,13 @@ func (r *run) loop(ctx, watching context.Context) {
 		case n := <-r.explaining.kin.news:
 			r.explaining.kin.take(n)
 			r.stir()
+		case q := <-r.explaining.kin.quotes:
+			if r.tracks[q.of].waiting {
+				r.tell(q.of, q.causes)
+			}
 		case <-timer.C:
 			r.expire(watching, time.Now())
-		case <-interrupted:
+		case <-interrupts:
 		}
 	}
 }
@@ -152,11 +163,9 @@ func (r *run) start(ctx context.Context) {
 func (r *run) begin(ctx context.Context, i int) {
 	step := &r.plan.Steps[i]
 	switch {
-	case step.Op == plan.Barrier || step.Op == plan.Guard:
+	case !step.Op.IsObject():
 		r.tracks[i].settled = r.schedule.guarded(i)
 		r.schedule.settle(i, r.tracks[i].settled)
-	case r.early[i] != nil:
-		r.finish(ctx, i, r.early[i])
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
 		r.finish(ctx, i, r.unforeseen(step))
 	case !r.mustWrite(step):
@@ -180,18 +189,11 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
-	if m.causes != nil {
-		if t.waiting {
-			r.tell(m.step, m.causes)
-		}
-		return
-	}
 	if m.seen.err != nil {
-		if t.waiting { // what was seen last still holds, until something else is seen
-			r.emit(event.Event{Kind: event.Observed, Step: m.step, Op: r.plan.Steps[m.step].Op, Status: m.seen.status})
-		}
+		r.unseen(m.step, m.seen.err)
 		return
 	}
+	r.outage = ""
 	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
 		t.since = t.changed
 	}
@@ -205,17 +207,28 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 }
 
+// unseen tells, once for all objects, that the cluster cannot be seen for the moment. What was seen last still holds.
+func (r *run) unseen(i int, err error) {
+	if r.outage != err.Error() && r.waiting > 0 {
+		r.outage = err.Error()
+		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.status, Err: err})
+	}
+}
+
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
-	t.acted, t.err = done.outcome, done.err
+	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
+	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
+		t.base = r.look(step.Ref, done.seen)
+	}
+	t.gone = done.leaving && done.seen.Object == nil
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	t.base = r.look(step.Ref, done.seen)
 	if done.leaving && done.seen.Object != nil {
 		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
 	}
@@ -225,15 +238,15 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	if done.op == plan.Create || done.op == plan.Update {
 		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
 	}
-	t.waiting, t.since, t.changed = true, time.Now(), time.Now()
+	now := time.Now()
+	t.waiting, t.began, t.since, t.changed = true, now, now, now
 	r.waiting++
-	if r.summary.Interrupted || r.ended {
-		r.settle(i, r.cutShort(), nil)
-		return
-	}
 	r.setDeadline(i)
 	r.judge(i)
-	if t.waiting {
+	switch {
+	case t.waiting && (r.interrupted || r.ended):
+		r.settle(i, r.cutShort(), nil)
+	case t.waiting:
 		r.watch(ctx, groupOf(step.Ref))
 	}
 }
@@ -276,7 +289,7 @@ func (r *run) wait(i int) {
 	kind := event.Observed
 	if !t.told {
 		kind = event.Waiting
-	} else if t.shown == t.seen.status {
+	} else if t.shown.Same(t.seen.status) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status
@@ -297,7 +310,7 @@ func (r *run) settle(i int, outcome event.Outcome, err error) {
 	t.settled = outcome
 	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts, Err: t.err})
 	r.schedule.settle(i, outcome)
-	if r.options.FailFast && outcome.Bad() && !r.ended && !r.summary.Interrupted {
+	if r.options.FailFast && outcome.Bad() && !r.ended && !r.interrupted {
 		r.endEarly(i)
 	}
 }
@@ -317,10 +330,13 @@ func (r *run) setFailing(t *track, failing bool) {
 // skip ends a step that will never start.
 func (r *run) skip(b blocked) {
 	t := &r.tracks[b.step]
-	t.acted, t.blocked = event.Skipped, true
+	t.acted = event.Skipped
 	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
+		if r.schedule.closedBy(b.by, r.schedule.failed) < 0 {
+			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.closedBy(b.by, r.schedule.isBarred)].Ref)
+		}
 	}
 	r.emit(e)
 	r.settle(b.step, event.Skipped, nil)
@@ -346,17 +362,11 @@ func (r *run) giveUp() {
 	}
 }
 
-// interrupt ends everything that is not being written at this moment; steps that never started have nothing to settle.
-func (r *run) interrupt() {
-	r.summary.Interrupted = true
-	r.stop()
-}
-
 // endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
 func (r *run) endEarly(failed int) {
 	r.ended = true
 	for i := range r.plan.Steps {
-		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && isObject(r.plan.Steps[i].Op) {
+		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && r.plan.Steps[i].Op.IsObject() {
 			t.acted = event.Skipped
 			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
 		}
@@ -364,11 +374,12 @@ func (r *run) endEarly(failed int) {
 	r.stop()
 }
 
+// stop ends everything that is not being written at this moment.
 func (r *run) stop() {
 	for i, step := range r.plan.Steps {
 		switch {
 		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
-		case isObject(step.Op):
+		case step.Op.IsObject():
 			r.settle(i, r.cutShort(), nil)
 		default:
 			r.tracks[i].settled = r.cutShort()
@@ -379,11 +390,8 @@ func (r *run) stop() {
 
 // cutShort is how steps end that the end of the run overtakes.
 func (r *run) cutShort() event.Outcome {
-	if r.summary.Interrupted {
+	if r.interrupted {
 		return event.Interrupted
 	}
 	return event.Skipped
 }
-
-// isObject reports whether a step of the operation is about an object.
-func isObject(op plan.Op) bool { return op != plan.Barrier && op != plan.Guard }

@@ -16,6 +16,7 @@ type schedule struct {
 	outcome    []event.Outcome
 	edges      []int   // edges of a step that have not settled yet
 	dependants [][]int // steps that have an edge on a step
+	barred     []bool  // steps that never started because of another one
 	startable  stepQueue
 	stuck      []blocked
 	writing    map[int]int // how many steps are being written, by rank
@@ -43,6 +44,7 @@ func newSchedule(steps []plan.Step) *schedule {
 		outcome:    make([]event.Outcome, len(steps)),
 		edges:      make([]int, len(steps)),
 		dependants: make([][]int, len(steps)),
+		barred:     make([]bool, len(steps)),
 		writing:    map[int]int{},
 		unsettled:  len(steps),
 	}
@@ -78,11 +80,16 @@ func (s *schedule) next() (int, bool) {
 			}
 		}
 		heap.Pop(&s.startable)
-		s.state[i] = writing
-		s.writing[s.steps[i].Rank]++
+		s.take(i)
 		return i, true
 	}
 	return 0, false
+}
+
+// take lets a step start, whatever it waits for.
+func (s *schedule) take(i int) {
+	s.state[i] = writing
+	s.writing[s.steps[i].Rank]++
 }
 
 // acted says that the step's write is over, whatever came of it.
@@ -111,7 +118,7 @@ func (s *schedule) settle(i int, outcome event.Outcome) {
 			continue
 		}
 		if outcome != event.Succeeded && needs(s.steps[k], i) {
-			s.state[k] = stopped
+			s.state[k], s.barred[k] = stopped, true
 			s.stuck = append(s.stuck, blocked{step: k, by: i})
 			continue
 		}
@@ -131,17 +138,26 @@ func (s *schedule) blocked() (blocked, bool) {
 	return first, true
 }
 
-// guarded is how a step that joins others ends: a guard fails when a step that it comes after did.
+// guarded is how a step that joins others ends: a guard fails when a step that it comes after did, or could not even start
+// because of another one. One that was skipped for its own sake is no failure.
 func (s *schedule) guarded(i int) event.Outcome {
-	if s.steps[i].Op == plan.Guard {
-		for _, j := range s.steps[i].After {
-			if s.outcome[j].Bad() {
-				return event.Failed
-			}
-		}
+	if s.steps[i].Op == plan.Guard && (s.closedBy(i, s.failed) >= 0 || s.closedBy(i, s.isBarred) >= 0) {
+		return event.Failed
 	}
 	return event.Succeeded
 }
+
+// closedBy finds the first of the steps before a guard that ended in a certain way, -1 if there is none.
+func (s *schedule) closedBy(guard int, so func(int) bool) int {
+	if at := slices.IndexFunc(s.steps[guard].After, so); at >= 0 {
+		return s.steps[guard].After[at]
+	}
+	return -1
+}
+
+func (s *schedule) failed(i int) bool { return s.outcome[i].Bad() }
+
+func (s *schedule) isBarred(i int) bool { return s.barred[i] }
 
 // done reports whether every step has settled.
 func (s *schedule) done() bool { return s.unsettled == 0 }

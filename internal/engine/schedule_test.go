@@ -77,6 +77,16 @@ func TestSchedule(t *testing.T) {
 				guarded 2 -> succeeded`,
 		},
 		{
+			name:  "a guard fails when a step before it was blocked",
+			steps: []plan.Step{{}, {Needs: []int{0}}, {Op: plan.Guard, After: []int{0, 1}}, {Needs: []int{2}}},
+			script: `next -> 0
+				settle 0 skipped
+				blocked -> 1<0
+				settle 1 skipped
+				next -> 2
+				guarded 2 -> failed`,
+		},
+		{
 			name:  "a failed guard blocks",
 			steps: []plan.Step{{}, {}, {Op: plan.Guard, After: []int{0, 1}}, {Needs: []int{2}}},
 			script: `next -> 0 1

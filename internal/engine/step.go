@@ -20,6 +20,7 @@ type result struct {
 	err     error
 	seen    cluster.Sighting           // the object afterwards
 	leaving bool                       // its deletion was asked for
+	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 }
 
@@ -75,18 +76,27 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 	if home := unborn(p, step, dryRun); home != nil {
 		return try(ctx, c, p, step, home)
 	}
-	live, err := write(ctx, c, p, step, dryRun)
-	if err != nil {
+	carried, live, err := apply(ctx, c, p, step, dryRun)
+	switch {
+	case err != nil:
+		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
+	case carried.Op == plan.Skip && isFoundation(step.Ref):
+		// With it, as it is now, the plan for those that need it would be another one.
+		err := fmt.Errorf("somebody else created it meanwhile: %s; apply once more", carried.Reason)
 		return &result{op: step.Op, outcome: event.Failed, err: err}
+	case carried.Op == plan.Skip:
+		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
+	case carried.Op == plan.Unchanged:
+		live = carried.Have
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
+	done := &result{op: carried.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
 	switch {
 	case dryRun == DryRunServer:
 		done.would = live
-		if step.Have != nil && reflect.DeepEqual(live.Object, step.Have.Object) {
+		if carried.Have != nil && reflect.DeepEqual(live.Object, carried.Have.Object) {
 			done.op = plan.Unchanged // a dry run never gives a new resource version
 		}
-	case step.Have != nil && live.GetResourceVersion() == step.Have.GetResourceVersion():
+	case carried.Have != nil && live.GetResourceVersion() == carried.Have.GetResourceVersion():
 		done.op = plan.Unchanged
 	}
 	return done
@@ -145,4 +155,14 @@ func (r *run) actFirst(ctx context.Context) error {
 		r.early[i] = done
 	}
 	return nil
+}
+
+// takeInFirst tells of the steps that were carried out before the loop. What they made is there, whatever becomes of others.
+func (r *run) takeInFirst(ctx context.Context) {
+	for i := range r.plan.Steps {
+		if done := r.early[i]; done != nil {
+			r.schedule.take(i)
+			r.finish(ctx, i, done)
+		}
+	}
 }

@@ -9,25 +9,24 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // takeOver brings an object that was applied on the client's side over to server-side apply, as kubectl does: what the
 // client-side appliers own goes over to the plan's manager, and the object is applied once more, so that fields go which
-// were applied then and are not wanted any more.
+// were applied then and are not wanted any more. Live is what the first apply stored; it is given with an error too.
 func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, err := keepApplied(ctx, c, p, live)
+	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
-		err = upgrade(ctx, c, p, live)
+		err = upgrade(ctx, c, p, taken)
 	}
 	if err == nil {
-		live, err = c.Write(ctx, request(p, step, step.Want, DryRunNone))
+		taken, err = c.Write(ctx, request(p, step, step.Want, DryRunNone))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)
+		return live, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)
 	}
-	return live, nil
+	return taken, nil
 }
 
 // keepApplied has the plan's keeper own the annotation with the applied configuration, so that it stays. The server keeps
@@ -59,25 +58,8 @@ func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Un
 		if !apierrors.IsConflict(err) || attempt == attempts {
 			return err
 		}
-		if live, err = again(ctx, c, live); err != nil {
+		if live, err = again(ctx, c, live, live, err); err != nil {
 			return err
 		}
 	}
-}
-
-// attempts is how often a write is sent in all that fails because somebody else changed the object meanwhile.
-const attempts = 5
-
-// again reads an object anew. It must still be the same.
-func again(ctx context.Context, c Cluster, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ref := object.RefOf(obj)
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, Owners: true}})
-	if err != nil {
-		return nil, err
-	}
-	live := snapshot.Objects[ref]
-	if live == nil || live.GetUID() != obj.GetUID() {
-		return nil, fmt.Errorf("%s was replaced by another object meanwhile", ref)
-	}
-	return live, nil
 }

@@ -5,23 +5,18 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-)
-
-var (
-	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
-	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
 // stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
 const stand = "default"
 
-// unborn gives, in a server dry run, the step that would create what the server must have before it looks at an object: its
-// definition, or else its namespace. Nil means that the server can be asked.
+// unborn gives, in a server dry run, the step that would make what the server must have before it looks at an object: its
+// definition, in the object's version, or else its namespace. Nil means that the server can be asked.
 func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	var namespace *plan.Step
 	if dryRun != DryRunServer {
@@ -30,20 +25,30 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	for _, j := range step.Needs {
 		needed := &p.Steps[j]
 		switch {
-		case needed.Op != plan.Create:
-		case needed.Ref.GroupKind() == definitionKind:
-			return needed
-		case needed.Ref.GroupKind() == namespaceKind:
+		case needed.Ref.GroupKind() == plan.DefinitionKind:
+			if needed.Op == plan.Create || needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
+				return needed
+			}
+		case needed.Op == plan.Create && needed.Ref.GroupKind() == plan.NamespaceKind:
 			namespace = needed
 		}
 	}
 	return namespace
 }
 
-func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == namespaceKind }
+// isFoundation reports whether other objects cannot exist without an object of this kind.
+func isFoundation(ref object.Ref) bool {
+	return ref.GroupKind() == plan.NamespaceKind || ref.GroupKind() == plan.DefinitionKind
+}
+
+func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == plan.NamespaceKind }
 
 func unvalidated(home *plan.Step) string {
-	return fmt.Sprintf("not validated by the server: %s would be created by the same run", home.Ref)
+	made := "created"
+	if home.Op == plan.Update {
+		made = "changed"
+	}
+	return fmt.Sprintf("not validated by the server: %s would be %s by the same run", home.Ref, made)
 }
 
 // try has the server validate an object in another namespace than its own, which would be created by the same run. What it

@@ -68,7 +68,7 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	default:
 		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object), facts: ready.FactsOf(s.Object)}
 		if seen.status.State != ready.Current {
-			seen.kin = ready.Relate(s.Object)
+			seen.kin = ready.Relate(s.Object, seen.status)
 		}
 		return seen
 	}

@@ -2,26 +2,94 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // apiServiceKind is the kind that some servers fail to merge: they break the connection instead of answering.
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
-// write sends the object of a step, in as many requests as its way of applying needs.
-func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
-	if !p.ServerSide {
-		return writeMerged(ctx, c, p, step, dryRun)
+// attempts is how often a write is sent in all that fails because somebody else changed the object meanwhile.
+const attempts = 5
+
+// apply carries a step out that creates or updates, and gives it as it was carried out: where the object is not as it was when
+// the plan was made, it is decided on anew. An object that comes with an error was stored before that.
+func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*plan.Step, *unstructured.Unstructured, error) {
+	for attempt := 1; ; attempt++ {
+		stored, err := write(ctx, c, p, step, dryRun)
+		if !overtaken(step, err) || stored != nil || attempt == attempts {
+			return step, stored, err
+		}
+		live, err := again(ctx, c, step.Want, step.Have, err)
+		if err != nil {
+			return step, nil, err
+		}
+		if live == nil {
+			continue // what was in the way of creating it is gone
+		}
+		if step, err = p.Anew(step, live); err != nil || !step.Op.Writes() {
+			return step, nil, err
+		}
 	}
+}
+
+// overtaken reports that a write was refused because the object is not as it was when the plan was made.
+func overtaken(step *plan.Step, err error) bool {
+	if step.Have == nil {
+		return apierrors.IsAlreadyExists(err)
+	}
+	ofFields := apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) // it would be the same again
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !ofFields
+}
+
+// again reads the object of a write that was refused. It must be the same as before, if there was one; nil means that there is
+// still none.
+func again(ctx context.Context, c Cluster, obj, before *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
+	ref := object.RefOf(obj)
+	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, Owners: true}})
+	if err != nil {
+		return nil, err
+	}
+	live := snapshot.Objects[ref]
+	switch {
+	case snapshot.Unserved.Has(ref):
+		return nil, refused
+	case before == nil:
+		return live, nil
+	case live == nil:
+		return nil, &vanishedError{refused}
+	case live.GetUID() != before.GetUID():
+		return nil, errors.New("it was replaced by another object meanwhile")
+	default:
+		return live, nil
+	}
+}
+
+// vanishedError says that somebody deleted an object after it was read.
+type vanishedError struct{ cause error }
+
+func (e *vanishedError) Error() string {
+	return "it was deleted by somebody else meanwhile; apply once more to create it"
+}
+
+// Unwrap gives the server's answer.
+func (e *vanishedError) Unwrap() error { return e.cause }
+
+// write sends the object of a step, in as many requests as its way of applying needs. As to the result, see apply.
+func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
 	live, err := c.Write(ctx, request(p, step, step.Want, dryRun))
 	switch {
+	case !p.ServerSide:
+		return live, err
 	case step.Ref.GroupKind() == apiServiceKind && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, dryRun)
 	case err != nil || p.LastApplied == "" || diff.ClientAppliers(live, p.LastApplied).Len() == 0:
@@ -33,29 +101,14 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun
 	}
 }
 
-// writeMerged sends what client-side apply computed. Where the server gave up because others kept changing the object, it
-// is merged anew with what the object is now.
-func writeMerged(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
-	for attempt := 1; ; attempt++ {
-		stored, err := c.Write(ctx, request(p, step, step.Want, dryRun))
-		if !apierrors.IsConflict(err) || step.Op != plan.Update || attempt == attempts {
-			return stored, err
-		}
-		live, err := again(ctx, c, step.Have)
-		if err != nil {
-			return nil, err
-		}
-		if step, err = p.Merged(step, live); err != nil || step.Op == plan.Unchanged {
-			return live, err
-		}
-	}
-}
-
 // writeInstead applies an object on the client's side that the server could not merge.
 func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
 	merged, err := p.Merged(step, step.Have)
-	if err != nil || merged.Op == plan.Unchanged {
-		return step.Have, err
+	if err != nil {
+		return nil, err
+	}
+	if merged.Op == plan.Unchanged {
+		return step.Have, nil
 	}
 	w := request(p, merged, merged.Want, dryRun)
 	if merged.Op == plan.Create {

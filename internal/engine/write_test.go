@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -76,9 +78,96 @@ func TestConflictWithAnotherObject(t *testing.T) {
 	if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { last = ev }); err != nil {
 		t.Fatal(err)
 	}
-	if last.Outcome != event.Failed || last.Err.Error() != "n/configmap/a was replaced by another object meanwhile" {
+	if last.Outcome != event.Failed || last.Err.Error() != "it was replaced by another object meanwhile" {
 		t.Errorf("outcome %s: %v", last.Outcome, last.Err)
 	}
+}
+
+// What was to be created and is there by now is dealt with as if it had been there when the plan was made.
+func TestObjectThatIsThereByNow(t *testing.T) {
+	frozen := []plan.Annotation{{Key: "freeze", Value: "yes"}}
+	for _, tc := range []struct {
+		name, object string
+		there        *unstructured.Unstructured // nil for one that is gone again at once
+		adoption     plan.Adoption
+		want         string
+	}{
+		{"ours, as wanted", "ConfigMap/a", thing("ConfigMap/a", "owner=me", "freeze=no", `last={"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"freeze":"no","owner":"me"},"name":"a","namespace":"n"}}`+"\n"), "", `
+			acted unchanged configmap/a succeeded
+			settled create configmap/a succeeded (Current)`},
+		{"ours, and other than wanted", "ConfigMap/a", thing("ConfigMap/a", "owner=me"), "", `
+			acted update configmap/a succeeded
+			settled create configmap/a succeeded (Current)`},
+		{"another's", "ConfigMap/a", thing("ConfigMap/a", "owner=them"), "", `
+			acted skip configmap/a skipped: it belongs to another inventory (owner: them)
+			settled create configmap/a skipped`},
+		{"nobody's", "ConfigMap/a", thing("ConfigMap/a"), "", `
+			acted skip configmap/a skipped: it exists and belongs to no inventory (no owner annotation)
+			settled create configmap/a skipped`},
+		{"nobody's, and to be adopted", "ConfigMap/a", thing("ConfigMap/a"), plan.AdoptUnowned, `
+			acted update configmap/a succeeded
+			settled create configmap/a succeeded (Current)`},
+		{"ours, and to be left", "ConfigMap/frozen", thing("ConfigMap/frozen", "owner=me"), "", `
+			acted skip configmap/frozen skipped: annotation prevents apply ("freeze": "yes")
+			settled create configmap/frozen skipped`},
+		{"gone again", "ConfigMap/a", nil, "", `
+			acted create configmap/a succeeded
+			settled create configmap/a succeeded (Current)`},
+		{"another's, which others need", "Namespace/a", thing("Namespace/a", "owner=them"), "", `
+			acted create namespace/a failed: somebody else created it meanwhile: it belongs to another inventory (owner: them); apply once more
+			settled create namespace/a failed: somebody else created it meanwhile: it belongs to another inventory (owner: them); apply once more`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			p := policy()
+			p.Owner.Adoption, p.CreateOnly = tc.adoption, frozen
+			mark := "freeze=no"
+			if tc.object == "ConfigMap/frozen" {
+				mark = "freeze=yes"
+			}
+			e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+			made, err := e.Plan(t.Context(), engine.Request{Desired: want(thing(tc.object, mark)), Policy: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.there != nil {
+				w.Put(tc.there)
+			} else {
+				w.Answers = map[object.Ref][]error{ref(tc.object): {apierrors.NewAlreadyExists(schema.GroupResource{Resource: "configmaps"}, "a")}}
+			}
+			if _, err := e.Apply(t.Context(), made, engine.Options{}, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+				t.Fatal(err)
+			}
+			w.expect(t, tc.want)
+			_, written := w.Object(ref(tc.object)).GetAnnotations()["freeze"]
+			if written == (strings.Contains(tc.want, "skipped") || strings.Contains(tc.want, "failed")) {
+				t.Errorf("what is wanted was written: %t", written)
+			}
+		})
+	}
+}
+
+// What was to be updated and is gone by now is not made anew: somebody did not want it.
+func TestObjectThatIsGoneByNow(t *testing.T) {
+	w := newWorld(&enginetest.Cluster{})
+	if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
+		t.Fatal(err)
+	}
+	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+	p, err := e.Plan(t.Context(), engine.Request{Desired: want(sized("red", "big")), Policy: policy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Delete(t.Context(), cluster.Delete{Ref: ref("ConfigMap/a")}); err != nil {
+		t.Fatal(err)
+	}
+	w.lines = nil
+	if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, `
+		acted update configmap/a failed: it was deleted by somebody else meanwhile; apply once more to create it
+		settled update configmap/a failed: it was deleted by somebody else meanwhile; apply once more to create it`)
 }
 
 // A server that breaks off instead of merging an APIService is sent what client-side apply makes of it.

@@ -6,7 +6,7 @@ import "github.com/muster-deploy/muster/internal/plan"
 type Summary struct {
 	Acted       map[plan.Op]map[Outcome]int // how the writes went, by what was done
 	Settled     map[Outcome]int             // how the steps ended
-	Interrupted bool                        // the run was told to end early
+	Interrupted bool                        // the run was told to end, which cut steps short
 }
 
 // Add folds one event in.

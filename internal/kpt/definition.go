@@ -35,7 +35,7 @@ func definitionServed(ctx context.Context, client *cluster.Client) (bool, error)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
 		return false, nil
 	}
-	return kind.Served, err
+	return len(kind.Served) > 0, err
 }
 
 // demandDefinition refuses a cluster that cannot hold the record of an inventory: nobody could tell there what was deployed.

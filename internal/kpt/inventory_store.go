@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -110,11 +111,18 @@ func (s *inventoryStore) Save(ctx context.Context, state *record.State) error {
 			return err
 		}
 	}
+	home := s.inventory.ref.Namespace
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
-		return &noNamespaceError{s.inventory.ref.Namespace}
+		return &record.HomelessError{Namespace: home, Cause: &noNamespaceError{home}}
+	}
+	if apierrors.HasStatusCause(err, namespaceTerminating) {
+		return &record.HomelessError{Namespace: home, Cause: err}
 	}
 	return err
 }
+
+// namespaceTerminating is why nothing new can be stored in a namespace that is going.
+const namespaceTerminating metav1.CauseType = "NamespaceTerminating"
 
 func aboutNamespace(err apierrors.APIStatus) bool {
 	return err.Status().Details != nil && err.Status().Details.Kind == "namespaces"

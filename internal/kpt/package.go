@@ -138,8 +138,8 @@ func (p *pkg) desired(ctx context.Context, c *cluster.Client, s scoping) ([]plan
 
 // place checks an object's version and gives it its namespace.
 func (s scoping) place(obj manifest.Object, kind cluster.Kind) error {
-	if version := obj.GroupVersionKind().Version; !slices.Contains(kind.Versions, version) {
-		return fmt.Errorf("the cluster does not serve version %s of this kind; it serves %s", version, strings.Join(kind.Versions, ", "))
+	if version := obj.GroupVersionKind().Version; !slices.Contains(kind.Versions(), version) {
+		return fmt.Errorf("the cluster does not serve version %s of this kind; it serves %s", version, strings.Join(kind.Versions(), ", "))
 	}
 	namespace := obj.GetNamespace()
 	switch {

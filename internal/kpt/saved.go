@@ -88,7 +88,7 @@ func (f applyFlags) saved(ctx context.Context, p *prepared) (*savedPlan, error) 
 	}
 	for i := range p.plan.Steps {
 		step := &p.plan.Steps[i]
-		if step.Op == plan.Barrier || step.Op == plan.Guard {
+		if !step.Op.IsObject() {
 			continue
 		}
 		saved, err := saveStep(p.plan, step)

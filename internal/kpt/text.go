@@ -26,10 +26,10 @@ func (w wording) words() view.Words {
 
 // notice says that the cluster cannot be seen, which is so for all objects.
 func notice(e event.Event) string {
-	if e.Kind != event.Observed || e.Status.State != ready.Unknown {
+	if e.Kind != event.Observed || e.Err == nil {
 		return ""
 	}
-	return "still trying: " + e.Status.Message
+	return "still trying: " + e.Err.Error()
 }
 
 // hidden says that not everything was explained.

@@ -26,6 +26,7 @@ func Build(in Input) (*Plan, error) {
 	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err
 	}
+	b.freeFirst()
 	p := &Plan{
 		Steps:       b.sorted(),
 		Recorded:    in.Recorded,
@@ -35,6 +36,8 @@ func Build(in Input) (*Plan, error) {
 		Propagation: cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
 		LastApplied: in.Policy.LastApplied,
 		Keeper:      in.Policy.Keeper,
+		Owner:       in.Policy.Owner,
+		CreateOnly:  in.Policy.CreateOnly,
 		Destroys:    in.Policy.Destroy,
 	}
 	p.foresee()
@@ -81,17 +84,21 @@ func (b *builder) desired() {
 	}
 }
 
+// freeFirst lets what comes before the record wait for nothing. Once it exists it has its place among the others, so circles
+// through it count all the same.
+func (b *builder) freeFirst() {
+	for i := range b.nodes {
+		if b.nodes[i].First {
+			b.nodes[i].needs = nil
+		}
+	}
+}
+
 // decide finds out whether the object is created, updated, left as it is or skipped. One that takes values from others
 // is only drafted.
 func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.Hint); step.Why != "" {
-		step.Op, step.Want = Skip, obj
-		return nil
-	}
-	if mark, ok := carried(obj, policy.CreateOnly); ok && step.Have != nil {
-		step.Op, step.Want, step.Why = Skip, obj, Frozen
-		step.Reason = fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+	if step.leave(obj, policy.Owner, policy.CreateOnly) {
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -109,6 +116,18 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 		return nil
 	}
 	return writing{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
+}
+
+// leave skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
+func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
+	why, reason := owner.forbids(s.Have, owner.Hint)
+	if mark, ok := carried(want, createOnly); ok && why == "" && s.Have != nil {
+		why, reason = Frozen, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+	}
+	if why != "" {
+		s.Op, s.Want, s.Why, s.Reason = Skip, want, why, reason
+	}
+	return why != ""
 }
 
 // removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
@@ -160,7 +179,7 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 		step.Op = Keep
 		return
 	}
-	if step.Ref.GroupKind() == namespaceKind && used[step.Ref.Name] {
+	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {
 		step.Op, step.Why, step.Reason = Keep, InUse, "namespace still in use: "+step.Ref.Name
 		return
 	}

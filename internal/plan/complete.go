@@ -90,7 +90,7 @@ func (p *Plan) foresee() {
 // Find gives the step of an object, -1 if it has none.
 func (p *Plan) Find(ref object.Ref) int {
 	for i, step := range p.Steps {
-		if step.Ref == ref && step.Op != Barrier && step.Op != Guard {
+		if step.Ref == ref && step.Op.IsObject() {
 			return i
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// These are the API's own kinds that are special here: two that other objects cannot exist without, and one whose content is
-// never shown.
+// The API's own kinds that other objects cannot exist without.
 var (
-	secretKind    = schema.GroupKind{Kind: "Secret"}
-	namespaceKind = schema.GroupKind{Kind: "Namespace"}
-	crdKind       = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	NamespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
+
+// secretKind is the API's own kind whose content is never shown.
+var secretKind = schema.GroupKind{Kind: "Secret"}
 
 // connect turns dependencies into edges: an object that is applied needs what it depends on, and an object that is deleted
 // needs what depends on it to be gone.
@@ -60,7 +61,7 @@ func (b *builder) depend(i, j int, implied bool) {
 func (b *builder) definitions() map[schema.GroupKind]int {
 	defined := map[schema.GroupKind]int{}
 	for i, n := range b.nodes {
-		if n.Ref.GroupKind() != crdKind {
+		if n.Ref.GroupKind() != DefinitionKind {
 			continue
 		}
 		if gk, ok := DefinedKind(n.object()); ok {
@@ -92,7 +93,7 @@ func (n *node) object() *unstructured.Unstructured {
 func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
 	var targets []int
 	ref := b.nodes[i].Ref
-	if j, ok := b.index[object.Ref{Kind: namespaceKind.Kind, Name: ref.Namespace}]; ok && ref.Namespace != "" {
+	if j, ok := b.index[object.Ref{Kind: NamespaceKind.Kind, Name: ref.Namespace}]; ok && ref.Namespace != "" {
 		targets = append(targets, j)
 	}
 	if j, ok := definitions[ref.GroupKind()]; ok {

@@ -19,8 +19,22 @@ func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstruct
 	return result, nil
 }
 
+// Anew gives a step that creates or updates as Build would have made it if the object had been as it is now. Live is not nil.
+func (p *Plan) Anew(step *Step, live *unstructured.Unstructured) (*Step, error) {
+	next := *step
+	next.Have = live
+	switch {
+	case step.Have == nil && next.leave(step.Want, p.Owner, p.CreateOnly), next.leave(step.Want, p.Owner, nil):
+		return &next, nil
+	case !p.ServerSide:
+		return p.Merged(step, live)
+	}
+	err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
+	return &next, err
+}
+
 // Merged gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
-// is none. It is for what changed after the plan was made, and for servers that cannot merge a kind themselves.
+// is none. It is also for servers that cannot merge a kind themselves.
 func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	want := step.Want.DeepCopy()
 	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it

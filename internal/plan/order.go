@@ -79,7 +79,8 @@ func (b *builder) join(position, applies []int) Step {
 }
 
 // homeLast makes the deletion of the namespace that holds the record wait for all others to succeed: with the namespace
-// goes the record, so nothing may be left that only the record knows. Orphans are not in the record any more.
+// goes the record, so nothing may be left that only the record knows: what does not go with the namespace is waited for,
+// whatever it says. Orphans are not in the record any more.
 func (b *builder) homeLast(steps []Step) []Step {
 	last := len(steps) - 1
 	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.Home {
@@ -87,6 +88,7 @@ func (b *builder) homeLast(steps []Step) []Step {
 	}
 	home := &steps[last]
 	for i, s := range steps[:last] {
+		steps[i].Wait = s.Wait || s.Op == Delete && s.Ref.Namespace != home.Ref.Name
 		if (s.Op == Delete || s.Op == Keep) && !slices.Contains(home.Needs, i) {
 			home.Needs = append(home.Needs, i)
 		}

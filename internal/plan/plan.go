@@ -22,7 +22,8 @@ import (
 type Op string
 
 // The operations. Barrier and Guard concern no object: they join many steps into one, so that others can come after all
-// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed.
+// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed, or could not
+// start because of another one.
 const (
 	Create    Op = "create"
 	Update    Op = "update"
@@ -34,6 +35,9 @@ const (
 	Barrier   Op = "barrier"
 	Guard     Op = "guard"
 )
+
+// IsObject reports whether the operation concerns an object, and does not only join steps.
+func (o Op) IsObject() bool { return o != Barrier && o != Guard }
 
 // Applies reports whether the operation belongs to bringing an object to its wanted state.
 func (o Op) Applies() bool {
@@ -106,6 +110,8 @@ type Plan struct {
 	Manager     string                     `json:"manager,omitempty"`     // field manager of every write
 	Force       bool                       `json:"force,omitempty"`       // take over fields of other managers (server-side only)
 	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
+	Owner       Owner                      `json:"owner,omitzero"`        // which objects may be written
+	CreateOnly  []Annotation               `json:"createOnly,omitempty"`  // what marks objects that are left as they are once they exist
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
 	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
@@ -116,7 +122,7 @@ type Plan struct {
 func (p *Plan) Refs() []object.Ref {
 	refs := make([]object.Ref, 0, len(p.Steps))
 	for _, step := range p.Steps {
-		if step.Op != Barrier && step.Op != Guard {
+		if step.Op.IsObject() {
 			refs = append(refs, step.Ref)
 		}
 	}
@@ -128,7 +134,7 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	for i, step := range p.Steps {
 		fmt.Fprintf(&b, "%d %s", i, step.Op)
-		if step.Op != Barrier && step.Op != Guard {
+		if step.Op.IsObject() {
 			fmt.Fprintf(&b, " %s rank %d", step.Ref, step.Rank)
 		}
 		writeEdges(&b, " needs", step.Needs)

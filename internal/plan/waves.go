@@ -84,7 +84,7 @@ func (p *Plan) Rounds() [][]int {
 	var rounds [][]int
 	var round []int
 	for i, step := range p.Steps {
-		if step.Op != Barrier && step.Op != Guard {
+		if step.Op.IsObject() {
 			round = append(round, i)
 		} else if len(round) > 0 {
 			rounds, round = append(rounds, round), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,7 +24,14 @@ type Cause struct {
 	Previous  bool       `json:"-"`                   // the log is that of the run before
 	Idle      bool       `json:"-"`                   // nothing is wrong yet: the object is merely slow
 	Stuck     bool       `json:"stuck,omitempty"`     // it will hardly pass by itself
-	Log       []string   `json:"log,omitempty"`       // the last lines of that log, filled in by whoever can read it
+
+	// Patience is how long a cause has to stand before it is taken for what it looks like.
+	Patience time.Duration `json:"-"`
+	// Since is when the condition was written that the cause rests on; zero if that is not known.
+	Since time.Time `json:"-"`
+
+	theme string   // what makes causes the same whose messages differ from pod to pod
+	Log   []string `json:"log,omitempty"` // the last lines of that log, filled in by whoever can read it
 }
 
 // MarshalJSON gives the keys in alphabetical order, those of the object as well.
@@ -46,7 +54,7 @@ func (c Cause) MarshalJSON() ([]byte, error) {
 
 // Same reports whether two causes say the same, though perhaps of other pods, of more of them, and with more of a log.
 func (c Cause) Same(other Cause) bool {
-	return c.Object.GroupKind() == other.Object.GroupKind() && c.Message == other.Message
+	return c.Object.GroupKind() == other.Object.GroupKind() && (c.Message == other.Message || c.theme != "" && c.theme == other.theme)
 }
 
 // Family is what is known around objects that are not ready: those that controllers made for them, and the events about any
@@ -92,18 +100,23 @@ func (f *Family) Forget(ref object.Ref) {
 
 // Causes finds the reasons why an object is not ready, on itself and on what it owns, directly or not. Of a Deployment's
 // ReplicaSets only that of its present revision counts. Warning events are used where neither the state of an object nor
-// that of those it owns says anything.
-func (f *Family) Causes(r *Relative) []Cause {
-	s := &search{family: f, seen: map[types.UID]bool{}}
+// that of those it owns says anything; of those about the object itself only the ones since it was changed, if that is known.
+func (f *Family) Causes(r *Relative, changed time.Time) []Cause {
+	s := &search{family: f, root: r, seen: map[types.UID]bool{}}
+	if !changed.IsZero() {
+		s.changed = changed.UTC().Format(time.RFC3339)
+	}
 	s.visit(r)
 	return s.folded()
 }
 
 // search collects causes over an object and those that it owns.
 type search struct {
-	family *Family
-	seen   map[types.UID]bool
-	found  []Cause
+	family  *Family
+	root    *Relative
+	changed string // when the root was changed
+	seen    map[types.UID]bool
+	found   []Cause
 }
 
 func (s *search) visit(r *Relative) {
@@ -162,13 +175,20 @@ func (s *search) warnings(r *Relative) []Cause {
 	latest := map[string]*warning{}
 	for _, related := range s.family.related[r.UID] {
 		w := related.event
-		if w != nil && (latest[w.reason] == nil || w.time >= latest[w.reason].time) {
+		switch {
+		case w == nil || r == s.root && w.time < s.changed:
+		case r.Ref.GroupKind() == podKind && w.reason == "BackOff": // the state of the container says that, if it still is so
+		case latest[w.reason] == nil || w.time >= latest[w.reason].time:
 			latest[w.reason] = w
 		}
 	}
 	var causes []Cause
 	for _, w := range latest {
-		causes = append(causes, Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)})
+		found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)}
+		if r.Ref.GroupKind() == podKind {
+			found.theme = w.reason // the message often has the address of the pod
+		}
+		causes = append(causes, found)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int { return cmp.Compare(a.Message, b.Message) })
 	return causes

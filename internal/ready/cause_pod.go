@@ -3,25 +3,48 @@ package ready
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// placing is how long the scheduler may find no node for a pod before nobody expects one any more.
+const placing = 10 * time.Second
 
 // podCauses says what is wrong with a pod: that it has no node, or what keeps its containers.
 func podCauses(pod *unstructured.Unstructured) []Cause {
 	if c := conditionOf(pod, "PodScheduled"); c.Status == "False" {
 		unplaced := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
-		unplaced.Stuck = c.Reason == "Unschedulable"
+		// Nodes may be added, and volumes made.
+		unplaced.Stuck = c.Reason == "Unschedulable" && !strings.Contains(c.Message, "PersistentVolumeClaims")
+		unplaced.Patience = placing
 		return []Cause{unplaced}
 	}
 	var causes []Cause
 	for _, container := range containers(pod) {
-		if c, ok := containerCause(pod, container); ok {
+		if c, ok := containerCause(pod, container); ok && !recovering(container) {
 			causes = append(causes, c)
 		}
 	}
 	if message := text(pod, "status", "message"); len(causes) == 0 && message != "" {
 		causes = append(causes, cause(pod, "%s", oneLine(message)))
+	}
+	return causes
+}
+
+// recovering says of a container that it ended badly, but runs again. It may have ended long ago, and not be ready for other
+// reasons.
+func recovering(container map[string]any) bool {
+	return member(member(container, "state"), "running") != nil
+}
+
+// recoveringCauses are the bad ends of containers that run again and are not ready yet.
+func recoveringCauses(pod *unstructured.Unstructured) []Cause {
+	var causes []Cause
+	for _, container := range containers(pod) {
+		if c, ok := containerCause(pod, container); ok && recovering(container) {
+			causes = append(causes, c)
+		}
 	}
 	return causes
 }
@@ -47,7 +70,7 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 		return Cause{}, false
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		c := cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message))
-		c.Stuck = true
+		c.Stuck = reason != "ErrImagePull" // it is tried again
 		return c, true
 	default:
 		return cause(pod, "container %s: %s", name, join(reason, message)), true

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -20,12 +21,14 @@ func TestCauses(t *testing.T) {
 		var out strings.Builder
 		family := NewFamily()
 		for _, member := range documents(t, files["family.yaml"]) {
-			family.See(Relate(member))
+			family.See(Relate(member, Of(member)))
 		}
 		for _, gone := range documents(t, files["gone.yaml"]) {
 			family.Forget(object.RefOf(gone))
 		}
-		for _, c := range family.Causes(Relate(documents(t, files["object.yaml"])[0])) {
+		obj := documents(t, files["object.yaml"])[0]
+		changed, _ := time.Parse(time.RFC3339, strings.TrimSpace(files["changed"])) // the zero time if there is no such section
+		for _, c := range family.Causes(Relate(obj, Of(obj)), changed) {
 			fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
 			if c.Stuck {
 				out.WriteString("    stuck\n")

@@ -55,6 +55,11 @@ type Status struct {
 	Since time.Time `json:"-"`
 }
 
+// Same reports whether two judgements say the same, though perhaps by conditions of different times.
+func (s Status) Same(other Status) bool {
+	return s.State == other.State && s.Reason == other.Reason && s.Message == other.Message
+}
+
 // Of judges an object. A nil object is NotFound and one that is being deleted is Terminating. Then those of the given
 // rules that match are asked, in order and before everything that is built in, the comparison of generations included;
 // then the conventions and the built-in kinds. Of may be called concurrently.

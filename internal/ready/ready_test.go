@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,8 +97,8 @@ func FuzzOf(f *testing.F) {
 		}
 		obj := &unstructured.Unstructured{Object: fields}
 		family := NewFamily()
-		family.See(Relate(obj))
-		family.Causes(Relate(obj))
+		family.See(Relate(obj, Of(obj)))
+		family.Causes(Relate(obj, Of(obj)), time.Now())
 		switch s := Of(obj); s.State {
 		case Current, InProgress, Failed, Terminating, Unknown:
 		default:

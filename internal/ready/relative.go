@@ -52,8 +52,8 @@ func (r *Relative) Kin() []Kin { return r.kin }
 // to tell.
 func (r *Relative) Observed() bool { return !r.unobserved }
 
-// Relate reduces an object, which is not kept.
-func Relate(obj *unstructured.Unstructured) *Relative {
+// Relate reduces an object that was judged, which is not kept.
+func Relate(obj *unstructured.Unstructured, s Status) *Relative {
 	r := &Relative{Ref: object.RefOf(obj), UID: obj.GetUID()}
 	kind := obj.GroupVersionKind().GroupKind()
 	if kind.Kind == "Event" {
@@ -69,16 +69,14 @@ func Relate(obj *unstructured.Unstructured) *Relative {
 		r.causes = leavingCauses(obj)
 		return r
 	}
-	r.unobserved = byGeneration(obj).State != "" || kind.Group == "apps" && !observed(obj)
+	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !observed(obj)
 	if relate := relations[kind.String()]; relate != nil {
-		relate(r, obj)
+		relate(r, obj, s)
 	} else {
 		r.causes = conditionCauses(obj)
 	}
-	if !keepsPods(r) {
-		if s := Of(obj); s.State == InProgress || s.State == Failed {
-			r.weak = append(r.weak, cause(obj, "%s", oneLine(s.Message)))
-		}
+	if !keepsPods(r) && (s.State == InProgress || s.State == Failed) {
+		r.weak = append(r.weak, cause(obj, "%s", oneLine(s.Message)))
 	}
 	return r
 }
@@ -100,55 +98,55 @@ var (
 )
 
 // relations are the kinds of which more is known than conditions.
-var relations = map[string]func(*Relative, *unstructured.Unstructured){
-	"Deployment.apps": func(r *Relative, obj *unstructured.Unstructured) {
+var relations = map[string]func(*Relative, *unstructured.Unstructured, Status){
+	"Deployment.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
 		r.kin = kinOf(matchLabels(obj), replicaSetKind, podKind)
 	},
-	"ReplicaSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+	"ReplicaSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
 		r.causes = refusedCauses(obj)
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"ReplicationController": func(r *Relative, obj *unstructured.Unstructured) {
+	"ReplicationController": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.causes = refusedCauses(obj)
 		r.kin = kinOf(textsAt(obj, "spec", "selector"), podKind)
 	},
-	"StatefulSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+	"StatefulSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.updated = text(obj, "status", "updateRevision")
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"DaemonSet.apps": func(r *Relative, obj *unstructured.Unstructured) {
+	"DaemonSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.updated = annotation(obj, "deprecated.daemonset.template.generation")
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"Job.batch": func(r *Relative, obj *unstructured.Unstructured) {
+	"Job.batch": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"Service": func(r *Relative, obj *unstructured.Unstructured) {
+	"Service": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		if selector := textsAt(obj, "spec", "selector"); text(obj, "spec", "type") != "ExternalName" {
 			r.fronts = labels.Set(selector).String()
 			r.kin = kinOf(map[string]string{"kubernetes.io/service-name": obj.GetName()}, sliceKind)
 		}
 	},
-	"EndpointSlice.discovery.k8s.io": func(r *Relative, obj *unstructured.Unstructured) {
+	"EndpointSlice.discovery.k8s.io": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		for _, endpoint := range list(obj, "endpoints") {
 			if below(endpoint, "conditions", "ready") != false { // absent means ready
 				r.endpoints++
 			}
 		}
 	},
-	"Pod": func(r *Relative, obj *unstructured.Unstructured) {
-		r.healthy = Of(obj).State == Current
+	"Pod": func(r *Relative, obj *unstructured.Unstructured, s Status) {
+		r.healthy = s.State == Current
 		r.causes = podCauses(obj)
-		r.weak = idleCauses(obj)
+		r.weak = append(recoveringCauses(obj), idleCauses(obj)...)
 		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
 			if mark := text(obj, "metadata", "labels", label); mark != "" {
 				r.marks = append(r.marks, mark)
 			}
 		}
 	},
-	"PersistentVolumeClaim": func(r *Relative, obj *unstructured.Unstructured) {
+	"PersistentVolumeClaim": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "status", "phase") == "Pending" && text(obj, "spec", "storageClassName") == "" {
 			r.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
 		}
@@ -204,7 +202,9 @@ func conditionCauses(obj *unstructured.Unstructured) []Cause {
 	var causes []Cause
 	for c := range conditions(obj) {
 		if c.bad() && c.Reason+c.Message != "" {
-			causes = append(causes, cause(obj, "%s", join(c.Type+" is "+c.Status, c.Reason, oneLine(c.Message))))
+			found := cause(obj, "%s", join(c.Type+" is "+c.Status, c.Reason, oneLine(c.Message)))
+			found.Since = c.since(Status{}).Since
+			causes = append(causes, found)
 		}
 	}
 	return causes

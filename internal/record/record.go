@@ -68,13 +68,25 @@ func (s *State) Equal(other *State) bool {
 }
 
 // Store keeps one record. Load gives the stored state, or an empty one when nothing is stored. Save replaces what is stored,
-// without losing members that somebody else added since Load, and writes nothing when nothing differs. Delete removes
-// the record; one that is already gone is no error. A Store is used by one goroutine at a time.
+// without losing members that somebody else added since Load, and writes nothing when nothing differs; its error is a
+// *HomelessError when there is no place to store it in. Delete removes the record; one that is already gone is no error. A
+// Store is used by one goroutine at a time.
 type Store interface {
 	Load(ctx context.Context) (*State, error)
 	Save(ctx context.Context, state *State) error
 	Delete(ctx context.Context) error
 }
+
+// HomelessError says that a record cannot be stored because the namespace that it lives in is gone, or going.
+type HomelessError struct {
+	Namespace string
+	Cause     error
+}
+
+func (e *HomelessError) Error() string { return e.Cause.Error() }
+
+// Unwrap gives the cause.
+func (e *HomelessError) Unwrap() error { return e.Cause }
 
 // Nowhere is the Store of what is not part of any set: it keeps nothing.
 type Nowhere struct{}

@@ -113,7 +113,7 @@ func (m *moments) Event(e event.Event) {
 		m.record(false)
 	}
 	step := &m.steps[e.Step]
-	if m.telling.Seen && e.Status.State != "" && step.seen != e.Status {
+	if m.telling.Seen && e.Status.State != "" && !step.seen.Same(e.Status) {
 		step.seen = e.Status
 		m.about(Seen, Waiting, e)
 	}

@@ -80,7 +80,7 @@ func Table(out io.Writer, terminal Terminal, members []Member, form Form) Printe
 func Members(p *plan.Plan) []Member {
 	var members []Member
 	for i := range p.Steps {
-		if step := &p.Steps[i]; step.Op != plan.Barrier && step.Op != plan.Guard {
+		if step := &p.Steps[i]; step.Op.IsObject() {
 			members = append(members, Member{Ref: step.Ref, Step: step})
 		}
 	}

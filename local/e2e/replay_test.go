@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
 )
 
 // TestLive replays sessions of kpt live with a link of that name to the program, and compares all that it prints. Where it
@@ -38,7 +39,7 @@ func TestLive(t *testing.T) {
 func replay(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "replay FILE")
 	namespace := ts.Getenv("NS")
-	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10]).Replace(ts.ReadFile(args[0]))
+	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10], "${WORK}", ts.Getenv("WORK")).Replace(ts.ReadFile(args[0]))
 	commands := strings.Split("\n"+text, "\n$ ")[1:]
 	if len(commands) == 0 {
 		ts.Fatalf("%s has no commands", args[0])
@@ -98,30 +99,69 @@ var (
 		with    string
 	}{
 		{regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`), ""},
-		{regexp.MustCompile(`"timestamp":"[^"]*"`), `"timestamp":""`},
+		{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
 		{regexp.MustCompile(`inventory-\d{8}`), "inventory-00000000"},
-		{regexp.MustCompile(`-id: [0-9a-f]{40}-\d+`), "-id: 0"},
+		{regexp.MustCompile(`[0-9a-f]{40}-\d{19}`), "ID"},
+		{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
+		{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: "0"`},
 		{regexp.MustCompile(`  [0-9]+[smh] +`), "  0s  "},
 		{regexp.MustCompile(`((?:ReplicaSet|Pod)/[a-z-]+)-[0-9a-z-]+ +`), "$1  "},
 		{regexp.MustCompile(`(?m) +$`), ""},
-		{regexp.MustCompile(`   +`), "  "},
+		{regexp.MustCompile(`(\S)   +`), "$1  "},
 		{regexp.MustCompile(`(?m)^.*(/hpa is |HorizontalPodAutoscaler/).*\n`), ""}, // its controller comes by now and then
 		{regexp.MustCompile(`(?s)(NAMESPACE[^\n]*\n).*\nNAMESPACE[^\n]*\n`), "$1"},
 	}
 	// Whether an object is ready at the first look depends on how quick the cluster is.
-	pendingLine = regexp.MustCompile(` reconcile pending$|"status":"Pending","timestamp":"","type":"wait"}$`)
-	// Between such lines others may come in any order.
-	fixedLine = regexp.MustCompile(`^\[| started$| finished$|"type":"(group|summary)"}$|^[a-z]+ result: |^Error|^ ?$`)
+	pendingLine = regexp.MustCompile(` reconcile pending$|"status":"Pending","timestamp":"TIME","type":"wait"}$`)
+	// Of such lines, those that follow each other may come in any order: what is done at the same time, and what changes in
+	// one object.
+	looseLine = regexp.MustCompile(`^\S+ (apply|prune|delete|reconcile) |"type":"(apply|prune|delete|wait)"}$|^\t\t[-+]\.`)
 	// These come whenever an object is seen.
 	seenLine = regexp.MustCompile(`^[^ /]+/\S+ is [A-Z][a-zA-Z]+: |"type":"status"}$`)
+	// Conditions stand in the order in which they were written first, and only as many as there is room for.
+	conditions = regexp.MustCompile(`\b[A-Z][A-Za-z]+(,[A-Z][A-Za-z]*)+ `)
 )
 
-// normal gives the lines of a transcript without what differs every time: those of a phase sorted, those for what was seen
-// at the end.
+// conditionsWidth is how long a list of conditions is in a table that has room for no more.
+const conditionsWidth = 40
+
+// asSet makes a set of a list of conditions, and of one that is cut off what any other would be as well.
+func asSet(list string) string {
+	list = strings.TrimSuffix(list, " ")
+	if len(list) == conditionsWidth {
+		return "CONDITIONS "
+	}
+	names := strings.Split(list, ",")
+	slices.Sort(names)
+	return strings.Join(names, ",") + " "
+}
+
+// canonical writes the list that a plan is in the form krm with its fields in the order of their names. Other texts stay.
+func canonical(text string) string {
+	before, list, ok := strings.Cut(text, "\napiVersion: config.kubernetes.io/v1\n")
+	if !ok {
+		return text
+	}
+	list, after, _ := strings.Cut(list, "\n[")
+	var fields any
+	if err := yaml.Unmarshal([]byte(list), &fields); err != nil {
+		return text
+	}
+	data, err := yaml.Marshal(fields)
+	if err != nil {
+		return text
+	}
+	return before + "\n" + string(data) + "[" + after
+}
+
+// normal gives the lines of a transcript without what differs every time: those that may come in any order sorted, and those
+// for what was seen at the end.
 func normal(text string) []string {
+	text = canonical(text)
 	for _, v := range varying {
 		text = v.pattern.ReplaceAllString(text, v.with)
 	}
+	text = conditions.ReplaceAllStringFunc(text, asSet)
 	var lines, part, seen []string
 	flush := func() {
 		slices.Sort(part)
@@ -133,11 +173,11 @@ func normal(text string) []string {
 		case pendingLine.MatchString(line):
 		case seenLine.MatchString(line):
 			seen = append(seen, line)
-		case fixedLine.MatchString(line):
+		case looseLine.MatchString(line):
+			part = append(part, line)
+		default:
 			flush()
 			lines = append(lines, line)
-		default:
-			part = append(part, line)
 		}
 	}
 	flush()

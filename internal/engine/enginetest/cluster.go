@@ -56,6 +56,7 @@ type Cluster struct {
 	version  int
 	read     int // the version at the latest Read
 	dead     bool
+	refusal  error // what every write and deletion answers; nil carries them out
 	flying   int
 	most     int // the largest number of writes at once
 	watchers []*watcher
@@ -101,6 +102,13 @@ func (c *Cluster) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dead = true
+}
+
+// Refuse has every write and deletion answer an error from now on; nil carries them out again.
+func (c *Cluster) Refuse(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refusal = err
 }
 
 // Revive undoes Kill and Dies: a new client finds everything as the old one left it.
@@ -229,7 +237,7 @@ func (c *Cluster) answer(ref object.Ref) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.Answers[ref]) == 0 {
-		return nil
+		return c.refusal
 	}
 	next := c.Answers[ref][0]
 	c.Answers[ref] = c.Answers[ref][1:]

@@ -13,6 +13,7 @@ type Store struct {
 	Cluster *Cluster
 	State   record.State
 	Deleted bool
+	Fails   error // what Save answers; nil carries it out
 }
 
 // Load gives the state.
@@ -31,6 +32,9 @@ func (s *Store) Save(_ context.Context, state *record.State) error {
 	defer s.Cluster.mu.Unlock()
 	if s.Cluster.dead {
 		return ErrDead
+	}
+	if s.Fails != nil {
+		return s.Fails
 	}
 	s.State = record.State{Members: slices.Clone(state.Members)}
 	return s.Cluster.countRecord("save")

@@ -1,0 +1,184 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// An object that is wanted under another kind is forgotten under the old one only once it was applied under the new one: not
+// if that failed and ended the run.
+func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/x"))...); err != nil {
+			t.Fatal(err)
+		}
+		moved := w.Object(ref("Widget/x"))
+		moved.SetAPIVersion("other.example.com/v1")
+		w.Put(moved)
+		next := thing("Widget/x", "new=yes")
+		next.SetAPIVersion("other.example.com/v1")
+		w.Fails = map[object.Ref]error{object.RefOf(next): forbidden}
+		if _, err := w.apply(t.Context(), policy(), engine.Options{FailFast: true}, want(next)...); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped")
+	})
+}
+
+// The namespace that is made before the record, to hold it, is in the record whatever becomes of the rest of the run.
+func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
+	t.Run("when what it depends on fails", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Fails: map[object.Ref]error{ref("Namespace/other"): forbidden}})
+			desired := want(thing("Namespace/n", "after=Namespace/other"), thing("Namespace/other"), thing("ConfigMap/a"))
+			if _, err := w.apply(t.Context(), home(), engine.Options{}, desired...); err != nil {
+				t.Fatal(err)
+			}
+			w.expect(t, `
+				acted create namespace/n succeeded
+				settled create namespace/n succeeded (Current)
+				acted create namespace/other failed: things "a" is forbidden: not now
+				settled create namespace/other failed: things "a" is forbidden: not now
+				acted create configmap/a succeeded
+				settled create configmap/a succeeded (Current)`)
+			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded", "configmap/a Apply Succeeded Succeeded")
+		})
+	})
+	t.Run("when the run ends before its turn", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			ctx, cancel := context.WithCancel(t.Context())
+			w.hear = func(event.Event) { cancel() }
+			desired := want(thing("Namespace/a"), thing("Namespace/b"), thing("Namespace/n"))
+			if _, err := w.apply(ctx, home(), engine.Options{Concurrency: 1}, desired...); err != nil {
+				t.Fatal(err)
+			}
+			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded")
+		})
+	})
+}
+
+// An object goes over to server-side apply by several writes. When the first is stored and a later one is refused, the object
+// is ours.
+func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
+	for refused := 1; refused <= 3; refused++ {
+		p := policy()
+		p.ServerSide, p.Manager = true, "me"
+		p.Owner.Adoption = plan.AdoptUnowned
+		live := given("a", "old", "last={}")
+		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`)},
+		}})
+		w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): append(make([]error, refused-1), forbidden)}})
+		w.Put(live)
+		next := given("a", "new")
+		next.SetManagedFields(live.GetManagedFields()) // which this server does not keep by itself
+		summary, err := w.apply(t.Context(), p, engine.Options{}, want(next)...)
+		if err != nil || summary.Bad() != 1 {
+			t.Fatalf("write %d refused: %+v, %v", refused, summary, err)
+		}
+		if recorded := len(w.store.State.Members) == 1; recorded != (refused > 1) {
+			t.Errorf("write %d refused: recorded %t", refused, recorded)
+		}
+	}
+}
+
+// patient is a policy under which objects with the annotation "nowait" are not waited for.
+func patient(p plan.Policy) plan.Policy {
+	p.Waiting = func(obj *unstructured.Unstructured) (plan.Waiting, error) {
+		return plan.Waiting{Skip: obj.GetAnnotations()["nowait"] != ""}, nil
+	}
+	return p
+}
+
+// What lingers although nobody waits for it stays in the record until it is gone.
+func TestDeletionThatIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/lingers"): time.Hour}})
+		desired := want(thing("ConfigMap/a"), thing("ConfigMap/goes", "nowait=yes"), thing("ConfigMap/lingers", "nowait=yes"))
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded", "configmap/lingers Delete Succeeded Pending")
+
+		time.Sleep(time.Hour + time.Second)
+		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded")
+	})
+}
+
+// The record goes with its namespace, so what is elsewhere has to be gone before.
+func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/other"): time.Hour, ref("ConfigMap/a"): time.Hour}})
+		desired := want(thing("Namespace/n"), thing("Namespace/other", "nowait=yes"), thing("ConfigMap/a", "nowait=yes"))
+		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.apply(t.Context(), patient(home()), engine.Options{DeleteTimeout: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "namespace/other Delete Succeeded Timeout", "configmap/a Delete Succeeded Pending")
+	})
+}
+
+// A record that goes with its namespace is no error where the run itself deletes that, though it may take long to go.
+func TestRecordGoesWithItsNamespace(t *testing.T) {
+	for _, tc := range []struct {
+		namespace string
+		wants     bool
+	}{{"n", false}, {"other", true}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}})
+			if _, err := w.apply(t.Context(), home(), engine.Options{}, want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
+				t.Fatal(err)
+			}
+			w.hear = func(e event.Event) {
+				if e.Ref == ref("Namespace/n") {
+					w.store.Fails = &record.HomelessError{Namespace: tc.namespace, Cause: forbidden}
+				}
+			}
+			summary, err := w.apply(t.Context(), home(), engine.Options{DeleteTimeout: time.Minute})
+			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
+				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)
+			}
+		})
+	}
+}
+
+// An interrupt while the last writes are under way, which nobody waits for, comes too late to cut anything short.
+func TestInterruptThatCutsNothingShort(t *testing.T) {
+	for _, tc := range []struct {
+		object string
+		cut    bool
+	}{{"ConfigMap/a", false}, {"Deployment/a", true}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Takes: time.Second})
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(500*time.Millisecond, cancel)
+			summary, err := w.apply(ctx, patient(policy()), engine.Options{}, want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
+			if err != nil || summary.Interrupted != tc.cut || (summary.Bad() > 0) != tc.cut {
+				t.Errorf("%s: %+v, %v", tc.object, summary, err)
+			}
+		})
+	}
+}
