@@ -85,6 +85,25 @@ func Shown(have, want *unstructured.Unstructured, options Options) (*unstructure
 	return wrapped(compared(have, options)), wrapped(compared(want, options))
 }
 
+// serverMetadata are the fields of the metadata that the server alone writes, sorted.
+var serverMetadata = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+
+// ServerFields names what an object or a patch has of the fields that Between does not compare because the server alone writes
+// them, sorted.
+func ServerFields(fields map[string]any) []string {
+	var names []string
+	metadata := fieldsOf(fields, "metadata")
+	for _, key := range serverMetadata {
+		if _, ok := metadata[key]; ok {
+			names = append(names, "metadata."+key)
+		}
+	}
+	if _, ok := fields["status"]; ok {
+		names = append(names, "status")
+	}
+	return names
+}
+
 // compared gives the fields of an object that take part in a comparison, sharing their values.
 func compared(obj *unstructured.Unstructured, options Options) map[string]any {
 	if obj == nil {
@@ -95,8 +114,7 @@ func compared(obj *unstructured.Unstructured, options Options) map[string]any {
 	if !ok {
 		return fields
 	}
-	metadata = without(metadata,
-		"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+	metadata = without(metadata, serverMetadata...)
 	fields["metadata"] = metadata
 	annotations, ok := metadata["annotations"].(map[string]any)
 	if !ok || len(annotations) == 0 {

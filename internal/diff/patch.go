@@ -2,7 +2,10 @@ package diff
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,7 +47,8 @@ func (m merge) create(in encoded) (patch []byte, err error) {
 	if m.meta == nil {
 		return jsonmergepatch.CreateThreeWayJSONMergePatch(in.recorded, in.want, in.live)
 	}
-	return strategicpatch.CreateThreeWayMergePatch(in.recorded, in.want, in.live, m.meta, true)
+	patch, err = strategicpatch.CreateThreeWayMergePatch(in.recorded, in.want, in.live, m.meta, true)
+	return patch, unquoted(err)
 }
 
 func (m merge) apply(live *unstructured.Unstructured, patch []byte) (result *unstructured.Unstructured, err error) {
@@ -58,9 +62,27 @@ func (m merge) apply(live *unstructured.Unstructured, patch []byte) (result *uns
 	}
 	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(live.DeepCopy().Object, fields, m.meta)
 	if err != nil {
-		return nil, err
+		return nil, unquoted(err)
 	}
 	return &unstructured.Unstructured{Object: merged}, nil
+}
+
+// keyless is what the library says of an item of a list that lacks the key by which the list is merged.
+var keyless = regexp.MustCompile(`(?s)^map: map\[.*\] does not contain declared merge key: (\S+)$`)
+
+// unquoted leaves out of an error of the library the parts of the object that it prints: they may be secret, and nobody can
+// read them.
+func unquoted(err error) error {
+	if err == nil {
+		return nil
+	}
+	if found := keyless.FindStringSubmatch(err.Error()); found != nil {
+		return fmt.Errorf("an item of a list has no %s, by which the items are told apart", found[1])
+	}
+	if strings.Contains(err.Error(), "map[") {
+		return errors.New("what is wanted cannot be merged with what is there")
+	}
+	return err
 }
 
 // recovered makes an error of a panic: the library compares the keys of list items without looking at what they are, and a

@@ -122,8 +122,8 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 
 // leaving reports whether the run has asked for the deletion of a namespace.
 func leaving(p *plan.Plan, tracks []track, namespace string) bool {
-	i := p.Find(object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace})
-	return i >= 0 && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
+	i, ok := p.Index()[object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace}]
+	return ok && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
 }
 
 // lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they

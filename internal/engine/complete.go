@@ -39,7 +39,7 @@ func (r *run) look(ref object.Ref, s cluster.Sighting) sighting {
 func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 	known := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
-		if i := r.plan.Find(s.Source); i >= 0 {
+		if i, ok := r.index[s.Source]; ok {
 			seen := r.tracks[i].seen
 			if seen.before(r.tracks[i].base) {
 				seen = r.tracks[i].base // what was seen is from before our write
@@ -53,17 +53,17 @@ func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 }
 
 // complete gives the step as it is carried out: one that takes values from others gets them now, from what is known or else
-// from the cluster.
-func complete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) (*plan.Step, error) {
+// from the cluster. Workers call it: it reads what does not change during a run.
+func (r *run) complete(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) (*plan.Step, error) {
 	var targets []cluster.Target
 	asked := object.NewSet()
 	for _, s := range step.Substitutions {
 		if known[s.Source] == nil && asked.Insert(s.Source) {
-			targets = append(targets, cluster.Target{Ref: s.Source, Version: version(p, s.Source)})
+			targets = append(targets, cluster.Target{Ref: s.Source, Version: r.version(s.Source)})
 		}
 	}
 	if len(targets) > 0 {
-		snapshot, err := c.Read(ctx, targets)
+		snapshot, err := r.engine.Cluster.Read(ctx, targets)
 		if err != nil {
 			return nil, &mutation.Error{Err: fmt.Errorf("read the values: %w", err)}
 		}
@@ -71,14 +71,14 @@ func complete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, kno
 			known[ref] = obj
 		}
 	}
-	completed, err := p.Complete(*step, known)
+	completed, err := r.plan.Complete(*step, known)
 	return &completed, err
 }
 
 // version is the one in which the set speaks of an object; empty if it does not.
-func version(p *plan.Plan, ref object.Ref) string {
-	if i := p.Find(ref); i >= 0 && p.Steps[i].Want != nil {
-		return p.Steps[i].Want.GroupVersionKind().Version
+func (r *run) version(ref object.Ref) string {
+	if i, ok := r.index[ref]; ok && r.plan.Steps[i].Want != nil {
+		return r.plan.Steps[i].Want.GroupVersionKind().Version
 	}
 	return ""
 }
@@ -88,12 +88,12 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
 		return act(ctx, r.engine.Cluster, r.plan, step, r.options.DryRun)
 	}
-	completed, err := complete(ctx, r.engine.Cluster, r.plan, step, known)
+	completed, err := r.complete(ctx, step, known)
 	switch {
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case completed.Op == plan.Unchanged:
-		return &result{op: plan.Unchanged, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}}
+		return r.withoutWriting(completed)
 	default:
 		return act(ctx, r.engine.Cluster, r.plan, completed, DryRunNone)
 	}
@@ -102,9 +102,9 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 // unforeseen is how a dry run ends a step whose values nobody can know yet: well if the same run would make them, else as the
 // run itself would fail.
 func (r *run) unforeseen(step *plan.Step) *result {
-	_, err := r.plan.Foresee(*step)
+	_, err := r.plan.Foresee(*step, r.index)
 	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {
-		if i := r.plan.Find(missing.Source); i >= 0 && r.plan.Steps[i].Op.Writes() {
+		if i, ok := r.index[missing.Source]; ok && r.plan.Steps[i].Op.Writes() {
 			return &result{op: step.Op, outcome: event.Succeeded,
 				reason: fmt.Sprintf("to be completed: %s has no value at %s yet", missing.Source, missing.Path)}
 		}

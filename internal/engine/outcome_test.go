@@ -81,7 +81,7 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 		live := given("a", "old", "last={}")
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`),
 		}})
 		w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): append(make([]error, refused-1), forbidden)}})
 		w.Put(live)

@@ -2,10 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -49,7 +48,8 @@ type message struct {
 	seen sighting
 }
 
-// run carries out one plan. All fields belong to the goroutine of loop; others reach it through messages alone.
+// run carries out one plan. All fields belong to the goroutine of loop, others reach it through messages alone; but what never
+// changes, which is engine, plan, options and index, workers read as well.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -61,6 +61,7 @@ type run struct {
 	early    map[int]*result // steps done before the record was saved
 	groups   map[group][]int // the steps of each kind and namespace
 	watched  map[group]bool
+	index    plan.Index
 	lenders  map[object.Ref]bool // objects that others take values from
 	messages chan message
 
@@ -88,6 +89,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		early:    map[int]*result{},
 		groups:   map[group][]int{},
 		watched:  map[group]bool{},
+		index:    p.Index(),
 		lenders:  lenders(p),
 		messages: make(chan message),
 	}
@@ -218,6 +220,7 @@ func (r *run) unseen(i int, err error) {
 // finish takes in the end of a step's write and settles the step or begins to wait.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
+	done.err = cluster.Told(done.err, step.Private())
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)
@@ -251,147 +254,8 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 	}
 }
 
-// judge decides whether a waiting step has what it waits for.
-func (r *run) judge(i int) {
-	step, t := &r.plan.Steps[i], &r.tracks[i]
-	gone := t.seen.status.State == ready.NotFound
-	replaced := !gone && t.seen.uid != t.base.uid
-	switch {
-	case t.seen.before(t.base):
-		r.wait(i) // what was seen is from before our write
-	case step.Op == plan.Delete && (gone || replaced):
-		r.settle(i, event.Succeeded, nil)
-	case step.Op == plan.Delete:
-		r.wait(i)
-	case replaced:
-		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
-	case t.seen.undated() && t.missed < 2:
-		r.wait(i) // it may have been looked for just before it was written
-	case gone:
-		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
-	case r.doubtful(i):
-		r.setFailing(t, false)
-		r.wait(i)
-	case t.seen.status.State == ready.Current:
-		r.settle(i, event.Succeeded, nil)
-	case r.options.FailFast && t.seen.status.State == ready.Failed:
-		r.settle(i, event.Failed, nil)
-	default:
-		r.setFailing(t, t.seen.status.State == ready.Failed)
-		r.wait(i)
-	}
-}
-
-// wait tells once that the step is waited for, and later whenever its status has changed.
-func (r *run) wait(i int) {
-	t := &r.tracks[i]
-	r.stir()
-	kind := event.Observed
-	if !t.told {
-		kind = event.Waiting
-	} else if t.shown.Same(t.seen.status) {
-		return
-	}
-	t.told, t.shown = true, t.seen.status
-	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts})
-}
-
-// settle ends a step, once. The status that was seen last goes with it.
-func (r *run) settle(i int, outcome event.Outcome, err error) {
-	t := &r.tracks[i]
-	if t.waiting {
-		r.setFailing(t, false)
-		t.waiting = false
-		r.waiting--
-	}
-	if err != nil {
-		t.err = err
-	}
-	t.settled = outcome
-	r.emit(event.Event{Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts, Err: t.err})
-	r.schedule.settle(i, outcome)
-	if r.options.FailFast && outcome.Bad() && !r.ended && !r.interrupted {
-		r.endEarly(i)
-	}
-}
-
-func (r *run) setFailing(t *track, failing bool) {
-	if t.failing == failing {
-		return
-	}
-	t.failing = failing
-	if failing {
-		r.failing++
-	} else {
-		r.failing--
-	}
-}
-
-// skip ends a step that will never start.
-func (r *run) skip(b blocked) {
-	t := &r.tracks[b.step]
-	t.acted = event.Skipped
-	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
-	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
-		e.Reason = by.Reason
-		if r.schedule.closedBy(b.by, r.schedule.failed) < 0 {
-			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.closedBy(b.by, r.schedule.isBarred)].Ref)
-		}
-	}
-	r.emit(e)
-	r.settle(b.step, event.Skipped, nil)
-}
-
 func (r *run) emit(e event.Event) {
 	e.Ref = r.plan.Steps[e.Step].Ref
 	r.summary.Add(e)
 	r.sink(e)
-}
-
-// hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
-func (r *run) hopeless() bool {
-	return r.flying == 0 && r.waiting > 0 && r.failing == r.waiting
-}
-
-// giveUp settles the steps that have failed and will not be waited for.
-func (r *run) giveUp() {
-	for i := range r.tracks {
-		if r.tracks[i].failing {
-			r.settle(i, event.Failed, nil)
-		}
-	}
-}
-
-// endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
-func (r *run) endEarly(failed int) {
-	r.ended = true
-	for i := range r.plan.Steps {
-		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && r.plan.Steps[i].Op.IsObject() {
-			t.acted = event.Skipped
-			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
-		}
-	}
-	r.stop()
-}
-
-// stop ends everything that is not being written at this moment.
-func (r *run) stop() {
-	for i, step := range r.plan.Steps {
-		switch {
-		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
-		case step.Op.IsObject():
-			r.settle(i, r.cutShort(), nil)
-		default:
-			r.tracks[i].settled = r.cutShort()
-			r.schedule.settle(i, r.cutShort())
-		}
-	}
-}
-
-// cutShort is how steps end that the end of the run overtakes.
-func (r *run) cutShort() event.Outcome {
-	if r.interrupted {
-		return event.Interrupted
-	}
-	return event.Skipped
 }

@@ -46,9 +46,12 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded}
+		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason}
 		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
+		}
+		if step.Leaving() {
+			done.reason = beingDeleted
 		}
 		if step.Have != nil {
 			done.seen.Object = step.Have
@@ -56,6 +59,9 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		return done
 	}
 }
+
+// beingDeleted is said of an object that is wanted although somebody is deleting it: it is written, and will be gone.
+const beingDeleted = "it is being deleted"
 
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
@@ -90,6 +96,9 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 		live = carried.Have
 	}
 	done := &result{op: carried.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
+	if live.GetDeletionTimestamp() != nil {
+		done.reason = beingDeleted
+	}
 	switch {
 	case dryRun == DryRunServer:
 		done.would = live
@@ -133,7 +142,7 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: step.Have}, leaving: true}
+	done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, seen: cluster.Sighting{Object: step.Have}, leaving: true}
 	if gone {
 		done.seen = cluster.Sighting{Version: step.Have.GetResourceVersion()}
 	}
@@ -150,7 +159,7 @@ func (r *run) actFirst(ctx context.Context) error {
 		}
 		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
 		if done.err != nil {
-			return fmt.Errorf("create %s for the record: %w", step.Ref, done.err)
+			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Told(done.err, step.Private()))
 		}
 		r.early[i] = done
 	}

@@ -69,7 +69,9 @@ objects that the package deployed earlier and no longer has are pruned.
 	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails or its pods will hardly start without a change")
-	flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
+	if g.saves {
+		flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
+	}
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
@@ -97,6 +99,9 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 func (f applyFlags) check(g grammar) error {
 	if g.strict && f.forceConflicts && !f.serverSide {
 		return errors.New("--force-conflicts goes with --server-side alone")
+	}
+	if g.strict && f.fieldManager == "" {
+		return errors.New("--field-manager must not be empty; leave it out for the default")
 	}
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err

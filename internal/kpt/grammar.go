@@ -16,7 +16,8 @@ import (
 type grammar struct {
 	command string               // the words before the name of a command, in examples
 	args    cobra.PositionalArgs // how many folders a command takes
-	strict  bool                 // flags that mean nothing together are refused
+	strict  bool                 // flags that mean nothing, alone or together, are refused
+	saves   bool                 // plans can be saved, and carried out as saved
 
 	ordering          string            // default of --ordering
 	pruneAfterFailure bool              // default of --prune-after-failure
@@ -42,6 +43,7 @@ func native(env *cli.Env) grammar {
 		command:     env.Name(),
 		args:        cobra.MaximumNArgs(1),
 		strict:      true,
+		saves:       true,
 		ordering:    "graph",
 		initializes: "inventory info",
 		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {

@@ -73,24 +73,3 @@ func scalar(value string) string {
 	}
 	return strings.TrimSuffix(string(text), "\n")
 }
-
-// replaceFile gives a file new content, at once: whoever reads it finds the old or the new. What it is written to before is
-// hidden and has no ending that would make it a manifest. A symbolic link stays one.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
-}

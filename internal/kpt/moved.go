@@ -20,7 +20,7 @@ func (s *savedPlan) hold(ctx context.Context, f applyFlags, p *prepared) error {
 		return fmt.Errorf("the plan is of another package: it was made for the inventory %s, and this one has %s", s.Inventory, now.Inventory)
 	}
 	if !s.Server.same(now.Server) {
-		return fmt.Errorf("the plan was made for another cluster: %s, and this is %s", s.Server.Host, now.Server.Host)
+		return fmt.Errorf("the plan was made for another cluster: %s, and this is %s", s.Server.besides(now.Server), now.Server.besides(s.Server))
 	}
 	moved := s.moved(now)
 	if len(moved) == 0 {
@@ -39,6 +39,14 @@ func (s savedServer) same(other savedServer) bool {
 		return s.UID == other.UID
 	}
 	return s.Host == other.Host
+}
+
+// besides names a cluster so that it can be told from another one: by its address, or by its UID as well where that is the same.
+func (s savedServer) besides(other savedServer) string {
+	if s.Host != other.Host {
+		return s.Host
+	}
+	return fmt.Sprintf("%s (%s)", s.Host, s.UID)
 }
 
 // moved names each object to which something else would be done now.

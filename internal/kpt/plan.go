@@ -27,11 +27,11 @@ func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 		ordering:     orderings(g.ordering),
 	}}
 	cmd := &cobra.Command{
-		Use:   "plan [FOLDER]",
+		Use:   "plan [FOLDER | -]",
 		Short: "Show what apply would do to each object",
-		Long: `Show what apply would do to each object of the package in a folder (default: the working folder):
-what would be created, changed, with the difference, pruned, orphaned or skipped, and why. Nothing is
-changed and nothing is recorded. The content of Secrets is not shown.
+		Long: `Show what apply would do to each object of the package in a folder (default: the working folder) or on
+the standard input (-): what would be created, changed, with the difference, pruned, orphaned or
+skipped, and why. Nothing is changed and nothing is recorded. The content of Secrets is not shown.
 
 Exit codes:
   0    the plan was made
@@ -39,9 +39,9 @@ Exit codes:
   2    with --exit-code: the plan was made, and something would change
   3    the plan was made, and an object would fail
   130  interrupted`,
-		Example: `  muster plan wordpress
-  muster plan wordpress --server-side --out wordpress.plan
-  muster apply wordpress --plan wordpress.plan`,
+		Example: "  " + g.command + " plan wordpress\n" +
+			"  " + g.command + " plan wordpress --server-side --out wordpress.plan\n" +
+			"  " + g.command + " apply wordpress --plan wordpress.plan",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,7 +28,7 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	f := applyFlags{serverSide: true, adoption: adoptions(), propagation: propagations("prune propagation policy")}
 	output := "text"
 	cmd := &cobra.Command{
-		Use:               "plan [PKG_PATH]",
+		Use:               "plan [PKG_PATH | -]",
 		Short:             "Show what apply would do, as the server sees it",
 		Args:              cobra.ArbitraryArgs, // all but the first are ignored
 		ValidArgsFunction: completeFolders,
@@ -115,8 +115,8 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		return nil
 	}
 	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
-	if o.hidden() && (v == toCreate || v == toConfigure) {
-		w.content("its content is not shown, because it takes values from a Secret")
+	if o.step.Discreet && (v == toCreate || v == toConfigure) {
+		w.content(undisclosed)
 		return nil
 	}
 	switch v {

@@ -63,10 +63,8 @@ func (o outlook) change() (view.Change, error) {
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.step.Ref, err)
 		}
-		if o.hidden() {
-			c.More = append(c.More, "its content is not shown, because it takes values from a Secret")
-		} else if text == "" {
-			c.More = append(c.More, "no value would change, only who owns the fields")
+		if text == "" {
+			c.More = append(c.More, o.unseen())
 		}
 		c.Diff = text
 	default:
@@ -75,6 +73,22 @@ func (o outlook) change() (view.Change, error) {
 		}
 	}
 	return c, nil
+}
+
+// unseen says why there is nothing to see of a change.
+func (o outlook) unseen() string {
+	sent := o.sent()
+	switch fields := diff.ServerFields(sent); {
+	case o.step.Discreet:
+		return undisclosed
+	case sent == nil:
+		return "no value would change, only who owns the fields"
+	case len(fields) > 0:
+		return "no value would change, but the manifest has fields that the server alone writes, and they are sent each time: " +
+			strings.Join(fields, ", ")
+	default:
+		return "no value would change, only the copy of what was applied last"
+	}
 }
 
 // totals count the objects by what would be done to them. What there is none of is left out.
@@ -132,6 +146,9 @@ func planJSON(out io.Writer, outlooks []outlook) error {
 		if o.verb() == toCreate || o.verb() == toConfigure {
 			before, after := o.clear()
 			p.Changes = diff.Between(before, after, diff.Options{})
+			if len(p.Changes) == 0 && p.Reason == "" {
+				p.Reason = o.unseen()
+			}
 		}
 		document.Objects = append(document.Objects, p)
 	}

@@ -2,15 +2,16 @@ package kpt
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -56,6 +57,11 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	switch {
 	case e.Outcome == event.Skipped:
 		o.reason = skipped(b, e)
+	case e.Outcome == event.Succeeded && step.Leaving(): // it would be written, and waited for until it is gone
+		o.outcome, o.reason, o.err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
+	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.sent()), "metadata.resourceVersion"):
+		o.outcome, o.reason, o.err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
+			"the object, so that the server would refuse it; take it out")
 	case e.Outcome == event.Succeeded && e.Would != nil:
 		o.after = e.Would
 	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
@@ -64,17 +70,25 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	return o
 }
 
-// hidden reports that the object has values of a Secret at places that only the Secret's content would tell apart, so that
-// its content is not shown.
-func (o outlook) hidden() bool {
-	return slices.ContainsFunc(o.step.Substitutions, func(s mutation.Substitution) bool {
-		return s.Source.GroupKind() == schema.GroupKind{Kind: "Secret"}
-	})
+// sent is the patch that a client-side apply would send; nil if there is none.
+func (o outlook) sent() map[string]any {
+	if len(o.step.Patch.Data) == 0 || o.op != plan.Update {
+		return nil
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(o.step.Patch.Data, &fields); err != nil {
+		panic(fmt.Sprintf("read a patch of our own: %v", err)) // cannot happen
+	}
+	return fields
 }
+
+// undisclosed stands in place of the content of an object that holds values of a Secret at places that only the Secret's content
+// would tell apart.
+const undisclosed = "its content is not shown, because it has values of a Secret"
 
 // sides are the object as it is and as it would be, as far as they may be shown.
 func (o outlook) sides() (before, after *unstructured.Unstructured) {
-	if o.hidden() {
+	if o.step.Discreet {
 		return nil, nil
 	}
 	if o.verb() == toLeave {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,7 +29,6 @@ type savedPlan struct {
 	Inventory string      `json:"inventory"` // namespace/name and ID
 	Package   string      `json:"package"`   // digest of all objects of the package
 	Options   savedFlags  `json:"options"`
-	Recorded  []string    `json:"recorded"`
 	Steps     []savedStep `json:"steps"`
 }
 
@@ -73,11 +71,7 @@ func (f applyFlags) saved(ctx context.Context, p *prepared) (*savedPlan, error) 
 		Server:    server,
 		Inventory: fmt.Sprintf("%s %s", p.pkg.inventory.ref, p.pkg.inventory.id),
 		Options:   f.savedFlags(),
-		Recorded:  []string{},
 		Steps:     []savedStep{},
-	}
-	for _, ref := range p.plan.Recorded {
-		s.Recorded = append(s.Recorded, ref.String())
 	}
 	var objects []any
 	for _, obj := range p.pkg.objects {
@@ -178,19 +172,7 @@ func writePlan(path string, s *savedPlan) error {
 	if err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".plan-*") // of mode 0600
-	if err != nil {
-		return fmt.Errorf("save the plan: %w", err)
-	}
-	_, err = temp.Write(append(text, '\n'))
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
+	if err := replaceFile(path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
 	return nil
@@ -204,10 +186,29 @@ func readPlan(path string) (*savedPlan, error) {
 	}
 	s := &savedPlan{}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("read the plan %s: %w", path, err)
+		return nil, fmt.Errorf("read the plan %s: it is no saved plan; make one with plan --out: %w", path, err)
 	}
 	if s.Form != savedVersion {
 		return nil, fmt.Errorf("read the plan %s: it is no saved plan of this form (%s); make it anew with plan --out", path, savedVersion)
 	}
+	if problem := s.problem(); problem != "" {
+		return nil, fmt.Errorf("read the plan %s: the file is damaged or was edited: %s; make it anew with plan --out", path, problem)
+	}
 	return s, nil
+}
+
+// problem is something that plan --out never writes; empty if there is nothing of the kind.
+func (s *savedPlan) problem() string {
+	if s.Options.FieldManager == "" {
+		return "it has no field manager"
+	}
+	for _, step := range s.Steps {
+		if deeds[step.Op] == "" {
+			return fmt.Sprintf("%s has the operation %q", step.Ref, step.Op)
+		}
+	}
+	if len(s.byRef()) != len(s.Steps) {
+		return "it has an object twice"
+	}
+	return ""
 }

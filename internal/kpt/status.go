@@ -48,8 +48,8 @@ remote it shows what all packages deployed whose inventories are in the cluster,
 --namespace.
 
 ` + g.statusCodes(),
-		Example: `  muster status wordpress
-  muster status wordpress --poll-until current --timeout 2m --output table`,
+		Example: "  " + g.command + " status wordpress\n" +
+			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {

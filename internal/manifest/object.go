@@ -82,6 +82,9 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 	d.checkPlace(metadata, at)
 	d.checkStrings(metadata, at, "label", "labels")
 	d.checkStrings(metadata, at, "annotation", "annotations")
+	if obj["apiVersion"] == "v1" && obj["kind"] == "Secret" {
+		d.checkSecret(obj, n)
+	}
 	d.subject = ""
 }
 
@@ -152,6 +155,23 @@ func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := values[name].(string); !ok && !d.full() {
 			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name, typeName(values[name]))
+		}
+	}
+}
+
+// checkSecret notes the values of a Secret that are no strings. Servers refuse them as well, but some quote them. A null value is
+// none.
+func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
+	for _, field := range []string{"data", "stringData"} {
+		values, ok := obj[field].(map[string]any)
+		at := child(n, field)
+		if !ok && obj[field] != nil {
+			d.failAt(at.Line, "%s must be a map of strings, got %s", field, typeName(obj[field]))
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if _, ok := values[name].(string); !ok && values[name] != nil && !d.full() {
+				d.failAt(child(at, name).Line, "%s %q must be a string, got %s; a text that looks otherwise needs quotes", field, name, typeName(values[name]))
+			}
 		}
 	}
 }

@@ -22,7 +22,9 @@ func Build(in Input) (*Plan, error) {
 	b.desired()
 	b.removed()
 	b.connect()
+	b.markDiscreet()
 	b.findCycles()
+	b.breakCycles()
 	if err := errors.Join(b.inOrder()...); err != nil {
 		return nil, err
 	}

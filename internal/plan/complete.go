@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -25,43 +23,48 @@ func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstruct
 	if err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
-	step.Diff = discreet(step.Diff, sources)
+	if step.Discreet {
+		step.Diff = discreet(step.Diff)
+	}
 	return step, nil
 }
 
-// discreet hides the changes that show what came from a Secret, which is shown nowhere else either.
-func discreet(changes diff.Diff, sources map[object.Ref]*unstructured.Unstructured) diff.Diff {
-	var secrets []string
-	for ref, source := range sources {
-		if ref.GroupKind() == secretKind && source != nil {
-			data, _, _ := unstructured.NestedMap(source.Object, "data")
-			for _, value := range data {
-				if text, ok := value.(string); ok && text != "" {
-					secrets = append(secrets, text)
-				}
-			}
-		}
-	}
+// discreet hides the values of changes, which may tell what is in a Secret. Where there are two they differ.
+func discreet(changes diff.Diff) diff.Diff {
 	hidden := slices.Clone(changes)
 	for i, change := range hidden {
-		text, _ := json.Marshal([]any{change.Old, change.New}) // they came from JSON
-		if !slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(string(text), secret) }) {
-			continue
-		}
-		hidden[i].New = "***"
-		if change.Old != nil {
+		switch change.Kind {
+		case diff.Added:
+			hidden[i].New = "***"
+		case diff.Removed:
+			hidden[i].Old = "***"
+		default:
 			hidden[i].Old, hidden[i].New = "*** (before)", "*** (after)"
 		}
 	}
 	return hidden
 }
 
-// Foresee gives a step as Complete would if all sources were as they are planned.
-func (p *Plan) Foresee(step Step) (Step, error) {
+// Index finds the steps of objects.
+type Index map[object.Ref]int
+
+// Index gives the index of the steps. It is made anew each time, so keep it.
+func (p *Plan) Index() Index {
+	index := make(Index, len(p.Steps))
+	for i := range p.Steps {
+		if op := p.Steps[i].Op; op != Barrier && op != Guard {
+			index[p.Steps[i].Ref] = i
+		}
+	}
+	return index
+}
+
+// Foresee gives a step as Complete would if all sources were as they are planned. The index is that of the plan.
+func (p *Plan) Foresee(step Step, index Index) (Step, error) {
 	sources := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
-		i := p.Find(s.Source)
-		if i < 0 {
+		i, ok := index[s.Source]
+		if !ok {
 			continue
 		}
 		if p.Steps[i].Unknown != "" {
@@ -74,27 +77,18 @@ func (p *Plan) Foresee(step Step) (Step, error) {
 
 // foresee completes all steps that take values, as far as possible before the run. Sources come first in a plan.
 func (p *Plan) foresee() {
+	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {
 			continue
 		}
-		foreseen, err := p.Foresee(step)
+		foreseen, err := p.Foresee(step, index)
 		if err != nil {
 			p.Steps[i].Unknown = err.Error()
 			continue
 		}
 		p.Steps[i] = foreseen
 	}
-}
-
-// Find gives the step of an object, -1 if it has none.
-func (p *Plan) Find(ref object.Ref) int {
-	for i, step := range p.Steps {
-		if step.Ref == ref && step.Op.IsObject() {
-			return i
-		}
-	}
-	return -1
 }
 
 // planned is the object as the step will leave it, as far as that is known; nil if it will not be there.

@@ -40,30 +40,63 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// findCycles notes all circles as one *CycleError.
+// findCycles notes all circles among objects that are applied as one *CycleError.
 func (b *builder) findCycles() {
-	depends, dependants := b.dependencies()
+	depends, dependants := b.dependencies(false)
 	blocked := trimmed(depends, dependants, nil)
 	if len(blocked) == 0 {
 		return
 	}
-	core := trimmed(dependants, depends, blocked) // without what no circle depends on
 	failed := &CycleError{Blocked: b.edges(depends, blocked, func(int, int) bool { return true })}
+	core := trimmed(dependants, depends, blocked) // without what no circle depends on
 	failed.Edges = b.edges(depends, core, func(from, to int) bool { return reaches(depends, core, to, from) })
 	b.errs = append(b.errs, failed)
 }
 
-// dependencies gives for every node those that it depends on, and those that depend on it. What is deleted needs the
-// nodes that depend on it, so that its needs are the other way round.
-func (b *builder) dependencies() (depends, dependants [][]int) {
+// breakCycles takes back the dependencies that make up circles among objects that are deleted: what live objects say was written
+// at different times, and nobody can mend it but by deleting them. Only what objects say themselves is taken back, first what
+// namespaces and definitions say, since the API has others depend on these, and then what the rest says.
+func (b *builder) breakCycles() {
+	b.cut(func(ref object.Ref) bool { return ref.GroupKind() == NamespaceKind || ref.GroupKind() == DefinitionKind })
+	b.cut(func(object.Ref) bool { return true })
+}
+
+// cut takes back what some objects that are deleted say of others with which they are in a circle.
+func (b *builder) cut(who func(object.Ref) bool) {
+	depends, dependants := b.dependencies(true)
+	core := trimmed(dependants, depends, trimmed(depends, dependants, nil))
+	if len(core) == 0 {
+		return
+	}
+	definitions, told := b.definitions(), map[int][]string{}
+	for _, edge := range b.edges(depends, core, func(from, to int) bool { return reaches(depends, core, to, from) }) {
+		i, j := b.index[edge.From], b.index[edge.To]
+		if !who(edge.From) || slices.Contains(b.implied(i, definitions), j) {
+			continue
+		}
+		from, to := &b.nodes[i], &b.nodes[j]
+		from.on = slices.DeleteFunc(from.on, func(k int) bool { return k == j })
+		to.needs = slices.DeleteFunc(to.needs, func(k int) bool { return k == i })
+		told[i] = append(told[i], edge.To.String())
+		from.Why, from.By = Circular, edge.To
+		from.Reason = fmt.Sprintf("that it depends on %s does not count: they make a circle", strings.Join(told[i], " and on "))
+	}
+}
+
+// dependencies gives for every node those that it depends on, and those that depend on it, among what is removed or among what is
+// applied. What is deleted needs the nodes that depend on it, so that its needs are the other way round.
+func (b *builder) dependencies(removed bool) (depends, dependants [][]int) {
 	depends, dependants = make([][]int, len(b.nodes)), make([][]int, len(b.nodes))
 	for i, n := range b.nodes {
+		if n.Op.Removes() != removed {
+			continue
+		}
 		for _, j := range n.needs {
 			from, to := i, j
-			if n.Op.Removes() {
+			if removed {
 				from, to = j, i
 			}
-			if n.Op.Removes() == b.nodes[j].Op.Removes() && !slices.Contains(depends[from], to) {
+			if b.nodes[j].Op.Removes() == removed && !slices.Contains(depends[from], to) {
 				depends[from] = append(depends[from], to)
 				dependants[to] = append(dependants[to], from)
 			}

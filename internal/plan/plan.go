@@ -54,7 +54,7 @@ func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
 
-// Why says as data for what reason an object is not simply applied or deleted; Reason says the same in words.
+// Why says as data for what reason an object is not simply applied, or deleted in its order; Reason says the same in words.
 type Why string
 
 // The reasons. Some of them are another object, which is Step.By.
@@ -68,13 +68,14 @@ const (
 	Needed   Why = "needed"   // By, which is wanted, depends on it
 	Housing  Why = "housing"  // By, which is left in the cluster, cannot be without it
 	Same     Why = "same"     // By, which is wanted, is the same object under another kind
+	Circular Why = "circular" // it is deleted without regard to its dependency on By, which depends on it in turn
 )
 
 // Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
 type Step struct {
 	Ref    object.Ref                 `json:"ref"`
 	Op     Op                         `json:"op"`
-	Reason string                     `json:"reason,omitempty"` // why skipped, kept or orphaned; shown to the user verbatim
+	Reason string                     `json:"reason,omitempty"` // why skipped, kept, orphaned or deleted out of order; shown to the user verbatim
 	Why    Why                        `json:"why,omitempty"`    // the same as data
 	By     object.Ref                 `json:"by,omitzero"`      // the object that is the reason
 	Source string                     `json:"source,omitempty"` // the file and document that describe the object
@@ -90,6 +91,10 @@ type Step struct {
 	Substitutions []mutation.Substitution    `json:"substitutions,omitempty"`
 	Unknown       string                     `json:"unknown,omitempty"`
 
+	// Discreet marks an object that takes values from a Secret, from one that does, or did so when it was written last: it
+	// holds what would tell the content of the Secret, so that nothing of its own content is shown.
+	Discreet bool `json:"discreet,omitempty"`
+
 	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
 	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
 	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
@@ -98,6 +103,14 @@ type Step struct {
 	Wait  bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
 
 	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
+}
+
+// Private reports whether the object is a Secret or holds values of one.
+func (s *Step) Private() bool { return s.Discreet || s.Ref.GroupKind() == secretKind }
+
+// Leaving reports whether the object is to be applied although somebody is deleting it.
+func (s *Step) Leaving() bool {
+	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
 // Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
@@ -148,6 +161,9 @@ func (p *Plan) String() string {
 		b.WriteString("\n")
 		if step.Reason != "" {
 			fmt.Fprintf(&b, "    %s\n", step.Reason)
+		}
+		if step.Discreet {
+			b.WriteString("    discreet\n")
 		}
 		for _, s := range step.Substitutions {
 			fmt.Fprintf(&b, "    %s\n", s)

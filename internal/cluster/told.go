@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Told gives an error of a write the text that people may read. A server that cannot read a patch quotes all of it, which is
+// left out of every error. With private set the object has values of a Secret: of what the server says only the fields and the
+// kinds of mistakes are kept. What the error wraps is as before, and is not to be printed.
+func Told(err error, private bool) error {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return err
+	}
+	said, may := status.(error).Error(), spoken(status.Status(), private)
+	if said == may {
+		return err
+	}
+	before, after, _ := strings.Cut(err.Error(), said)
+	return &toldError{text: before + may + after, cause: err}
+}
+
+// toldError is an error in another text than its own.
+type toldError struct {
+	text  string
+	cause error
+}
+
+func (e *toldError) Error() string { return e.text }
+
+func (e *toldError) Unwrap() error { return e.cause }
+
+// spoken is what may be said of a server's refusal.
+func spoken(s metav1.Status, private bool) string {
+	switch detail, unread := unreadable(s); {
+	case unread && !private:
+		return "the server cannot read what was sent: " + detail
+	case !private || slices.Contains(silent, s.Reason):
+		return s.Message
+	case denied.MatchString(s.Message):
+		return denied.FindString(s.Message) + discretion
+	case s.Reason == metav1.StatusReasonForbidden:
+		return s.Message
+	case unread:
+		return "the server cannot read what was sent" + listed(mistakes(detail)) + discretion
+	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
+		return "the object is invalid" + listed(fieldsOf(s.Details.Causes)) + discretion
+	default:
+		return fmt.Sprintf("the server refuses what was sent (%s)", s.Reason) + listed(mistakes(s.Message)) + discretion
+	}
+}
+
+// discretion says why there is no more to read.
+const discretion = "; what else the server says is not shown, because it may quote a Secret"
+
+// silent are the reasons for which the server does not speak of the content of an object.
+var silent = []metav1.StatusReason{
+	metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone,
+	metav1.StatusReasonUnauthorized, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
+	metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonMethodNotAllowed,
+	metav1.StatusReasonRequestEntityTooLarge,
+}
+
+// denied is the part of a refusal by an admission webhook or policy that names it; what they say themselves follows.
+var denied = regexp.MustCompile(`^(?s:.*?) denied (the )?request\b`)
+
+// unreadable gives the reason why the server could not read a patch, without the patch.
+func unreadable(s metav1.Status) (detail string, ok bool) {
+	if s.Reason != metav1.StatusReasonInvalid || s.Details == nil {
+		return "", false
+	}
+	for _, cause := range s.Details.Causes {
+		if cause.Field != "patch" {
+			continue
+		}
+		detail := strings.TrimPrefix(cause.Message, "Invalid value: ")
+		quoted, err := strconv.QuotedPrefix(detail)
+		if err != nil {
+			return "a value has the wrong form", true
+		}
+		return strings.TrimPrefix(detail[len(quoted):], ": "), true
+	}
+	return "", false
+}
+
+// causeWords are the kinds of mistakes in a field. Any other is called by its name in the API.
+var causeWords = map[metav1.CauseType]string{
+	metav1.CauseTypeFieldValueNotFound:     "not found",
+	metav1.CauseTypeFieldValueRequired:     "a value is required",
+	metav1.CauseTypeFieldValueDuplicate:    "duplicate value",
+	metav1.CauseTypeFieldValueInvalid:      "invalid value",
+	metav1.CauseTypeFieldValueNotSupported: "unsupported value",
+	metav1.CauseTypeForbidden:              "forbidden",
+	metav1.CauseTypeTooLong:                "too long",
+	metav1.CauseTypeTooMany:                "too many values",
+	metav1.CauseTypeTypeInvalid:            "wrong type",
+}
+
+// fieldsOf names the fields that are wrong, and how.
+func fieldsOf(causes []metav1.StatusCause) []string {
+	var list []string
+	for _, cause := range causes {
+		word, ok := causeWords[cause.Type]
+		if !ok {
+			word = string(cause.Type)
+		}
+		for _, sentence := range details {
+			if strings.HasSuffix(cause.Message, ": "+sentence) {
+				word += ", " + sentence
+				break
+			}
+		}
+		list = append(list, cause.Field+": "+word)
+	}
+	return list
+}
+
+// details are sentences behind the kind of a mistake that are always the same.
+var details = []string{"field is immutable when `immutable` is set", "field is immutable"}
+
+// shapes are the sentences of the server of which the parts that are no values are known.
+var shapes = []struct {
+	pattern *regexp.Regexp
+	told    string
+}{
+	{regexp.MustCompile(`(?m)(?:^|\): )\s*(\.[^:\s]+): expected (\w+), got `), "$1: a $2 is expected"},
+	{regexp.MustCompile(`cannot unmarshal (string|number|bool|object|array)(?: \S+)? into Go struct field (\S+) of type (\S+)`), "$2: a $1 does not fit the type $3"},
+	{regexp.MustCompile(`cannot convert (int64|float64|bool|string|map|slice) to (\w+)`), "a value of type $1 stands where $2 is expected"},
+	{regexp.MustCompile(`illegal base64 data`), "a value is not in base64"},
+	{regexp.MustCompile(`quantities must match the regular expression`), "a value is no quantity"},
+}
+
+// mistakes finds what may be told in a text of the server.
+func mistakes(text string) []string {
+	var found []string
+	for _, shape := range shapes {
+		for _, at := range shape.pattern.FindAllStringSubmatchIndex(text, -1) {
+			found = append(found, string(shape.pattern.ExpandString(nil, shape.told, text, at)))
+		}
+	}
+	return found
+}
+
+// listed is a list behind a colon; nothing if it is empty.
+func listed(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
+}

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What is said of a refusal keeps the fields and the kinds of mistakes; of an object with values of a Secret nothing else.
+func TestTold(t *testing.T) {
+	invalid := func(list ...*field.Error) error {
+		return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", list)
+	}
+	patch := func(detail string) error {
+		return invalid(field.Invalid(field.NewPath("patch"), "map[data:map[pin:hunter2 \"quoted\"]]", detail))
+	}
+	for name, tc := range map[string]struct {
+		err           error
+		open, private string
+	}{
+		"a patch of the wrong type": {
+			err:     patch("cannot convert int64 to string"),
+			open:    "the server cannot read what was sent: cannot convert int64 to string",
+			private: "the server cannot read what was sent: a value of type int64 stands where string is expected" + discretion,
+		},
+		"a patch that quotes a value behind it": {
+			err:     patch("strange hunter2"),
+			open:    "the server cannot read what was sent: strange hunter2",
+			private: "the server cannot read what was sent" + discretion,
+		},
+		"fields": {
+			err: invalid(field.Invalid(field.NewPath("spec", "clusterIP"), "hunter2", "must be an address, not hunter2"),
+				field.NotSupported(field.NewPath("spec", "type"), "hunter2", []string{"ClusterIP"})),
+			open: `Service "web" is invalid: [spec.clusterIP: Invalid value: "hunter2": must be an address, not hunter2, ` +
+				`spec.type: Unsupported value: "hunter2": supported values: "ClusterIP"]`,
+			private: "the object is invalid: spec.clusterIP: invalid value, spec.type: unsupported value" + discretion,
+		},
+		"a field that cannot change": {
+			err: invalid(field.Invalid(field.NewPath("spec", "selector"), "hunter2", "field is immutable"),
+				field.Forbidden(field.NewPath("spec"), "only some fields change:\nhunter2")),
+			open: `Service "web" is invalid: [spec.selector: Invalid value: "hunter2": field is immutable, ` +
+				"spec: Forbidden: only some fields change:\nhunter2]",
+			private: "the object is invalid: spec.selector: invalid value, field is immutable, spec: forbidden" + discretion,
+		},
+		"a typed patch": {
+			err: apierrors.NewInternalError(errors.New("failed to create typed patch object (n/s; /v1, Kind=Secret): " +
+				".stringData.pin: expected string, got &value.valueUnstructured{Value:12345678}")),
+			private: "the server refuses what was sent (InternalError): .stringData.pin: a string is expected" + discretion,
+		},
+		"several in a typed patch": {
+			err: apierrors.NewBadRequest("failed to create typed patch object (n/s; /v1, Kind=Secret): errors:\n" +
+				"  .data.a: expected string, got &value.valueUnstructured{Value:1234}\n  .data.b: expected string, got &value.valueUnstructured{Value:5678}"),
+			private: "the server refuses what was sent (BadRequest): .data.a: a string is expected, .data.b: a string is expected" + discretion,
+		},
+		"JSON": {
+			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number 1234.5 ` +
+				`into Go struct field Secret.stringData of type string`),
+			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number does not fit the type string" + discretion,
+		},
+		"an unknown sentence": {
+			err:     apierrors.NewBadRequest("hunter2 is no good"),
+			private: "the server refuses what was sent (BadRequest)" + discretion,
+		},
+		"a webhook": {
+			err: apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s",
+				errors.New(`admission webhook "strength" denied the request: "hunter2" is weak`)),
+			private: `secrets "s" is forbidden: admission webhook "strength" denied the request` + discretion,
+		},
+		"rights": {
+			err:     apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s", errors.New(`User "me" cannot patch`)),
+			private: `secrets "s" is forbidden: User "me" cannot patch`,
+		},
+		"managers": {
+			err: apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".data.pin"}},
+				`Apply failed with 1 conflict: conflict with "me": .data.pin`),
+			private: `Apply failed with 1 conflict: conflict with "me": .data.pin`,
+		},
+		"no answer": {err: errors.New("no route to host"), private: "no route to host"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.open == "" {
+				tc.open = tc.err.Error()
+			}
+			if got := Told(tc.err, false).Error(); got != tc.open {
+				t.Errorf("told\n%s, want\n%s", got, tc.open)
+			}
+			told := Told(fmt.Errorf("tried elsewhere: %w", tc.err), true)
+			if want := "tried elsewhere: " + tc.private; told.Error() != want {
+				t.Errorf("told of a private object\n%s, want\n%s", told, want)
+			}
+			if !errors.Is(told, tc.err) || strings.Contains(told.Error(), "hunter2") {
+				t.Errorf("told %v", told)
+			}
+		})
+	}
+	if Told(nil, true) != nil {
+		t.Error("no error became one")
+	}
+}

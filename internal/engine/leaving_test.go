@@ -1,0 +1,40 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+)
+
+// An object that somebody is deleting is said to be that, by a dry run as by the run.
+func TestBeingDeleted(t *testing.T) {
+	for _, dryRun := range []engine.DryRun{engine.DryRunNone, engine.DryRunClient, engine.DryRunServer} {
+		synctest.Test(t, func(t *testing.T) {
+			held := thing("ConfigMap/held", "owner=me")
+			now := metav1.Now()
+			held.SetDeletionTimestamp(&now)
+			w := newWorld(&enginetest.Cluster{})
+			w.Put(held)
+			var told []string
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Acted {
+					told = append(told, e.Reason)
+				}
+			}
+			o := engine.Options{DryRun: dryRun, ApplyTimeout: time.Minute}
+			if _, err := w.apply(t.Context(), policy(), o, want(thing("ConfigMap/held"))...); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(told, []string{"it is being deleted"}) {
+				t.Errorf("dry run %q told %q", dryRun, told)
+			}
+		})
+	}
+}
