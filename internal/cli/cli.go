@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -43,12 +45,14 @@ const (
 	exitChanges     = 2
 	exitIncomplete  = 3
 	exitInterrupted = 130
+	exitUnread      = 141 // what shells give for a process that SIGPIPE has ended
 )
 
 // ExitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
 const ExitCodes = `Exit codes:
   0    everything was done
-  1    nothing was done, or the record could not be saved: the error says why
+  1    nothing was done, or the record could not be saved, or everything was done but the output could
+       not be written: the error says which
   3    the run finished, but an object failed or was not ready in time
   130  the run was interrupted; the record is complete and the same command continues`
 
@@ -75,6 +79,12 @@ func (e *ToldError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error itself.
 func (e *ToldError) Unwrap() error { return e.Err }
+
+// Unread reports whether an error is that nobody reads the output any more, as when it goes to a program that has ended.
+func Unread(err error) bool {
+	file := (*fs.PathError)(nil) // a connection that broke has an error of another type
+	return errors.As(err, &file) && errors.Is(file, syscall.EPIPE)
+}
 
 // Result is the error of a run, by its summary: nil if all went well.
 func Result(s event.Summary) error {
@@ -130,6 +140,8 @@ func exitCode(env *Env, err error) int {
 		return exitIncomplete
 	case errors.Is(err, ErrChanges):
 		return exitChanges
+	case Unread(err):
+		return exitUnread
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted

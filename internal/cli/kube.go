@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // traceLevel is the verbosity from which requests are shown, as in kubectl.
@@ -23,6 +25,7 @@ type Kube struct {
 	env       *Env
 	flags     *genericclioptions.ConfigFlags
 	verbosity int
+	sources   map[object.Ref]string // of the objects that are written, as far as they are known
 }
 
 func newKube(env *Env) *Kube {
@@ -36,13 +39,22 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
-// Namespace is the namespace of the flags or else of the context, and whether it was given by flag.
+// Namespace is the namespace of the flags or else of the context, and whether it was given by flag. What can be the name of
+// no namespace is an error.
 func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	namespace, _, err = k.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", false, k.unreadable(err)
 	}
-	return namespace, k.flags.Namespace != nil && *k.flags.Namespace != "", nil
+	explicit = k.flags.Namespace != nil && *k.flags.Namespace != ""
+	problems := validation.IsDNS1123Label(namespace)
+	switch {
+	case len(problems) > 0 && explicit:
+		return "", false, fmt.Errorf("--namespace %q: %s", namespace, problems[0])
+	case len(problems) > 0:
+		return "", false, fmt.Errorf("the context of the kubeconfig has the namespace %q: %s", namespace, problems[0])
+	}
+	return namespace, explicit, nil
 }
 
 // Client gives a client for the cluster. It sends nothing.
@@ -84,16 +96,27 @@ func (k *Kube) checkFound() error {
 		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 }
 
-// warn shows each warning of the server once.
-func (k *Kube) warn() func(string) {
+// Describe has warnings about objects name the file and document that describe them, as sources has it. It is called before
+// anything is written.
+func (k *Kube) Describe(sources map[object.Ref]string) { k.sources = sources }
+
+// warn shows each warning of the server once for each object that it is about.
+func (k *Kube) warn() cluster.Warn {
 	var mu sync.Mutex
 	shown := map[string]bool{}
-	return func(text string) {
+	return func(about object.Ref, text string) {
+		line := "Warning: " + text
+		if about != (object.Ref{}) {
+			line = fmt.Sprintf("Warning: %s: %s", about, text)
+		}
+		if source := k.sources[about]; source != "" {
+			line = fmt.Sprintf("Warning: %s (%s): %s", about, source, text)
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if !shown[text] {
-			shown[text] = true
-			fmt.Fprintln(k.env.Err, "Warning:", text)
+		if !shown[line] {
+			shown[line] = true
+			fmt.Fprintln(k.env.Err, line)
 		}
 	}
 }

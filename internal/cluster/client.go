@@ -5,6 +5,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Client talks to one API server. It may be used by several goroutines at once.
@@ -29,9 +32,12 @@ type Client struct {
 // Options are the circumstances of a client. The zero value traces nothing.
 type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
-	Warn      func(string)  // called for every warning that the server sends along, from any goroutine
+	Warn      Warn          // called for every warning that the server sends along, from any goroutine
 	UserAgent string
 }
+
+// Warn takes a warning of the server, and the object whose writing or deletion it is about: the zero Ref for one about reading.
+type Warn func(about object.Ref, text string)
 
 // New gives a client for the server of the configuration. It sends nothing. The client limits itself in no way: the server
 // says when it is too much, and is then obeyed.
@@ -39,7 +45,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
 	config.UserAgent = o.UserAgent
-	config.WarningHandler = warner{o.Warn}
+	config.WarningHandlerWithContext = warner{o.Warn}
 	if o.Trace != nil {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, tell: o.Trace} })
 	}
@@ -66,12 +72,21 @@ func New(config *rest.Config, o Options) (*Client, error) {
 // Host is the address of the server, as the configuration has it.
 func (c *Client) Host() string { return c.host }
 
-// warner hands the server's warnings on.
-type warner struct{ tell func(string) }
+// aboutKey is the key under which the context of a request holds the object that it writes or deletes.
+type aboutKey struct{}
 
-// HandleWarningHeader takes one warning; 299 is the only code that servers use.
-func (w warner) HandleWarningHeader(code int, _ string, text string) {
+// about is a context for requests that write or delete an object.
+func about(ctx context.Context, ref object.Ref) context.Context {
+	return context.WithValue(ctx, aboutKey{}, ref)
+}
+
+// warner hands the server's warnings on.
+type warner struct{ tell Warn }
+
+// HandleWarningHeaderWithContext takes one warning; 299 is the only code that servers use.
+func (w warner) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
 	if w.tell != nil && code == 299 && text != "" {
-		w.tell(text)
+		ref, _ := ctx.Value(aboutKey{}).(object.Ref)
+		w.tell(ref, text)
 	}
 }

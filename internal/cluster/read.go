@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,7 +61,8 @@ type batch struct {
 func (b *batch) scope() scope { return scope{b.resource.GroupResource(), b.namespace} }
 
 // Read gives the live objects among the targets, with one paginated list for each kind and namespace, or by single requests
-// where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent.
+// where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent; it names,
+// in the order of the targets, one object of each kind and namespace of which that is so.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
 	snapshot := &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: object.NewSet()}
 	batches, err := c.batches(ctx, targets, snapshot)
@@ -78,10 +81,20 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readConcurrency)
-	for _, b := range batches {
-		group.Go(func() error { return c.readBatch(ctx, b, keep) })
+	denied := make([]error, len(batches))
+	for i, b := range batches {
+		group.Go(func() error {
+			err := c.readBatch(ctx, b, keep)
+			if apierrors.IsForbidden(err) {
+				denied[i], err = err, nil // the others may be as well, which is better known at once
+			}
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(denied...); err != nil {
 		return nil, err
 	}
 	return snapshot, nil
@@ -139,7 +152,8 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 	case err != nil:
 		return c.explain(fmt.Errorf("list %s: %w", b, err))
 	}
-	for name, ref := range missing {
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		ref := missing[name]
 		obj, err := c.in(b.resource, b.namespace).Get(ctx, name, metav1.GetOptions{})
 		if unserved(err) {
 			keep(ref, nil)
@@ -147,6 +161,9 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 		}
 		if apierrors.IsNotFound(err) {
 			continue
+		}
+		if apierrors.IsForbidden(err) {
+			return fmt.Errorf("read %s: %w; it needs the right to get or list %s", ref, err, b)
 		}
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))

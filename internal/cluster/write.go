@@ -55,6 +55,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
+	ctx = about(ctx, object.RefOf(w.Object))
 	var stored *unstructured.Unstructured
 	answerLost := false
 	err = c.retry(ctx, func() error {
@@ -161,6 +162,7 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	ctx = about(ctx, d.Ref)
 	options := metav1.DeleteOptions{}
 	if d.Propagation != "" {
 		options.PropagationPolicy = &d.Propagation

@@ -106,7 +106,8 @@ func (f applyFlags) check(g grammar) error {
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
-	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout))
+	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout),
+		checkLogLines(f.logLines))
 }
 
 func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {
@@ -165,18 +166,19 @@ func scopingOf(kube *cli.Kube) (scoping, error) {
 	return scoping{namespace: namespace, enforced: explicit}, err
 }
 
-// carryOut runs a plan and shows it.
+// carryOut runs a plan and shows it. It goes on when the output cannot be written; that nobody reads it is no error.
 func carryOut(ctx context.Context, eng *engine.Engine, p *plan.Plan, o engine.Options, s showing) error {
 	if o.DryRun != engine.DryRunNone && s.output != "json" {
 		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
 	printer := s.printer(p, o.DryRun == engine.DryRunNone)
 	summary, err := eng.Apply(ctx, p, o, event.Sink(printer.Event))
-	if closed := printer.Close(err); err == nil {
-		err = closed
-	}
-	if err != nil {
+	closed := printer.Close(err)
+	switch {
+	case err != nil:
 		return err
+	case closed != nil && !cli.Unread(closed):
+		return fmt.Errorf("%w; the run went on without it, and the record is complete", closed)
 	}
 	return cli.Result(summary)
 }

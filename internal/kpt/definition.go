@@ -32,10 +32,22 @@ var errNoDefinition = worded(
 // definitionServed reports whether the cluster knows ResourceGroups.
 func definitionServed(ctx context.Context, client *cluster.Client) (bool, error) {
 	kind, err := client.Kind(ctx, resourceGroupKind.GroupKind())
-	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
 		return false, nil
 	}
 	return len(kind.Served) > 0, err
+}
+
+// demandDefinition refuses a cluster that cannot hold the record of an inventory: nobody could tell there what was deployed.
+func demandDefinition(ctx context.Context, client *cluster.Client, inv *inventory) error {
+	if inv.ref.GroupKind() != resourceGroupKind.GroupKind() {
+		return nil
+	}
+	served, err := definitionServed(ctx, client)
+	if err == nil && !served {
+		err = errNoDefinition
+	}
+	return err
 }
 
 // definitionFitness compares the definition in the cluster with ours. Whoever may not read it takes it for fit.
@@ -110,12 +122,11 @@ func (f applyFlags) ensureDefinition(ctx context.Context, out io.Writer, client 
 	if inv.ref.GroupKind() != resourceGroupKind.GroupKind() {
 		return nil
 	}
-	if !f.install || f.dryRun && !f.installGiven {
-		served, err := definitionServed(ctx, client)
-		if err == nil && !served && !f.dryRun {
-			err = errNoDefinition
-		}
-		return err // a dry run records nothing, and nothing was
+	switch {
+	case f.dryRun && (!f.install || !f.installGiven):
+		return nil // a dry run records nothing, and nothing was
+	case !f.install:
+		return demandDefinition(ctx, client, inv)
 	}
 	ours, err := ourDefinition()
 	if err != nil {

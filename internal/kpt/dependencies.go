@@ -1,8 +1,11 @@
 package kpt
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -112,10 +115,9 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 	if !ok {
 		return nil, nil
 	}
-	var entries []substitution
-	if err := yaml.UnmarshalStrict([]byte(value), &entries); err != nil {
-		return nil, &annotationError{mutationKey, fmt.Errorf("it is not a list of entries with sourceRef, sourcePath, targetPath "+
-			"and perhaps token: %w", err)}
+	entries, err := readSubstitutions(value)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]mutation.Substitution, len(entries))
 	var errs []error
@@ -138,6 +140,42 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 		return nil, errors.Join(errs...)
 	}
 	return list, nil
+}
+
+// readSubstitutions reads the entries as they stand there. The error is as that of substitutions.
+func readSubstitutions(value string) ([]substitution, error) {
+	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps token"
+	text, err := yaml.YAMLToJSONStrict([]byte(value))
+	if err != nil {
+		_, cause, _ := strings.Cut(err.Error(), "yaml: ")
+		return nil, &annotationError{mutationKey, fmt.Errorf("it is not YAML: %s; %s", cause, form)}
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(text, &items); err != nil {
+		return nil, &annotationError{mutationKey, errors.New(form)}
+	}
+	entries := make([]substitution, len(items))
+	var errs []error
+	for i, item := range items {
+		if err := yaml.UnmarshalStrict(item, &entries[i]); err != nil {
+			errs = append(errs, &annotationError{mutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))})
+		}
+	}
+	return entries, errors.Join(errs...)
+}
+
+// entryProblem says why an entry, as JSON, could not be read.
+func entryProblem(item []byte, err error) string {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(json.Unmarshal(item, &substitution{}), &wrong) {
+		text := err.Error()
+		return text[strings.LastIndex(text, "json: ")+len("json: "):]
+	}
+	want := "a map"
+	if wrong.Type.Kind() == reflect.String {
+		want = "a string"
+	}
+	return fmt.Sprintf("%s must be %s, got %s", cmp.Or(wrong.Field, "it"), want, wrong.Value)
 }
 
 func (s sourceReference) group() (string, error) {

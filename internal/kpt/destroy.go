@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,9 +81,15 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	eng := newEngine(client, store, nil) // what is deleted is not judged
 	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: rules.Waves,
 		wording: wording{removed: "deleted", noApply: true}}
+	if err := demandDefinition(ctx, client, inv); err != nil {
+		return show.fail(err)
+	}
 	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
 	if err != nil {
 		return show.fail(err)
+	}
+	if g.more && !store.exists() {
+		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.ref)
 	}
 	options := engine.Options{DeleteTimeout: f.deleteTimeout, Together: rules.Waves}
 	if f.dryRun {

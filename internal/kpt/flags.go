@@ -121,6 +121,14 @@ func addLogLines(cmd *cobra.Command, lines *int) {
 	cmd.Flags().IntVar(lines, "log-lines", 3, "how many lines to quote of the log of a container that ended badly; 0 is none")
 }
 
+// checkLogLines refuses less than nothing of a log.
+func checkLogLines(lines int) error {
+	if lines < 0 {
+		return fmt.Errorf("--log-lines %d: must not be negative; 0 is none", lines)
+	}
+	return nil
+}
+
 // checkTimeout refuses a time that has passed before it begins.
 func checkTimeout(flag string, timeout time.Duration) error {
 	if timeout < 0 {

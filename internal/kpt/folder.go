@@ -30,6 +30,7 @@ type source struct {
 	ignore        ignore
 	kptfile       *kptfile
 	kustomization string // the file that says what the package is; empty: all manifests of the folder are
+	without       string // a file at the top that is not read; empty: none
 	broken        error  // what is wrong with the files that say how
 }
 
@@ -73,7 +74,7 @@ func (s *source) load() ([]manifest.Object, error) {
 	var errs []error
 	objects, err := manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
 		switch {
-		case rel == rulesName || s.ignore.has(rel, d.IsDir()) || !d.IsDir() && s.kptfile.configures(rel):
+		case rel == rulesName || rel == s.without || s.ignore.has(rel, d.IsDir()) || !d.IsDir() && s.kptfile.configures(rel):
 			return true
 		case d.IsDir() || !kustomize.IsFile(d.Name()):
 			return false
@@ -91,7 +92,7 @@ func (s *source) load() ([]manifest.Object, error) {
 // hold objects.
 func (s *source) top() ([]manifest.Object, error) {
 	return manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
-		return d.IsDir() || rel == rulesName || rel == s.kustomization || s.ignore.has(rel, false) || !s.mentionsInventory(rel)
+		return d.IsDir() || rel == rulesName || rel == s.without || rel == s.kustomization || s.ignore.has(rel, false) || !s.mentionsInventory(rel)
 	}, func(obj map[string]any) bool { return !describes(obj) })
 }
 

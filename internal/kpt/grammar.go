@@ -27,6 +27,7 @@ type grammar struct {
 
 	lines  func(showing, *plan.Plan, view.Telling) view.Printer // --output events
 	table  columns                                              // --output table
+	below  func(view.Member) string                             // what is said below a table that cut it off; nil for nothing
 	reason func(plan.Adoption) reasoning                        // why a write failed or did not happen, in JSON and tables
 	say    func(error) string                                   // the text of an error, in JSON
 	more   bool                                                 // why objects are not ready is told, in JSON with all that is known
@@ -50,6 +51,7 @@ func native(env *cli.Env) grammar {
 			return view.Lines(s.env.Out, p, s.wording.words())
 		},
 		table:      plainTable,
+		below:      plainProblem,
 		reason:     func(plan.Adoption) reasoning { return plainReason },
 		say:        error.Error,
 		more:       true,
@@ -117,9 +119,10 @@ func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
 	telling := view.Telling{Phased: s.phased, Waits: waits, Seen: s.statuses}
 	switch s.output {
 	case "json":
+		telling.Whole = s.grammar.more
 		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
 	case "table":
-		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.reason(), End: "\n"}
+		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.reason(), Below: s.grammar.below, End: "\n"}
 		if waits {
 			form.Made = s.made
 		}

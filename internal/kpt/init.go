@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -69,7 +70,13 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 	if err != nil {
 		return err
 	}
-	c := source.contents()
+	c, replaces := source.contents(), false
+	if c.broken != nil && f.force && source.onlyInventory(f.file) {
+		source.without = f.file
+		if rest := source.contents(); rest.broken == nil {
+			c, replaces = rest, true
+		}
+	}
 	if c.broken != nil {
 		return c.broken
 	}
@@ -83,7 +90,7 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, g.initializes, namespace)
 	}
-	err = beginInventory(dir, namespace, f, c.described)
+	err = beginInventory(dir, namespace, f, c.described, replaces)
 	if !f.quiet {
 		word := "success"
 		if err != nil {
@@ -95,8 +102,9 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 }
 
 // beginInventory gives the package an inventory that it does not have yet. One in an older format is replaced if that is
-// forced and it can be done without losing more than the inventory: a section of the Kptfile.
-func beginInventory(dir, namespace string, f initFlags, d described) error {
+// forced and it can be done without losing more than the inventory: a section of the Kptfile. So is a file that is too broken
+// to be read, if replaces says so.
+func beginInventory(dir, namespace string, f initFlags, d described, replaces bool) error {
 	if len(d.maps) > 0 {
 		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
 	}
@@ -108,15 +116,15 @@ func beginInventory(dir, namespace string, f initFlags, d described) error {
 	if err != nil {
 		return err
 	}
-	if err := writeInventory(dir, d, inv, f); err != nil || len(d.kptfiles) == 0 {
+	if err := writeInventory(dir, d, inv, f, replaces); err != nil || len(d.kptfiles) == 0 {
 		return err
 	}
 	return stripKptfile(dir)
 }
 
 // writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
-// deployed under the old one would be lost sight of.
-func writeInventory(dir string, d described, inv *inventory, f initFlags) error {
+// deployed under the old one would be lost sight of. The file may be there although it describes none if replaces says so.
+func writeInventory(dir string, d described, inv *inventory, f initFlags, replaces bool) error {
 	for _, obj := range d.groups {
 		if !f.force {
 			return worded(fmt.Errorf("the package has an inventory already, in %s; objects deployed under it would be lost sight of: "+
@@ -135,7 +143,17 @@ func writeInventory(dir string, d described, inv *inventory, f initFlags) error 
 				f.file, object.RefOf(rest[0].Unstructured))
 		}
 	}
-	return inv.writeFile(filepath.Join(dir, f.file), len(d.groups) > 0)
+	return inv.writeFile(filepath.Join(dir, f.file), replaces || len(d.groups) > 0)
+}
+
+// kindLine is a line that says of what kind an object is.
+var kindLine = regexp.MustCompile(`(?m)^[ "'{-]*kind["']?:[ "']*(\w*)`)
+
+// onlyInventory reports whether a file, which perhaps cannot be parsed, seems to hold a ResourceGroup and nothing else.
+func (s *source) onlyInventory(file string) bool {
+	text, err := os.ReadFile(filepath.Join(s.dir, file))
+	kinds := kindLine.FindAllSubmatch(text, -1)
+	return err == nil && len(kinds) == 1 && string(kinds[0][1]) == resourceGroupKind.Kind
 }
 
 // others gives the objects of a manifest besides those that omit leaves out, marked as local configuration or not.

@@ -92,7 +92,8 @@ func installDefinition(ctx context.Context, client *cluster.Client) error {
 	if err == nil {
 		err = errors.New("others keep installing and deleting it")
 	}
-	return fmt.Errorf("install the ResourceGroup definition: %w", err)
+	return worded(fmt.Errorf("install the ResourceGroup definition: %w", err),
+		asMessage, "Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s", err)
 }
 
 func applyDefinition(ctx context.Context, client *cluster.Client, crd *unstructured.Unstructured) error {

@@ -185,10 +185,14 @@ func (s *inventoryStore) write(ctx context.Context, state *record.State) error {
 		return err
 	}
 	next = s.stored.DeepCopy()
-	if s.format.setStatuses(next, state) {
-		return s.send(ctx, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
+	if !s.format.setStatuses(next, state) {
+		return nil
 	}
-	return nil
+	err = s.send(ctx, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("%w; --status-policy=none keeps a record without status, which needs no such right", err)
+	}
+	return err
 }
 
 func (s *inventoryStore) send(ctx context.Context, w cluster.Write) error {

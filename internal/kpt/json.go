@@ -47,7 +47,7 @@ func (j jsonLines) tell(b *view.Board, m view.Moment) error {
 	case view.Finished:
 		e = entry{}
 		if m.Phase != view.Recording {
-			e = jsonCounts(b, m.Phase)
+			e = j.counts(b, m.Phase)
 		}
 		e["type"], e["action"], e["status"] = "group", jsonAction(b, m.Phase), "Finished"
 	case view.Acted, view.Awaited:
@@ -61,7 +61,7 @@ func (j jsonLines) tell(b *view.Board, m view.Moment) error {
 		e = jsonObject(m.Event.Ref)
 		e["type"], e["status"], e["message"] = "status", m.Event.Status.State, m.Event.Status.Message
 	case view.Summed:
-		e = jsonCounts(b, m.Phase)
+		e = j.counts(b, m.Phase)
 		e["type"], e["action"] = "summary", jsonAction(b, m.Phase)
 	case view.Explained:
 		if !j.more {
@@ -89,6 +89,9 @@ func (j jsonLines) detail(b *view.Board, m view.Moment, e entry) {
 		}
 		return
 	}
+	if b.Rows[m.Event.Step].Acted == "" {
+		e["message"] = "not begun"
+	}
 	if m.Event.Status.Message != "" {
 		e["message"] = m.Event.Status.Message
 	}
@@ -101,11 +104,14 @@ func jsonObject(ref object.Ref) entry {
 	return entry{"group": ref.Group, "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name}
 }
 
-func jsonCounts(b *view.Board, phase view.Phase) entry {
+func (j jsonLines) counts(b *view.Board, phase view.Phase) entry {
 	c := countOf(b, phase)
 	e := entry{"count": c.attempted(), "successful": c.successful, "skipped": c.skipped, "failed": c.failed}
 	if phase == view.Waiting {
 		e["timeout"] = c.timedOut
+		if j.more {
+			e["interrupted"] = b.Waits.Interrupted
+		}
 	}
 	return e
 }

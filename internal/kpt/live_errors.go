@@ -54,8 +54,8 @@ func liveMessage(err error) string { return wordsOf(err).text }
 // wordsOf finds the words for an error, else takes its own.
 func wordsOf(err error) *wordedError {
 	own := &wordedError{error: err, form: asKubectl, text: err.Error()}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		return wordsOfAll(own, several.Unwrap())
+	if several := flat(err); len(several) > 1 {
+		return wordsOfAll(own, several)
 	}
 	if w := (*wordedError)(nil); errors.As(err, &w) {
 		return w
@@ -81,15 +81,26 @@ func wordsOf(err error) *wordedError {
 	return own
 }
 
-// wordsOfAll lists several errors, each in its words.
-func wordsOfAll(own *wordedError, several []error) *wordedError {
-	if len(several) == 1 {
-		return wordsOf(several[0])
+// flat gives the errors that are joined in one, and in those.
+func flat(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
 	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		all = append(all, flat(err)...)
+	}
+	return all
+}
+
+// wordsOfAll lists several errors, each in its words but for what those have around them when they stand alone.
+func wordsOfAll(own *wordedError, several []error) *wordedError {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d errors:", len(several))
 	for _, err := range several {
-		text.WriteString("\n- " + strings.ReplaceAll(strings.TrimSpace(wordsOf(err).text), "\n", "\n  "))
+		words := strings.TrimPrefix(strings.TrimSpace(wordsOf(err).text), "Error: ")
+		text.WriteString("\n- " + strings.ReplaceAll(strings.ReplaceAll(words, "\n\n", "\n"), "\n", "\n  "))
 	}
 	own.text = text.String()
 	return own

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
@@ -36,13 +37,19 @@ func TestLive(t *testing.T) {
 				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
 			},
 			"native.json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, view.Telling{Waits: waits}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+				return view.Moments(p, view.Telling{Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+			},
+			"native.waves.json": func(out *bytes.Buffer) view.Printer {
+				return view.Moments(p, view.Telling{Phased: true, Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
 			},
 			"table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason(""), End: "\n"})
 			},
 			"native.table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason})
+			},
+			"narrow.table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{Width: 70}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason, Below: plainProblem})
 			},
 			"alpha.table": func(out *bytes.Buffer) view.Printer {
 				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason("")})
@@ -102,6 +109,7 @@ func said(text string) string {
 // TestSpoken tells errors in the words of kpt live.
 func TestSpoken(t *testing.T) {
 	one := worded(errors.New("own"), asKubectl, "words")
+	unknown := &unknownKindsError{kinds: []unknownKind{{gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}}}}
 	for _, test := range []struct {
 		err  error
 		want string
@@ -112,6 +120,11 @@ func TestSpoken(t *testing.T) {
 		{worded(errors.New("own"), asPackage, "words"), "Error: words \n"},
 		{worded(errors.New("own"), asMessage, "Error: words"), "Error: words\n \n"},
 		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- words\n- own\n  and more\n"},
+		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:\n- words\n- words\n- words\n- words\n"},
+		{errors.Join(one, unknown), "error: 2 errors:\n- words\n- 1 resource types not found in the cluster or as CRDs among the applied resources.\n" +
+			"  Resource types:\n  apps/v1, Kind=Widget\n"},
+		{unknown, "Error: 1 resource types not found in the cluster or as CRDs among the applied resources.\n\n" +
+			"Resource types:\napps/v1, Kind=Widget\n \n"},
 		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
 			"annotation: external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
 		{about(&plan.ExternalError{From: a, To: b, Takes: true}), `error: invalid object: "n_a__ConfigMap": ` +

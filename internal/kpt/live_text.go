@@ -1,11 +1,13 @@
 package kpt
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
@@ -137,6 +139,9 @@ func relation(b *view.Board, e event.Event) string {
 
 // liveFailure is the text of a failed write. Client-side applies name the file.
 func liveFailure(p *plan.Plan, e event.Event) string {
+	if incomplete := (*mutation.Error)(nil); errors.As(e.Err, &incomplete) {
+		return fmt.Sprintf("failed to mutate %q with \"ApplyTimeMutator\": %s", idOf(e.Ref), incomplete.Err)
+	}
 	text := strings.TrimSpace(liveConflict(e.Err))
 	step := p.Steps[e.Step]
 	file, _, _ := strings.Cut(step.Source, ": document ")

@@ -61,6 +61,9 @@ func localMembers(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string)
 		return nil, nil, err
 	}
 	inv.advise(env.Err)
+	if err := demandDefinition(ctx, client, inv); err != nil {
+		return nil, nil, err
+	}
 	state, err := newStore(client, inv, "all").Load(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +90,7 @@ func (f statusFlags) remoteMembers(ctx context.Context, env *cli.Env, kube *cli.
 	m := &members{all: object.NewSet(), owners: map[object.Ref][]object.Ref{}, remote: true}
 	groups, err := client.List(ctx, resourceGroupKind.GroupKind(), namespace, nil)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
-		return m, client, nil // nothing was deployed
+		err = errNoDefinition
 	}
 	if err != nil {
 		return nil, nil, err

@@ -223,6 +223,10 @@ func (m *migration) target(ctx context.Context, old *inventory) (*inventory, err
 			return nil, err
 		}
 		sameName := m.flags.name == "" || m.flags.name == found.ref.Name
+		if found.id == old.id && m.namespace != "" && m.namespace != found.ref.Namespace && !m.flags.force {
+			return nil, fmt.Errorf("the migration was begun into namespace %s (%s); leave --namespace out to finish it there",
+				found.ref.Namespace, found.origin)
+		}
 		if found.id == old.id && sameName {
 			m.say("values already exist...")
 			return found, nil
@@ -255,7 +259,7 @@ func (m *migration) target(ctx context.Context, old *inventory) (*inventory, err
 	if m.flags.dryRun {
 		return target, nil
 	}
-	return target, writeInventory(m.dir, m.described, target, f)
+	return target, writeInventory(m.dir, m.described, target, f, false)
 }
 
 // move adds what one record lists to another, and then deletes the first, if nobody has changed it meanwhile.

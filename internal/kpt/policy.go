@@ -74,7 +74,11 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 	}
 	return plan.Policy{
 		Order: order,
-		Owner: plan.Owner{Annotation: ownerKey, ID: inv.id, Adoption: adoption, Hint: "--inventory-policy=adopt takes it over"},
+		Owner: plan.Owner{
+			Annotation: ownerKey, ID: inv.id, Adoption: adoption,
+			Hint:     "--inventory-policy=adopt takes it over",
+			Farewell: "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+		},
 		Retain: []plan.Annotation{
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},

@@ -6,6 +6,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -43,6 +44,7 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	if err != nil {
 		return nil, err
 	}
+	kube.Describe(sourcesOf(desired))
 	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
 		return nil, err
 	}
@@ -65,6 +67,15 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 		return nil, err
 	}
 	return &prepared{pkg: p, client: client, rules: set, engine: eng, policy: policy, plan: pl}, nil
+}
+
+// sourcesOf tells which file and document describes each object.
+func sourcesOf(desired []plan.Desired) map[object.Ref]string {
+	sources := make(map[object.Ref]string, len(desired))
+	for _, d := range desired {
+		sources[object.RefOf(d.Object)] = d.Source
+	}
+	return sources
 }
 
 // unchanged passes an error on.

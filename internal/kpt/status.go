@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -70,6 +71,11 @@ remote it shows what all packages deployed whose inventories are in the cluster,
 	return cmd
 }
 
+// states are the values of --statuses. Case does not matter.
+var states = []string{
+	string(ready.Current), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
+}
+
 // check refuses what does not go together.
 func (f statusFlags) check() error {
 	if err := checkChoices(&f.until, &f.output); err != nil {
@@ -81,44 +87,66 @@ func (f statusFlags) check() error {
 	case f.invType == "local" && len(f.invNames) > 0:
 		return errors.New("inv-names flag should only be used when inv-type is set to remote")
 	}
-	return checkTimeout("timeout", f.timeout)
+	for _, status := range f.statuses {
+		if !slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, status) }) {
+			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
+		}
+	}
+	return errors.Join(checkTimeout("timeout", f.timeout), checkLogLines(f.logLines))
 }
 
 func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	read := localMembers
+	members := localMembers
 	if f.invType == "remote" {
-		read, dir = f.remoteMembers, ""
+		members, dir = f.remoteMembers, ""
 	}
 	rules, err := readyRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
-	m, client, err := read(ctx, env, kube, dir)
+	m, client, err := members(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
 	refs := f.selected(m.all.Refs())
 	if len(refs) == 0 {
-		return f.nothing(env)
+		return f.nothing(env, g.strict && m.all.Len() > 0)
 	}
 	set, err := judging(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
-	printer := f.printer(env, g, m, family{client, set}.of(ctx))
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
 	eng := newEngine(client, record.Nowhere{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
-	if closed := printer.Close(err); err == nil {
+	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
 	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// read is an output that is read. When it cannot be written any more it ends what it is written for: nobody would see it.
+type read struct {
+	io.Writer
+	end context.CancelFunc
+}
+
+// Write passes text on.
+func (r read) Write(text []byte) (int, error) {
+	n, err := r.Writer.Write(text)
+	if err != nil {
+		r.end()
+	}
+	return n, err
 }
 
 // watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
@@ -135,12 +163,20 @@ func watchful(side io.Writer, next event.Sink) event.Sink {
 	}
 }
 
-// nothing says that no object was deployed, or none is left after filtering. Machine output says it by its emptiness.
-func (f statusFlags) nothing(env *cli.Env) error {
-	if f.output.value == "json" {
+// nothing says that no object was deployed, or that the filters let none through. The latter is an error unless the objects
+// are meant to be gone. Machine output says the former by its emptiness.
+func (f statusFlags) nothing(env *cli.Env, filtered bool) error {
+	text := "no resources found in the inventory"
+	if filtered {
+		text = "no object of the inventory matches --names and --namespaces"
+	}
+	switch {
+	case filtered && f.until.value != "deleted":
+		return errors.New(text)
+	case f.output.value == "json":
 		return nil
 	}
-	_, err := fmt.Fprintln(env.Out, "no resources found in the inventory")
+	_, err := fmt.Fprintln(env.Out, text)
 	return err
 }
 
@@ -159,17 +195,17 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(env *cli.Env, g grammar, m *members, made madeFor) view.Printer {
+func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *members, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
 		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
 		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
-		return view.Table(env.Out, env.Terminal(), m.rows(), form)
+		return view.Table(out, t, m.rows(), form)
 	case f.output.value == "json":
-		return view.StatusJSON(env.Out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
+		return view.StatusJSON(out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(env.Out, env.Terminal(), view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
+		return view.StatusTable(out, t, view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
 	default:
-		return view.StatusLines(env.Out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
+		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}
 }

@@ -98,10 +98,16 @@ func tidy(obj manifest.Object) {
 // all the same.
 func omit(obj map[string]any) bool { return isLocal(obj) && !describes(obj) }
 
-// isLocal reports whether an object, as it was read, is meant for tools on this machine.
+// isLocal reports whether an object, as it was read, is meant for tools on this machine. A true that lacks its quotes counts.
 func isLocal(obj map[string]any) bool {
 	metadata, _ := obj["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	value, ok := annotations[localConfigKey].(string)
-	return ok && value != "false"
+	switch value := annotations[localConfigKey].(type) {
+	case string:
+		return value != "false"
+	case bool:
+		return value
+	default:
+		return false
+	}
 }

@@ -15,11 +15,11 @@ import (
 type columns func(p *plan.Plan, now func() time.Time) []view.Column
 
 // plainTable are the columns of the native commands: each as wide as it has to be.
-func plainTable(_ *plan.Plan, now func() time.Time) []view.Column {
+func plainTable(p *plan.Plan, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Cell: namespaceCell},
 		{Title: "RESOURCE", Cell: resourceCell},
-		{Title: "ACTION", Cell: plainAction},
+		{Title: "ACTION", Cell: plainAction(p)},
 		{Title: "STATUS", Cell: stateCell},
 		{Title: "RECONCILED", Cell: reconciledCell},
 		{Title: "AGE", Cell: ageCell(now)},
@@ -102,23 +102,38 @@ func liveActionCell(m view.Member) []view.Span {
 	}
 }
 
-// plainAction is what was done, in the words of the plan.
-func plainAction(m view.Member) []view.Span {
-	switch {
-	case m.Step == nil:
-		return nil
-	case m.Acted == nil:
-		return words("pending")
-	case m.Acted.Outcome == event.Succeeded:
-		return words(actions[m.Acted.Op])
-	default:
-		return []view.Span{{Text: string(m.Acted.Outcome), Paint: paintOf(m.Acted.Outcome)}}
+// plainAction is what was done, in the words of the lines.
+func plainAction(p *plan.Plan) func(view.Member) []view.Span {
+	done := map[plan.Op]string{
+		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "pruned",
+	}
+	if p.Destroys {
+		done[plan.Delete] = "deleted"
+	}
+	return func(m view.Member) []view.Span {
+		switch {
+		case m.Step == nil:
+			return nil
+		case m.Acted == nil:
+			return words("pending")
+		case m.Acted.Outcome == event.Succeeded:
+			return words(done[m.Acted.Op])
+		default:
+			return []view.Span{{Text: string(m.Acted.Outcome), Paint: paintOf(m.Acted.Outcome)}}
+		}
 	}
 }
 
-// actions are the words for operations that were carried out.
-var actions = map[plan.Op]string{
-	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "deleted",
+// plainProblem is what is said in full below a table that has no room for it: why something went wrong with an object.
+func plainProblem(m view.Member) string {
+	switch {
+	case m.Reason != "":
+		return m.Ref.Short() + ": " + m.Reason
+	case m.Settled != nil && m.Settled.Outcome.Bad() && m.Status.Message != "":
+		return m.Ref.Short() + ": " + m.Status.Message
+	default:
+		return ""
+	}
 }
 
 // reconciledCell is what became of the wait.

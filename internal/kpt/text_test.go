@@ -3,6 +3,7 @@ package kpt
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 
 // TestWording prints runs. An archive has the steps of a plan, a line each (operation, kind.group/name and, behind a #, the
 // source), and the events as JSON lines; their references are filled in from the steps. The command is apply, or what the
-// section command says: destroy, server-side or dry-run.
+// section command says: destroy, server-side or dry-run. A section failure is the error that ends the run.
 func TestWording(t *testing.T) {
 	golden.Run(t, "testdata/wording_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		w := wording{removed: "pruned", waits: true}
@@ -38,7 +39,11 @@ func TestWording(t *testing.T) {
 			e.Ref = p.Steps[e.Step].Ref
 			printer.Event(e)
 		}
-		if err := printer.Close(nil); err != nil {
+		var failure error
+		if text := strings.TrimSpace(files["failure"]); text != "" {
+			failure = errors.New(text)
+		}
+		if err := printer.Close(failure); err != nil {
 			t.Fatal(err)
 		}
 		return map[string]string{"stdout": out.String()}

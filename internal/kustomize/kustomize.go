@@ -8,6 +8,7 @@ package kustomize
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -65,5 +66,31 @@ func plainly(dir string, err error) string {
 			text = strings.ReplaceAll(text, root, ".")
 		}
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return cause(strings.Join(strings.Fields(text), " "))
+}
+
+// cause leaves of the library's text what went wrong, behind the path of the resource below the folder that was built. The
+// library tries each resource as a file and as a folder, and tells of both.
+func cause(text string) string {
+	where := ""
+	for {
+		text = strings.TrimPrefix(text, "accumulating resources: ")
+		tried, isTried := strings.CutPrefix(text, "accumulation err='")
+		if _, folder, ok := strings.Cut(tried, "': recursed accumulation of path '"); isTried && ok {
+			name, rest, _ := strings.Cut(folder, "': ")
+			where, text = path.Join(where, name), rest
+			continue
+		}
+		if file, _, ok := strings.Cut(tried, "': must build at directory: "); isTried && ok {
+			text = file
+		}
+		rest, ok := strings.CutPrefix(text, "accumulating resources from '")
+		if !ok {
+			rest, ok = strings.CutPrefix(text, "merging resources from '")
+		}
+		if name, problem, named := strings.Cut(rest, "': "); ok && named {
+			return path.Join(where, name) + ": " + problem
+		}
+		return strings.TrimPrefix(where+": "+text, ": ")
+	}
 }

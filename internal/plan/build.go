@@ -122,7 +122,7 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 
 // leave skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
 func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
-	why, reason := owner.forbids(s.Have)
+	why, reason := owner.forbids(s.Have, owner.Hint)
 	if mark, ok := carried(want, createOnly); ok && why == "" && s.Have != nil {
 		why, reason = Frozen, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
 	}
@@ -177,7 +177,7 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return
 	}
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have); step.Why != "" {
+	if step.Why, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.Farewell); step.Why != "" {
 		step.Op = Keep
 		return
 	}

@@ -9,8 +9,11 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Edge is one dependency: From depends on To.
-type Edge struct{ From, To object.Ref }
+// Edge is one dependency: From depends on To. Source is the file and document that describe From, if any.
+type Edge struct {
+	From, To object.Ref
+	Source   string
+}
 
 // CycleError says that objects depend on each other in circles, so that none of them can come first. Both lists are
 // sorted by group, kind, namespace and name of From, then of To.
@@ -26,7 +29,11 @@ func (e *CycleError) Error() string {
 	left, at := slices.Clone(e.Edges), 0
 	for len(left) > 0 {
 		edge := left[at]
-		fmt.Fprintf(&b, "\n- %s -> %s", edge.From, edge.To)
+		source := ""
+		if edge.Source != "" {
+			source = " (" + edge.Source + ")"
+		}
+		fmt.Fprintf(&b, "\n- %s%s -> %s", edge.From, source, edge.To)
 		left = slices.Delete(left, at, at+1)
 		at = max(0, slices.IndexFunc(left, func(next Edge) bool { return next.From == edge.To }))
 	}
@@ -157,7 +164,7 @@ func (b *builder) edges(depends [][]int, among map[int]bool, test func(from, to 
 	for i := range among {
 		for _, j := range depends[i] {
 			if among[j] && test(i, j) {
-				edges = append(edges, Edge{From: b.nodes[i].Ref, To: b.nodes[j].Ref})
+				edges = append(edges, Edge{From: b.nodes[i].Ref, To: b.nodes[j].Ref, Source: b.nodes[i].Source})
 			}
 		}
 	}

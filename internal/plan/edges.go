@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +120,7 @@ func (b *builder) declared(i int) []int {
 		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
 		} else if n.Op.Applies() {
-			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, Takes: takes})
+			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, Takes: takes, Kind: b.meant(ref, n.Ref.Namespace)})
 		}
 	}
 	for _, ref := range refs {
@@ -137,6 +138,21 @@ func (b *builder) declared(i int) []int {
 		n.Substitutions = n.takes
 	}
 	return targets
+}
+
+// meant is the kind with which a reference would name an object of the plan, if nothing but the case of its kind is wrong.
+// The namespace is that of the object that refers.
+func (b *builder) meant(ref object.Ref, namespace string) string {
+	for _, n := range b.nodes {
+		near := n.Ref
+		near.Kind = ref.Kind
+		within := ref
+		within.Namespace = namespace
+		if strings.EqualFold(n.Ref.Kind, ref.Kind) && (near == ref || ref.Namespace == "" && near == within) {
+			return n.Ref.Kind
+		}
+	}
+	return ""
 }
 
 // nearby finds a source that was named without a namespace in the namespace of the object that names it. A kind is either

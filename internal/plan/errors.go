@@ -29,14 +29,23 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // ExternalError says that an object depends on one that is neither wanted nor recorded, for which a run cannot wait.
 type ExternalError struct {
 	From, To object.Ref
-	Takes    bool // From takes a value from To; else it only comes after it
+	Takes    bool   // From takes a value from To; else it only comes after it
+	Kind     string // what the kind of To would have to be for it to be part of the set: it differs in its case; else empty
 }
 
 func (e *ExternalError) Error() string {
+	how, way := "depends on", "add it or remove the dependency"
 	if e.Takes {
-		return fmt.Sprintf("takes a value from %s, which is not part of the set; add it or take the value from elsewhere", e.To)
+		how, way = "takes a value from", "add it or take the value from elsewhere"
 	}
-	return fmt.Sprintf("depends on %s, which is not part of the set; add it or remove the dependency", e.To)
+	where := "which is not part of the set"
+	if e.Takes && e.To.Namespace == "" && e.From.Namespace != "" {
+		where += ", neither in namespace " + e.From.Namespace + " nor without one"
+	}
+	if e.Kind != "" {
+		way = fmt.Sprintf("its kind is written %q, did you mean %s?", e.To.Kind, e.Kind)
+	}
+	return fmt.Sprintf("%s %s, %s; %s", how, e.To, where, way)
 }
 
 // inOrder puts errors of objects into the order of the objects; others come last.

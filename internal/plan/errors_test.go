@@ -29,8 +29,11 @@ func TestErrorsAreData(t *testing.T) {
 	if !errors.As(err, &circle) || !errors.As(err, &external) || !errors.As(err, &of) {
 		t.Fatalf("error = %v; want one of each sort", err)
 	}
-	edges := []plan.Edge{{From: configMap("a"), To: configMap("b")}, {From: configMap("b"), To: configMap("a")}}
-	if diff := cmp.Diff(plan.CycleError{Edges: edges, Blocked: append(edges, plan.Edge{From: configMap("c"), To: configMap("b")})}, *circle); diff != "" {
+	edges := []plan.Edge{
+		{From: configMap("a"), To: configMap("b"), Source: "a.yaml"}, {From: configMap("b"), To: configMap("a"), Source: "b.yaml"},
+	}
+	blocked := append(edges[:2:2], plan.Edge{From: configMap("c"), To: configMap("b"), Source: "c.yaml"})
+	if diff := cmp.Diff(plan.CycleError{Edges: edges, Blocked: blocked}, *circle); diff != "" {
 		t.Errorf("circle (-want +got):\n%s", diff)
 	}
 	want := plan.ExternalError{From: configMap("free"), To: object.Ref{Kind: "ConfigMap", Name: "x"}, Takes: true}

@@ -21,8 +21,9 @@ func carried(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bo
 	return Annotation{}, false
 }
 
-// forbids says why an object must be left alone, or nothing. An object that does not exist is free.
-func (o Owner) forbids(live *unstructured.Unstructured) (Why, string) {
+// forbids says why an object must be left alone, or nothing. An object that does not exist is free. The hint is for one that
+// belongs to nobody.
+func (o Owner) forbids(live *unstructured.Unstructured, hint string) (Why, string) {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return "", ""
 	}
@@ -36,8 +37,8 @@ func (o Owner) forbids(live *unstructured.Unstructured) (Why, string) {
 		return "", ""
 	default:
 		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
-		if o.Hint != "" {
-			reason += "; " + o.Hint
+		if hint != "" {
+			reason += "; " + hint
 		}
 		return Unowned, reason
 	}

@@ -95,7 +95,8 @@ type Owner struct {
 	Annotation string // its value is the ID of the set that owns the object; empty turns ownership off
 	ID         string
 	Adoption   Adoption
-	Hint       string // how to take over an object that belongs to nobody, for the reason why it was left alone
+	Hint       string // how to take over an object that belongs to nobody, for the reason why it was not written
+	Farewell   string // what becomes of an object that belongs to nobody, for the reason why it was not deleted
 }
 
 // Adoption tells which objects may be written or deleted although they are not marked as ours.

@@ -2,6 +2,7 @@ package ready
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,24 @@ type Cause struct {
 
 	theme string   // what makes causes the same whose messages differ from pod to pod
 	Log   []string `json:"log,omitempty"` // the last lines of that log, filled in by whoever can read it
+}
+
+// MarshalJSON gives the keys in alphabetical order, those of the object as well.
+func (c Cause) MarshalJSON() ([]byte, error) {
+	type place struct {
+		Group     string `json:"group"`
+		Kind      string `json:"kind"`
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	}
+	return json.Marshal(struct {
+		Container string   `json:"container,omitempty"`
+		Count     int      `json:"count"`
+		Log       []string `json:"log,omitempty"`
+		Message   string   `json:"message"`
+		Object    place    `json:"object"`
+		Stuck     bool     `json:"stuck,omitempty"`
+	}{c.Container, c.Count, c.Log, c.Message, place{c.Object.Group, c.Object.Kind, c.Object.Name, c.Object.Namespace}, c.Stuck})
 }
 
 // Same reports whether two causes say the same, though perhaps of other pods, of more of them, and with more of a log.

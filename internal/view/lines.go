@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -24,9 +25,7 @@ type Total struct {
 
 // Lines prints a line per event as it comes, and each total when it is due.
 func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
-	l := &lines{out: out, board: NewBoard(p), words: words}
-	l.due(false)
-	return l
+	return &lines{out: out, board: NewBoard(p), words: words, told: map[int]string{}}
 }
 
 // explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
@@ -40,7 +39,8 @@ type lines struct {
 	printed int    // totals
 	notice  string // the last one
 
-	explained [2]int // events about causes: of what is waited for, and of what has ended
+	explained [2]int         // events about causes: of what is waited for, and of what has ended
+	told      map[int]string // the causes that were printed last, by step
 	err       error
 }
 
@@ -53,12 +53,22 @@ func (l *lines) Event(e event.Event) {
 			l.print(notice)
 		}
 	}
-	if !l.hides(e) {
-		for _, line := range l.words.Event(l.board, e) {
+	said := l.words.Event(l.board, e)
+	if !l.repeats(e, said) && !l.hides(e) {
+		for _, line := range said {
 			l.print(line)
+		}
+		if e.Kind == event.Explained {
+			l.told[e.Step] = strings.Join(said, "\n")
 		}
 	}
 	l.due(false)
+}
+
+// repeats reports whether an explanation says what was said of the object last.
+func (l *lines) repeats(e event.Event, said []string) bool {
+	text := strings.Join(said, "\n")
+	return e.Kind == event.Explained && l.told[e.Step] == text
 }
 
 // hides reports whether an event is one explanation too many.
@@ -74,12 +84,14 @@ func (l *lines) hides(e event.Event) bool {
 	return *count > explainedMost
 }
 
-// Close prints the totals that are still to come, and what was left out.
-func (l *lines) Close(error) error {
+// Close prints the totals that are still to come, and what was left out. A run that failed before it began has no totals.
+func (l *lines) Close(failed error) error {
 	if more := l.explained[1] - explainedMost; more > 0 {
 		l.print(l.words.Hidden(more))
 	}
-	l.due(true)
+	if failed == nil || l.board.Applies.Acted+l.board.Removes.Acted > 0 {
+		l.due(true)
+	}
 	return l.err
 }
 

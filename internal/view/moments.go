@@ -45,6 +45,7 @@ type Telling struct {
 	Phased bool // round by round: what comes early is held back, and in a phase the order of the plan holds where it can
 	Waits  bool // the run waits, so waiting is told of
 	Seen   bool // new statuses are told of
+	Whole  bool // what an interrupt kept from beginning is told of, as waits that were interrupted
 }
 
 // Moments gives a printer that tells a run as moments, to a function that gets the board as of the last event. Its first
@@ -153,12 +154,12 @@ func (m *moments) phaseOf(step int) Phase {
 
 // awaited tells of the wait for a step that was written, or was meant to be.
 func (m *moments) awaited(e event.Event) {
-	if m.telling.Waits && m.steps[e.Step].acted.Kind != "" {
+	if m.telling.Waits && (m.steps[e.Step].acted.Kind != "" || m.telling.Whole && e.Kind == event.Settled) {
 		m.about(Awaited, Waiting, e)
 	}
 }
 
-// act tells of the writes of the first round and reports whether all are over. A round of which nothing began is not told.
+// act tells of the writes of the first round and reports whether all are over. A round of which nothing began has no phases.
 func (m *moments) act() bool {
 	round := m.rounds[0]
 	if m.place.phase == Waiting {
@@ -191,6 +192,9 @@ func (m *moments) await() bool {
 			}
 		}
 		if m.place.phase == "" {
+			for _, i := range round {
+				m.awaited(m.steps[i].settled)
+			}
 			return true
 		}
 		m.tell(Finished, m.place.phase)
@@ -236,7 +240,7 @@ func (m *moments) sum() {
 	if m.board.Removes.Acted > 0 {
 		m.tell(Summed, Removing)
 	}
-	if m.telling.Waits && m.board.Waits.Attempted() > 0 {
+	if m.telling.Waits && (m.board.Waits.Attempted() > 0 || m.telling.Whole && m.board.Waits.Interrupted > 0) {
 		m.tell(Summed, Waiting)
 	}
 }

@@ -58,6 +58,7 @@ type Form struct {
 	Board   *Board                                     // of the run; nil if the table shows none
 	Reason  func(*Board, Moment) string                // why a write failed or did not happen
 	Made    func([]object.Ref) map[object.Ref][]Member // asked at the end for what controllers made for the objects; nil for none
+	Below   func(Member) string                        // said below the table of a member that it had no room for; nil for none
 	End     string                                     // below the table, at the end
 }
 
@@ -91,6 +92,7 @@ type table struct {
 	members []Member
 	index   map[object.Ref]int
 	made    map[object.Ref][]Member
+	short   map[object.Ref]bool // members whose row had no room for all of it, in the latest text
 	form    Form
 }
 
@@ -129,14 +131,30 @@ func (t *table) Close(error) error {
 		}
 		t.made = t.form.Made(refs)
 	}
-	t.draw(t.text() + t.form.End)
+	text := t.text()
+	t.draw(text + t.below() + t.form.End)
 	t.finish()
 	return wrapWrite(t.err)
+}
+
+// below tells in full what the latest text had no room for.
+func (t *table) below() string {
+	var b strings.Builder
+	for _, m := range t.members {
+		if t.form.Below != nil && t.short[m.Ref] {
+			if text := t.form.Below(m); text != "" {
+				b.WriteString(Plain(text) + "\n")
+			}
+		}
+	}
+	return b.String()
 }
 
 // text is the table as lines.
 func (t *table) text() string {
 	var rows [][][]Span
+	owners := []object.Ref{{}} // of the rows; the first are the titles
+	t.short = map[object.Ref]bool{}
 	titles := make([][]Span, len(t.form.Columns))
 	for c, column := range t.form.Columns {
 		titles[c] = []Span{{Text: column.Title}}
@@ -146,13 +164,13 @@ func (t *table) text() string {
 		for _, member := range append([]Member{m}, t.made[m.Ref]...) {
 			member.Owner = m.Ref
 			if t.form.Show == nil || t.form.Show(m) {
-				rows = append(rows, t.cells(member))
+				rows, owners = append(rows, t.cells(member)), append(owners, m.Ref)
 			}
 		}
 	}
 	widths := t.widths(rows)
 	var b strings.Builder
-	for _, row := range rows {
+	for r, row := range rows {
 		var line []Span
 		for c, cell := range row {
 			if c > 0 {
@@ -164,8 +182,9 @@ func (t *table) text() string {
 				line = append(line, fitted(cell, widths[c])...)
 			}
 		}
-		if t.terminal.Width > 0 {
-			line = cut(line, t.terminal.Width)
+		if t.terminal.Width > 0 && length(line) > t.terminal.Width {
+			line = append(cut(line, t.terminal.Width-1), Span{Text: "…"})
+			t.short[owners[r]] = true
 		}
 		text := t.terminal.painted(line)
 		if t.form.Columns[len(t.form.Columns)-1].Width == 0 {
@@ -180,7 +199,9 @@ func (t *table) cells(m Member) [][]Span {
 	cells := make([][]Span, len(t.form.Columns))
 	for c, column := range t.form.Columns {
 		for _, span := range column.Cell(m) {
-			cells[c] = append(cells[c], Span{Text: Plain(firstLine(span.Text)), Paint: span.Paint})
+			line := firstLine(span.Text)
+			t.short[m.Owner] = t.short[m.Owner] || line != span.Text
+			cells[c] = append(cells[c], Span{Text: Plain(line), Paint: span.Paint})
 		}
 	}
 	return cells

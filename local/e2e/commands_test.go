@@ -28,6 +28,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"manyconfigmaps": manyConfigMaps,
 		"killafter":      killAfter,
 		"interruptafter": interruptAfter,
+		"hangupafter":    hangUpAfter,
 		"headline":       headline,
 		"restartserver":  restartServer,
 	}

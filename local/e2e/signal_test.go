@@ -39,6 +39,14 @@ func interruptAfter(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// hangUpAfter does the same as when the terminal of the command goes away.
+func hangUpAfter(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 3, neg, "hangupafter COUNT REGEXP COMMAND [ARGUMENT]...")
+	if state := signalled(ts, syscall.SIGHUP, args, func() {}); state.ExitCode() != exitInterrupted {
+		ts.Fatalf("the command that was hung up ended otherwise: %v", state)
+	}
+}
+
 // headline runs a command until a line of its output matches a regular expression, and interrupts it then. Meanwhile it reads
 // a path of the API server, in which ${NS} is the namespace of the script, until what stands there matches another one. How
 // long after that the line came is written to the log of the test.
