@@ -57,7 +57,9 @@ func (b *builder) findCycles() {
 // at different times, and nobody can mend it but by deleting them. Only what objects say themselves is taken back, first what
 // namespaces and definitions say, since the API has others depend on these, and then what the rest says.
 func (b *builder) breakCycles() {
-	b.cut(func(ref object.Ref) bool { return ref.GroupKind() == NamespaceKind || ref.GroupKind() == DefinitionKind })
+	b.cut(func(ref object.Ref) bool {
+		return ref.GroupKind() == NamespaceKind || ref.GroupKind() == DefinitionKind
+	})
 	b.cut(func(object.Ref) bool { return true })
 }
 
