@@ -59,9 +59,9 @@ func TestConflictIsMergedAnew(t *testing.T) {
 	}
 }
 
-// An object that was replaced by another of its name is left alone.
-func TestConflictWithAnotherObject(t *testing.T) {
-	w := newWorld(&enginetest.Cluster{})
+// resized applies an object and plans a change of it.
+func (w *world) resized(t *testing.T) (*engine.Engine, *plan.Plan) {
+	t.Helper()
 	if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +70,13 @@ func TestConflictWithAnotherObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return e, p
+}
+
+// An object that was replaced by another of its name is left alone.
+func TestConflictWithAnotherObject(t *testing.T) {
+	w := newWorld(&enginetest.Cluster{})
+	e, p := w.resized(t)
 	other := sized("green", "other")
 	other.SetUID("another")
 	w.Put(other)
@@ -150,14 +157,7 @@ func TestObjectThatIsThereByNow(t *testing.T) {
 // What was to be updated and is gone by now is not made anew: somebody did not want it.
 func TestObjectThatIsGoneByNow(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
-	if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
-		t.Fatal(err)
-	}
-	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-	p, err := e.Plan(t.Context(), engine.Request{Desired: want(sized("red", "big")), Policy: policy()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, p := w.resized(t)
 	if _, err := w.Delete(t.Context(), cluster.Delete{Ref: ref("ConfigMap/a")}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -118,18 +119,11 @@ func (j jsonLines) counts(b *view.Board, phase view.Phase) entry {
 
 // jsonAction and jsonType are the names of a phase in lines about the phase and about its objects.
 func jsonAction(b *view.Board, phase view.Phase) string {
-	switch {
-	case phase == view.Recording:
+	if phase == view.Recording {
 		return "Inventory"
-	case phase == view.Applying:
-		return "Apply"
-	case phase == view.Waiting:
-		return "Wait"
-	case b.Plan.Destroys:
-		return "Delete"
-	default:
-		return "Prune"
 	}
+	name := jsonType(b, phase)
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 func jsonType(b *view.Board, phase view.Phase) string {

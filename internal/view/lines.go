@@ -25,7 +25,7 @@ type Total struct {
 
 // Lines prints a line per event as it comes, and each total when it is due.
 func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
-	return &lines{out: out, board: NewBoard(p), words: words, told: map[int]string{}}
+	return &lines{out: out, board: NewBoard(p), words: words, told: map[int]string{}, explained: [2]map[int]bool{{}, {}}}
 }
 
 // explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
@@ -39,8 +39,8 @@ type lines struct {
 	printed int    // totals
 	notice  string // the last one
 
-	explained [2]int         // events about causes: of what is waited for, and of what has ended
-	told      map[int]string // the causes that were printed last, by step
+	explained [2]map[int]bool // the steps that were: while they were waited for, and at the end
+	told      map[int]string  // the causes that were printed last, by step
 	err       error
 }
 
@@ -71,22 +71,23 @@ func (l *lines) repeats(e event.Event, said []string) bool {
 	return e.Kind == event.Explained && l.told[e.Step] == text
 }
 
-// hides reports whether an event is one explanation too many.
+// hides reports whether an event explains one object too many.
 func (l *lines) hides(e event.Event) bool {
 	if e.Kind != event.Explained {
 		return false
 	}
-	count := &l.explained[0]
+	steps := l.explained[0]
 	if l.board.Rows[e.Step].Settled != "" {
-		count = &l.explained[1]
+		steps = l.explained[1]
 	}
-	*count++
-	return *count > explainedMost
+	shown := steps[e.Step] && l.told[e.Step] != ""
+	steps[e.Step] = true
+	return !shown && len(steps) > explainedMost
 }
 
 // Close prints the totals that are still to come, and what was left out. A run that failed before it began has no totals.
 func (l *lines) Close(failed error) error {
-	if more := l.explained[1] - explainedMost; more > 0 {
+	if more := len(l.explained[1]) - explainedMost; more > 0 {
 		l.print(l.words.Hidden(more))
 	}
 	if failed == nil || l.board.Applies.Acted+l.board.Removes.Acted > 0 {
