@@ -54,7 +54,8 @@ var rooms = map[string]room{
 		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term", machinery}, "flags, signals and exit codes"},
 	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
-	"kapp": {6, []string{"ready"}, []string{machinery}, "a dialect may use all below, and no other dialect; this one only words states yet"},
+	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
+	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 }
 
 func TestImports(t *testing.T) {

@@ -1,4 +1,4 @@
-package kapp
+package judge
 
 import (
 	"fmt"

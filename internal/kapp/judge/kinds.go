@@ -1,4 +1,4 @@
-package kapp
+package judge
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -1,10 +1,4 @@
-package kapp
-
-import (
-	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
+package judge
 
 // Lines are what is printed of a judgement, without the time of day: the state, with the verb of what is waited for
 // (reconcile or delete), the message below it, and the children.
@@ -31,13 +25,4 @@ func (j Judgement) word() string {
 		return "fail"
 	}
 	return "ok"
-}
-
-// describe names an object as kapp's lines do.
-func describe(obj *unstructured.Unstructured) string {
-	where := "cluster"
-	if namespace := obj.GetNamespace(); namespace != "" {
-		where = "namespace: " + namespace
-	}
-	return strings.ToLower(obj.GetKind()) + "/" + obj.GetName() + " (" + obj.GetAPIVersion() + ") " + where
 }

@@ -1,4 +1,4 @@
-// Package kapp is the dialect of apps. So far it holds one piece of it: what kapp says of an object that is waited for.
+// Package judge says of a live object what kapp would say of it while it waits.
 //
 // In goes a live object with those that controllers made for it, out comes a Judgement and, from that, the lines that
 // kapp prints. Both are pure: no cluster, no clock. Text and verdict are kapp's, kind by kind (the table in kinds.go).
@@ -23,7 +23,7 @@
 //	              resources …), unless a Rule says otherwise
 //
 // kapp refuses objects whose fields have wrong types; here such fields count as absent.
-package kapp
+package judge
 
 import (
 	"slices"
@@ -31,6 +31,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -59,13 +60,13 @@ func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, r
 	k := kindOf(obj)
 	family := k.family(obj, children)
 	j, own := k.judgement(obj, family, rules)
-	j.Object = describe(obj)
+	j.Object = resource.Describe(obj)
 	if j.Done || !own {
 		return j
 	}
 	for _, child := range family {
 		told, _ := kindOf(child).judgement(child, nil, rules)
-		told.Object = describe(child)
+		told.Object = resource.Describe(child)
 		j.Children = append(j.Children, told)
 	}
 	slices.SortFunc(j.Children, func(a, b Judgement) int { return strings.Compare(b.Object, a.Object) })
