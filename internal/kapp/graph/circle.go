@@ -42,7 +42,7 @@ type state int
 const (
 	unknown state = iota
 	onPath
-	clear
+	done
 )
 
 // step is one rule, and what it leads to.
@@ -84,7 +84,7 @@ func (w *walk) steps(i int) []step {
 // visit gives the names from a change that is met again back to this one, or nothing if no circle is found.
 func (w *walk) visit(i int) []string {
 	switch w.state[i] {
-	case clear:
+	case done:
 		return nil
 	case onPath:
 		return []string{w.nodes[i].Name}
@@ -97,6 +97,6 @@ func (w *walk) visit(i int) []string {
 			}
 		}
 	}
-	w.state[i] = clear
+	w.state[i] = done
 	return nil
 }

@@ -133,7 +133,7 @@ func random(r *rand.Rand) []Node {
 
 // TestSameAsNaive compares what waits for what, directly or not, and the text of circles.
 func TestSameAsNaive(t *testing.T) {
-	rounds := 20_000
+	rounds := 6_000
 	if testing.Short() {
 		rounds = 1_000
 	}
