@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// text gives the table as text. Plain tables are data alone, their columns parted by tabs.
+func (t Table) text(plain, coloured bool) string {
+	g := grid{border: "  ", coloured: coloured}
+	if plain {
+		g.border = "\t"
+	}
+	var b strings.Builder
+	if !plain && t.Title != "" {
+		b.WriteString(t.Title + "\n\n")
+	}
+	t.fill(&g, plain)
+	g.write(&b)
+	if plain {
+		return b.String()
+	}
+	if len(t.Notes) > 0 {
+		b.WriteString("\n" + strings.Join(t.Notes, "\n") + "\n")
+	}
+	if strings.TrimSpace(t.Content) != "" {
+		fmt.Fprintf(&b, "\n%d %s\n", len(t.Rows), t.Content)
+	}
+	return b.String()
+}
+
+// fill puts header and rows into the grid.
+func (t Table) fill(g *grid, plain bool) {
+	titles := make([]Cell, len(t.Header))
+	var shown []int
+	for i, column := range t.Header {
+		titles[i] = Cell{Text: column.Title, Style: Bold}
+		if !column.Hidden {
+			shown = append(shown, i)
+		}
+	}
+	if !plain && !t.Transpose {
+		g.add(pick(titles, shown))
+	}
+	above, first := "", true
+	for i, row := range t.sorted() {
+		cells := pick(row, shown)
+		if !t.FillFirst && !plain && len(row) > 0 {
+			repeated := !first && row[0].String() == above
+			above, first = row[0].String(), false
+			if repeated && len(shown) > 0 && shown[0] == 0 {
+				cells[0] = Cell{Text: "^"}
+			}
+		}
+		switch {
+		case !t.Transpose:
+			g.add(cells)
+		case i > 0:
+			g.add(nil)
+			fallthrough
+		default:
+			for j, cell := range cells {
+				if plain {
+					g.add([]Cell{cell})
+				} else {
+					g.add([]Cell{titles[shown[j]], cell})
+				}
+			}
+		}
+	}
+}
+
+// pick gives some of the cells of a row.
+func pick(row []Cell, columns []int) []Cell {
+	cells := make([]Cell, len(columns))
+	for i, column := range columns {
+		cells[i] = row[column]
+	}
+	return cells
+}
+
+// grid is lines of cells below each other. Columns are as wide as their widest cell, the last one as wide as each cell is; every
+// cell ends with the border.
+type grid struct {
+	border   string
+	coloured bool
+	lines    [][]Cell // nil for an empty line
+	widths   []int    // in runes
+}
+
+// add adds a row: as many lines as its highest cell has.
+func (g *grid) add(row []Cell) {
+	for len(g.widths) < len(row) {
+		g.widths = append(g.widths, 0)
+	}
+	height := 1
+	columns := make([][]Cell, len(row))
+	for i, cell := range row {
+		columns[i] = cell.lines()
+		height = max(height, len(columns[i]))
+		for _, line := range columns[i] {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(line.Faint)+utf8.RuneCountInString(line.Text))
+		}
+	}
+	for n := range height {
+		var line []Cell
+		for _, column := range columns {
+			cell := Cell{}
+			if n < len(column) {
+				cell = column[n]
+			}
+			line = append(line, cell)
+		}
+		g.lines = append(g.lines, line)
+	}
+}
+
+// lines gives the lines of a cell as cells.
+func (c Cell) lines() []Cell {
+	text := strings.ReplaceAll(c.Text, "\r", "")
+	if text == "" && c.Faint == "" {
+		text = "-"
+	}
+	var lines []Cell
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, Cell{Text: line, Style: c.Style, Faint: c.Faint})
+		c.Faint = ""
+	}
+	return lines
+}
+
+func (g *grid) write(b *strings.Builder) {
+	for _, line := range g.lines {
+		for i, cell := range line {
+			style, margin := cell.Style, Faint
+			if !g.coloured {
+				style, margin = None, None
+			}
+			if cell.Faint != "" {
+				b.WriteString(margin.paint(cell.Faint))
+			}
+			if cell.Text != "" {
+				b.WriteString(style.paint(cell.Text))
+			}
+			if i < len(line)-1 {
+				width := utf8.RuneCountInString(cell.Faint) + utf8.RuneCountInString(cell.Text)
+				b.WriteString(strings.Repeat(" ", g.widths[i]-width))
+			}
+			b.WriteString(g.border)
+		}
+		b.WriteByte('\n')
+	}
+}
