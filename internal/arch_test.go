@@ -56,6 +56,8 @@ var rooms = map[string]room{
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
+		"texts to bytes; it knows neither objects nor the engine"},
 }
 
 func TestImports(t *testing.T) {

@@ -11,7 +11,6 @@ const memory = time.Minute
 
 // show tells the state of an item, why it is in it, and of what it is made.
 func (p *Progress) show(it *item, e Event) {
-	it.tried = p.ui.options.Now()
 	why := p.ui.Paint(Faint, " ^ ")
 	block := []string{e.State + ": " + it.WaitWord + " " + it.Description}
 	if e.Message != "" {
@@ -27,15 +26,16 @@ func (p *Progress) show(it *item, e Event) {
 			}
 		}
 	}
-	p.tell(block...)
+	it.told = p.tell(block...)
 }
 
-// tell prints a block, each line with the time of day, unless it printed the same within the last minute.
-func (p *Progress) tell(block ...string) {
+// tell prints a block, each line with the time of day, unless it printed the same within the last minute. It gives the time when
+// the block was printed last.
+func (p *Progress) tell(block ...string) time.Time {
 	now := p.ui.options.Now()
 	key := strings.Join(block, "\n")
 	if when, ok := p.told[key]; ok && now.Sub(when) <= memory {
-		return
+		return when
 	}
 	p.told[key] = now
 	clock := p.ui.clock("3:04:05PM") + ": "
@@ -43,4 +43,5 @@ func (p *Progress) tell(block ...string) {
 		block[i] = clock + block[i] + "\n"
 	}
 	p.ui.parts(block)
+	return now
 }

@@ -96,7 +96,7 @@ func Bullets(text string) string {
 		for depths[end] > 0 {
 			end++
 		}
-		if items := items(text[at+1:end], depths[at+1:end]); len(items) > 1 {
+		if items := items(text[at+1:end], depths[at+1:end]); len(items) > 1 && text[end] == ']' {
 			b.WriteString("\n\n")
 			for _, item := range items {
 				b.WriteString("  - " + item + "\n\n")

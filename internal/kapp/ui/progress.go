@@ -67,26 +67,28 @@ type Progress struct {
 
 	writes []Event // held back, in order
 	seen   []int   // items whose last sight is held back, in order; -1 for one that moved to the end
-	ending bool    // nothing is written any more but what is held back
+
+	trouble bool // something did not go well, so that the run may end
+	ending  bool // nothing is written any more but what is held back
 }
 
 // item is what the printer knows of an Item.
 type item struct {
 	Item
 	dependants []int
-	unmet      int   // needs that have not settled well
-	freed      bool  // it may start
-	passed     bool  // its dependants know that it has settled well, or was released
-	pending    bool  // the round waits for its write
-	written    bool  // it was written or refused
-	gone       bool  // nothing more is to be told of it
-	waiting    bool  // it is waited for
-	deferred   bool  // its write is held back
-	pass       int   // the last one in which it was seen
-	held       Event // its last sight, while held back
-	heldAt     int   // its place among those held back; -1 for none
-	last       Event // its last sight
-	tried      time.Time
+	unmet      int       // needs that have not settled well
+	freed      bool      // it may start
+	passed     bool      // its dependants know that it has settled well, or was released
+	pending    bool      // the round waits for its write
+	written    bool      // it was written or refused
+	gone       bool      // nothing more is to be told of it
+	waiting    bool      // it is waited for
+	deferred   bool      // its write is held back
+	pass       int       // the last one in which it was seen
+	held       Event     // its last sight, while held back
+	heldAt     int       // its place among those held back; -1 for none
+	last       Event     // its last sight
+	told       time.Time // when it was told
 }
 
 // NewProgress begins the lines of a run with these items.
@@ -151,7 +153,7 @@ func (p *Progress) Tick() {
 	now := p.ui.options.Now()
 	for i := range p.items {
 		it := &p.items[i]
-		if it.waiting && !it.tried.IsZero() && now.Sub(it.tried) > memory {
+		if it.waiting && !it.told.IsZero() && now.Sub(it.told) > memory {
 			p.header("waiting on %d changes [%d/%d done]", p.waiting, p.settled, p.total)
 			p.show(it, it.last)
 		}
@@ -162,7 +164,7 @@ func (p *Progress) Tick() {
 func (p *Progress) End(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ending = true
+	p.ending, p.trouble = true, true
 	if p.open {
 		for _, i := range p.startable {
 			p.items[i].pending = false

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/muster-deploy/muster/internal/golden"
 )
 
 // TestProgress feeds what happened in runs of kapp and compares with the lines that kapp printed. An archive has the items, a line
@@ -35,6 +37,13 @@ func TestProgress(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTurns plays runs that no session recorded.
+func TestTurns(t *testing.T) {
+	golden.Run(t, "testdata/turns/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		return map[string]string{"lines": play(t, files["items"], files["events"])}
+	})
 }
 
 // play gives what a run prints.
@@ -190,6 +199,7 @@ func TestProgressLarge(t *testing.T) {
 	}
 }
 
+// TestMain makes the local time the one of the recorded runs.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC
 	os.Exit(m.Run())

@@ -62,13 +62,14 @@ func (p *Progress) begin() {
 	p.header("applying %d changes [%d/%d done]", p.pending, p.written, p.total)
 }
 
-// close ends a round and begins a pass. Where nothing came of the round but errors that pass, the next one is its repetition.
+// close ends a round and begins a pass. Where nothing came of the round but errors that pass, the next one is its repetition. A
+// run that has met with trouble may end here, so that a pass begins with the next sight only.
 func (p *Progress) close() {
-	p.open = false
+	p.open, p.left = false, 0
 	switch {
-	case p.waiting > 0:
+	case p.waiting > 0 && !p.trouble:
 		p.look()
-	case !p.succeeded && p.ready > 0 && !p.ending:
+	case p.waiting == 0 && !p.succeeded && p.ready > 0 && !p.ending:
 		p.begin()
 	}
 }
@@ -94,6 +95,7 @@ func (p *Progress) write(e Event) {
 		p.written++
 		p.ready--
 	}
+	p.trouble = p.trouble || e.Kind == Refused
 	if e.Kind == Written {
 		it.waiting, p.succeeded = true, true
 		p.waiting++
@@ -111,7 +113,7 @@ func (p *Progress) leave(e Event) {
 		p.hold(e)
 		return
 	}
-	it.gone = true
+	it.gone, p.trouble = true, true
 	if it.waiting {
 		it.waiting = false
 		p.waiting--
@@ -205,6 +207,7 @@ func (p *Progress) report(e Event) {
 	if e.Kind == Settled {
 		it.waiting, it.gone, p.changed = false, true, true
 		it.last = Event{}
+		p.trouble = p.trouble || e.State != "ok"
 		p.waiting--
 		p.settled++
 	}
@@ -213,11 +216,11 @@ func (p *Progress) report(e Event) {
 			p.free(i)
 		}
 	}
-	if p.left > 0 || !p.changed {
+	if p.left > 0 || !p.changed || p.trouble {
 		return
 	}
 	switch {
-	case p.ready > 0 && !p.ending:
+	case p.ready > 0:
 		p.begin()
 	case p.waiting > 0:
 		p.look()
