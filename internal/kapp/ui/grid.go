@@ -71,11 +71,14 @@ func (t Table) fill(g *grid, plain bool) {
 	}
 }
 
-// pick gives some of the cells of a row.
+// pick gives some of the cells of a row, with "-" for nothing.
 func pick(row []Cell, columns []int) []Cell {
 	cells := make([]Cell, len(columns))
 	for i, column := range columns {
 		cells[i] = row[column]
+		if cells[i].Text == "" && cells[i].Faint == "" {
+			cells[i].Text = "-"
+		}
 	}
 	return cells
 }
@@ -89,46 +92,29 @@ type grid struct {
 	widths   []int    // in runes
 }
 
-// add adds a row: as many lines as its highest cell has.
+// add adds a row, which it may change: as many lines as its highest cell has.
 func (g *grid) add(row []Cell) {
 	for len(g.widths) < len(row) {
 		g.widths = append(g.widths, 0)
 	}
-	height := 1
-	columns := make([][]Cell, len(row))
-	for i, cell := range row {
-		columns[i] = cell.lines()
-		height = max(height, len(columns[i]))
-		for _, line := range columns[i] {
-			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(line.Faint)+utf8.RuneCountInString(line.Text))
-		}
-	}
-	for n := range height {
-		var line []Cell
-		for _, column := range columns {
-			cell := Cell{}
-			if n < len(column) {
-				cell = column[n]
+	for line, more := row, true; more; {
+		line, row, more = row, nil, false
+		for i := range line {
+			text, rest, broken := strings.Cut(strings.ReplaceAll(line[i].Text, "\r", ""), "\n")
+			if broken && row == nil {
+				row, more = make([]Cell, len(line)), true
 			}
-			line = append(line, cell)
+			if broken {
+				row[i] = Cell{Text: rest, Style: line[i].Style}
+			}
+			line[i].Text = text
+			g.widths[i] = max(g.widths[i], line[i].width())
 		}
 		g.lines = append(g.lines, line)
 	}
 }
 
-// lines gives the lines of a cell as cells.
-func (c Cell) lines() []Cell {
-	text := strings.ReplaceAll(c.Text, "\r", "")
-	if text == "" && c.Faint == "" {
-		text = "-"
-	}
-	var lines []Cell
-	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, Cell{Text: line, Style: c.Style, Faint: c.Faint})
-		c.Faint = ""
-	}
-	return lines
-}
+func (c Cell) width() int { return utf8.RuneCountInString(c.Faint) + utf8.RuneCountInString(c.Text) }
 
 func (g *grid) write(b *strings.Builder) {
 	for _, line := range g.lines {
@@ -144,8 +130,9 @@ func (g *grid) write(b *strings.Builder) {
 				b.WriteString(style.paint(cell.Text))
 			}
 			if i < len(line)-1 {
-				width := utf8.RuneCountInString(cell.Faint) + utf8.RuneCountInString(cell.Text)
-				b.WriteString(strings.Repeat(" ", g.widths[i]-width))
+				for range g.widths[i] - cell.width() {
+					b.WriteByte(' ')
+				}
 			}
 			b.WriteString(g.border)
 		}
