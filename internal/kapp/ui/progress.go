@@ -83,7 +83,7 @@ type item struct {
 	written    bool      // it was written or refused
 	gone       bool      // nothing more is to be told of it
 	waiting    bool      // it is waited for
-	deferred   bool      // its write is held back
+	deferred   int       // how many of its writes are held back
 	pass       int       // the last one in which it was seen
 	held       Event     // its last sight, while held back
 	heldAt     int       // its place among those held back; -1 for none
@@ -132,7 +132,7 @@ func (p *Progress) Take(e Event) {
 		case it.pending:
 			p.write(e)
 		default:
-			it.deferred = true
+			it.deferred++
 			p.writes = append(p.writes, e)
 		}
 	case Left:

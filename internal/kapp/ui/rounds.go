@@ -53,7 +53,7 @@ func (p *Progress) begin() {
 			continue
 		}
 		rest = append(rest, i)
-		if it.pending = it.deferred || !p.ending; it.pending {
+		if it.pending = it.deferred > 0 || !p.ending; it.pending {
 			p.pending++
 		}
 	}
@@ -85,7 +85,7 @@ func (p *Progress) look() {
 // write tells of a write of the round.
 func (p *Progress) write(e Event) {
 	it := &p.items[e.Step]
-	it.pending, it.deferred = false, false
+	it.pending = false
 	p.pending--
 	block := []string{it.Word + " " + it.Description}
 	if e.Kind == Retried {
@@ -109,7 +109,7 @@ func (p *Progress) write(e Event) {
 // leave takes an item out of what is counted.
 func (p *Progress) leave(e Event) {
 	it := &p.items[e.Step]
-	if it.deferred {
+	if it.deferred > 0 {
 		p.hold(e)
 		return
 	}
@@ -164,7 +164,8 @@ func (p *Progress) settle() {
 		writes := p.writes
 		p.writes = nil
 		for _, e := range writes {
-			if p.open && p.items[e.Step].pending {
+			if it := &p.items[e.Step]; p.open && it.pending {
+				it.deferred--
 				p.write(e)
 			} else {
 				p.writes = append(p.writes, e)
@@ -185,7 +186,7 @@ func (p *Progress) release() {
 		e := it.held
 		it.heldAt = -1
 		switch {
-		case p.open || it.deferred || !it.waiting && !it.written && !it.gone:
+		case p.open || it.deferred > 0 || !it.waiting && !it.written && !it.gone:
 			p.hold(e)
 		case it.waiting && e.Kind == Left:
 			p.leave(e)
