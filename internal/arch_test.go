@@ -58,6 +58,8 @@ var rooms = map[string]room{
 	"kapp/input":    {2, []string{"kapp/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"kapp/graph":    {3, []string{"kapp/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"kapp/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
+		"texts to bytes; it knows neither objects nor the engine"},
 }
 
 func TestImports(t *testing.T) {
