@@ -211,6 +211,9 @@ func TestFindImpossible(t *testing.T) {
 	if err != nil || app.Exists() || len(f.requests()) > 0 {
 		t.Errorf("%+v, %v", app, err)
 	}
+	if err := app.Begin(t.Context(), "update", nil, false); err == nil || !strings.HasPrefix(err.Error(), "Updating app: ") {
+		t.Errorf("begin without a record: %v", err)
+	}
 }
 
 // An old app finds the records of its changes by its name.

@@ -19,6 +19,9 @@ const attempts = 10
 // stored. If somebody else wrote it meanwhile, theirs is taken as the base, and the kinds of both are kept: a record may name
 // too many kinds, which costs a request, but never too few, since the objects of others would not be found any more.
 func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string) error {
+	if a.stored == nil {
+		return fmt.Errorf("Updating app: %w", apierrors.NewNotFound(configMaps, a.Name))
+	}
 	var refused error
 	for range attempts {
 		m := a.Meta
