@@ -55,7 +55,7 @@ var rooms = map[string]room{
 	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
-	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/judge":    {2, []string{"object", "ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 }
 
 func TestImports(t *testing.T) {
