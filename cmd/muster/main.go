@@ -5,9 +5,10 @@ import (
 	"os"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/kapp"
 	"github.com/muster-deploy/muster/internal/kpt"
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Process(), kpt.Commands))
+	os.Exit(cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program}, kpt.Commands, kapp.Commands))
 }
