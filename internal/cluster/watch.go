@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -66,7 +67,17 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	w.batch.resource = kind.Resource
-	w.stay(ctx, w.client.remembered(w.batch.scope()))
+	w.stay(ctx, w.client.since(w.batch.scope()))
+}
+
+// since is the version from which a watch of a scope misses nothing that a run has not read: that of the first list of the
+// scope, or of the kind in all namespaces if that came first.
+func (c *Client) since(s scope) string {
+	own, all := c.remembered(s), c.remembered(scope{resource: s.resource})
+	if order, err := resourceversion.CompareResourceVersion(all, own); own == "" || err == nil && order < 0 {
+		return all
+	}
+	return own
 }
 
 // stay watches from a version on, or from a list if there is none, until the context ends.
