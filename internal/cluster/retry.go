@@ -75,10 +75,10 @@ func among(answers []answer, err error) bool {
 	})
 }
 
-// goneAway reports that the server closed the connection before it looked at the request, or while it did.
+// goneAway reports that the server closed the connection before it looked at the request, or while it did. The library has
+// no type for that.
 func goneAway(err error) bool {
-	var away http2.GoAwayError
-	return errors.As(err, &away)
+	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }
 
 // lost reports that a request may have been carried out although there is no answer to it.

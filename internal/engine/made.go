@@ -85,8 +85,8 @@ func (c *crowds) survey(ctx context.Context, p place, in *crowd, selector labels
 	in.listing++
 	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: selector.AsSelector().String()}
 	c.cluster.Survey(ctx, s, func(seen cluster.Sighting) {
-		if seen.Object != nil {
-			seen.Object.SetManagedFields(nil) // half of many objects, and no part of a judgement
+		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
+			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}
 		select {
 		case c.news <- crowdNews{p, seen}:

@@ -48,11 +48,12 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	if done.rest != nil {
 		t.next = done.rest
 	}
+	if why == "" {
+		return false
+	}
 	now := time.Now()
 	at, told := r.goesOn(t, why, now)
 	switch {
-	case why == "":
-		return false
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
