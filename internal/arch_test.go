@@ -55,7 +55,9 @@ var rooms = map[string]room{
 	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
+	"kapp/input":    {2, []string{"kapp/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/graph":    {3, []string{"kapp/resource"}, []string{machinery}, "pure: groups and rules to an order"},
 }
 
 func TestImports(t *testing.T) {
