@@ -56,6 +56,8 @@ var rooms = map[string]room{
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/change": {4, []string{"kapp/resource", "kapp/judge"}, []string{machinery, "sigs.k8s.io/yaml"},
+		"pure: objects and rules to changes; rules and history are handed in"},
 }
 
 func TestImports(t *testing.T) {
