@@ -26,8 +26,8 @@ type Config interface {
 
 // Options say how changes are calculated. The zero value compares with live objects and waits for nothing.
 type Options struct {
-	// LastApplied gives what was applied last, rebased onto the live object, if nobody has changed the object since. Without
-	// it, or where it does not know, the live object is what New is compared with.
+	// LastApplied gives what was applied last, rebased onto the live object and without history, if nobody has changed the
+	// object since. Without it, or where it does not know, the live object is what New is compared with.
 	LastApplied func(live *unstructured.Unstructured) (base *unstructured.Unstructured, ok bool, err error)
 
 	DefaultUpdateStrategy string // of objects without an annotation for it

@@ -137,7 +137,7 @@ func texts(changes []*Change, masker *Masker) string {
 
 func again(c *Change, live *unstructured.Unstructured, set settings) string {
 	refused := errors.New(set.Again)
-	next, err := c.Rework(live, refused, NewMasker(set.Rules), func(before, after string) string { return "- " + before + "+ " + after })
+	next, err := c.Rework(live, refused, NewMasker(set.Rules))
 	if err != nil {
 		return fmt.Sprintf("error: %v\nwraps the refusal: %v\n", err, errors.Is(err, refused))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/kapp/textdiff"
 )
 
 // Again gives the change that makes another live object what is described, by the same rules. It is an error for changes
@@ -18,9 +20,9 @@ func (c *Change) Again(live *unstructured.Unstructured) (*Change, error) {
 
 // Rework gives the change to be applied instead of one that was refused: of a creation because the object is there by now,
 // or of an update because the object has changed since it was read. The live object is the one that is there now. If there
-// is no such change the error, which wraps the refusal where kapp names it, says why. Reworked is what was approved: give the
-// change of the beginning, not one that was reworked before. lines says which lines of two texts differ, for the error.
-func (c *Change) Rework(live *unstructured.Unstructured, refused error, m *Masker, lines func(before, after string) string) (*Change, error) {
+// is no such change the error, which wraps the refusal where kapp names it, says why; m hides values in it. What is reworked is
+// what was approved: the change of the beginning, not one that was reworked before.
+func (c *Change) Rework(live *unstructured.Unstructured, refused error, m *Masker) (*Change, error) {
 	strategy, err := c.Strategy()
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func (c *Change) Rework(live *unstructured.Unstructured, refused error, m *Maske
 	case op == Add && (strategy == FallbackOnUpdate || strategy == FallbackOnUpdateOrNoop):
 		return c.adopt(live, strategy == FallbackOnUpdateOrNoop)
 	case op == Update:
-		return c.retry(live, refused, m, lines)
+		return c.retry(live, refused, m)
 	}
 	return nil, refused
 }
@@ -51,7 +53,7 @@ func (c *Change) adopt(live *unstructured.Unstructured, noop bool) (*Change, err
 const conflict = "Failed to update due to resource conflict "
 
 // retry gives an update of another live object, provided that it changes the same as the one that was approved.
-func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker, lines func(before, after string) string) (*Change, error) {
+func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker) (*Change, error) {
 	again, err := c.Again(live)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker
 	if err != nil {
 		return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)
 	}
-	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s", refused, lines(before, after))
+	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s", refused,
+		textdiff.Changes(textdiff.Compare(before, after, false)))
 }
 
 // Exhausted is the error of a change that was reworked time and again and always refused.

@@ -91,7 +91,7 @@ func (s *set) base(live *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil || !ok {
 		return nil, err
 	}
-	return base, s.strip(base)
+	return base, nil
 }
 
 // stripped is a copy of a live object without history, identity and what is never compared.
