@@ -58,7 +58,7 @@ var rooms = map[string]room{
 	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
 	"kapp/history": {3, []string{"kapp/resource"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "go.yaml.in/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
-	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/judge": {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"kapp/change": {4, []string{"kapp/resource", "kapp/judge", "kapp/textdiff"}, []string{machinery, "sigs.k8s.io/yaml"},
 		"pure: objects and rules to changes; rules and history are handed in"},
 }

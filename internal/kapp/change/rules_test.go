@@ -122,5 +122,8 @@ func (r rules) lastApplied(live *unstructured.Unstructured) (*unstructured.Unstr
 		return nil, false, err
 	}
 	base, err := r.Rebase(live, original)
+	if err == nil {
+		forget(base)
+	}
 	return base, err == nil, err
 }
