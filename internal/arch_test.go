@@ -31,12 +31,12 @@ const machinery = "k8s.io/apimachinery"
 var rooms = map[string]room{
 	"object":   {0, nil, []string{machinery}, "identity needs nothing"},
 	"golden":   {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
-	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library"},
+	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
 	"diff": {1, []string{"object"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/util/csaupgrade",
 		"sigs.k8s.io/structured-merge-diff", "gopkg.in/evanphx/json-patch.v4"},
 		"the built-in types say how their lists merge, managed fields are read by their library; nothing here connects to a server"},
 	"mutation": {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"}, "JSONPath is a library's; taking values over is pure"},
-	"ready": {1, []string{"object"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"},
+	"ready": {1, []string{"object"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"judging is pure; rules are YAML with expressions"},
 	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
@@ -56,9 +56,9 @@ var rooms = map[string]room{
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
-	"kapp/history": {3, []string{"kapp/resource"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "go.yaml.in/yaml"},
+	"kapp/history": {3, []string{"kapp/resource"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
-	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/judge": {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 }
 
 func TestImports(t *testing.T) {
