@@ -55,7 +55,11 @@ var rooms = map[string]room{
 	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
+	"kapp/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/filter":   {2, []string{"kapp/resource"}, []string{machinery}, "pure: which objects and changes are meant"},
+	"kapp/preflight": {2, []string{"kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+		"it asks the cluster through interfaces of its own"},
 }
 
 func TestImports(t *testing.T) {
