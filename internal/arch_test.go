@@ -61,6 +61,10 @@ var rooms = map[string]room{
 	"kapp/judge": {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"kapp/change": {4, []string{"kapp/resource", "kapp/judge", "kapp/textdiff"}, []string{machinery, "sigs.k8s.io/yaml"},
 		"pure: objects and rules to changes; rules and history are handed in"},
+	"kapp/ytt":    {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
+	"kapp/filter": {2, []string{"kapp/resource"}, []string{machinery}, "pure: which objects and changes are meant"},
+	"kapp/preflight": {2, []string{"kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+		"it asks the cluster through interfaces of its own"},
 }
 
 func TestImports(t *testing.T) {

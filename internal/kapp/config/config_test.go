@@ -181,8 +181,8 @@ func FuzzExtract(f *testing.F) {
 		}
 		doc["apiVersion"], doc["kind"] = docVersion, docKind
 		delete(doc, "minimumRequiredVersion")
-		_, c, err := Extract([]resource.Resource{{Unstructured: &unstructured.Unstructured{Object: doc}}}, "0.60.0")
-		if err != nil {
+		c := &Config{}
+		if c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: doc}}, "0.60.0") != nil {
 			return
 		}
 		o := &unstructured.Unstructured{Object: obj}
@@ -192,7 +192,7 @@ func FuzzExtract(f *testing.F) {
 		all := []error{c.StripExisting(o.DeepCopy()), c.StripLastApplied(o.DeepCopy()), c.Own(o.DeepCopy(), map[string]string{"a": "b"}),
 			c.Scope(o.DeepCopy(), map[string]string{"a": "b"}, true), c.Refer(o.DeepCopy(), o, "a", "b"),
 			c.Mask(o.DeepCopy(), func(any) string { return "" })}
-		_, err = c.Rebase(o, o)
+		_, err := c.Rebase(o, o)
 		for _, err := range append(all, err) {
 			if err != nil && err.Error() == "" {
 				t.Error("an error without words")

@@ -1,13 +1,10 @@
 package config
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // matcher says whether a rule is meant for an object.
 type matcher interface {
-	matches(obj map[string]any) bool
+	matches(s *subject) bool
 	// kinds are those outside of which nothing matches; named is false if any kind may.
 	kinds() (kinds []string, named bool)
 }
@@ -19,14 +16,14 @@ func (anyKind) kinds() ([]string, bool) { return nil, false }
 
 type allMatcher struct{ anyKind }
 
-func (allMatcher) matches(map[string]any) bool { return true }
+func (allMatcher) matches(*subject) bool { return true }
 
 // anyMatcher matches if one of its matchers does, and never without any.
 type anyMatcher []matcher
 
-func (m anyMatcher) matches(obj map[string]any) bool {
+func (m anyMatcher) matches(s *subject) bool {
 	for _, one := range m {
-		if one.matches(obj) {
+		if one.matches(s) {
 			return true
 		}
 	}
@@ -52,9 +49,9 @@ func (m anyMatcher) kinds() ([]string, bool) {
 // andMatcher matches if all of its matchers do.
 type andMatcher []matcher
 
-func (m andMatcher) matches(obj map[string]any) bool {
+func (m andMatcher) matches(s *subject) bool {
 	for _, one := range m {
-		if !one.matches(obj) {
+		if !one.matches(s) {
 			return false
 		}
 	}
@@ -75,7 +72,7 @@ type notMatcher struct {
 	matcher matcher
 }
 
-func (m notMatcher) matches(obj map[string]any) bool { return !m.matcher.matches(obj) }
+func (m notMatcher) matches(s *subject) bool { return !m.matcher.matches(s) }
 
 // kindMatcher matches objects of a kind in one API version or, if exact is false, in all versions of an API group.
 type kindMatcher struct {
@@ -83,30 +80,21 @@ type kindMatcher struct {
 	exact     bool
 }
 
-func (m kindMatcher) matches(obj map[string]any) bool {
-	if text(obj, "kind") != m.kind {
-		return false
-	}
+func (m kindMatcher) matches(s *subject) bool {
+	f := s.facts()
 	if m.exact {
-		return text(obj, "apiVersion") == m.api
+		return f.apiVersion == m.api && f.kind == m.kind
 	}
-	return group(obj) == m.api
+	return f.group == m.api && f.kind == m.kind
 }
 
 func (m kindMatcher) kinds() ([]string, bool) { return []string{m.kind}, true }
 
 type nameMatcher struct{ kind, namespace, name string }
 
-func (m nameMatcher) matches(obj map[string]any) bool {
-	metadata, _ := obj["metadata"].(map[string]any)
-	if text(obj, "kind") != m.kind || text(metadata, "namespace") != m.namespace {
-		return false
-	}
-	name := text(metadata, "name")
-	if generated := text(metadata, "generateName"); name == "" && generated != "" {
-		name = generated + "*"
-	}
-	return name == m.name
+func (m nameMatcher) matches(s *subject) bool {
+	f := s.facts()
+	return f.kind == m.kind && f.name == m.name && f.namespace == m.namespace
 }
 
 func (m nameMatcher) kinds() ([]string, bool) { return []string{m.kind}, true }
@@ -117,11 +105,10 @@ type annotationMatcher struct {
 	keys []string
 }
 
-func (m annotationMatcher) matches(obj map[string]any) bool {
-	metadata, _ := obj["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
+func (m annotationMatcher) matches(s *subject) bool {
+	f := s.facts()
 	for _, key := range m.keys {
-		if _, found := annotations[key]; !found {
+		if _, found := f.annotations[key]; !found {
 			return false
 		}
 	}
@@ -134,17 +121,16 @@ type namespaceMatcher struct {
 	names []string
 }
 
-func (m namespaceMatcher) matches(obj map[string]any) bool {
-	metadata, _ := obj["metadata"].(map[string]any)
-	namespace := text(metadata, "namespace")
+func (m namespaceMatcher) matches(s *subject) bool {
+	namespace := s.facts().namespace
 	return namespace != "" && (len(m.names) == 0 || slices.Contains(m.names, namespace))
 }
 
 // customMatcher matches objects of API groups that Kubernetes does not come with.
 type customMatcher struct{ anyKind }
 
-func (customMatcher) matches(obj map[string]any) bool {
-	switch group(obj) {
+func (customMatcher) matches(s *subject) bool {
+	switch s.facts().group {
 	case "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "authentication.k8s.io",
 		"authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
 		"events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "metrics.k8s.io",
@@ -161,7 +147,7 @@ type emptyMatcher struct {
 	path path
 }
 
-func (m emptyMatcher) matches(obj map[string]any) bool { return empty(obj, m.path.parts) }
+func (m emptyMatcher) matches(s *subject) bool { return empty(s.obj, m.path.parts) }
 
 func empty(value any, parts []part) bool {
 	if len(parts) == 0 {
@@ -192,18 +178,4 @@ func empty(value any, parts []part) bool {
 		return first.index >= len(items) || empty(items[first.index], rest)
 	}
 	return !slices.ContainsFunc(items, func(item any) bool { return !empty(item, rest) })
-}
-
-// text gives a string field, empty if there is none.
-func text(fields map[string]any, name string) string {
-	value, _ := fields[name].(string)
-	return value
-}
-
-func group(obj map[string]any) string {
-	before, _, found := strings.Cut(text(obj, "apiVersion"), "/")
-	if !found {
-		return ""
-	}
-	return before
 }

@@ -27,17 +27,8 @@ type part struct {
 // path leads from an object to fields of it.
 type path struct {
 	parts []part
-	lists int // how many parts there are up to the last that leads into a list; only below them maps are created
-}
-
-// ofKeys tells whether all parts are keys, so that the path leads to one place.
-func (p path) ofKeys() bool {
-	for i := range p.parts {
-		if p.parts[i].form != byKey {
-			return false
-		}
-	}
-	return true
+	lists int  // how many parts there are up to the last that leads into a list; only below them maps are created
+	one   bool // the path leads to one place at most
 }
 
 // String gives the path as errors name it: the parts with commas between them, "(all)" for every item.
@@ -60,13 +51,14 @@ func (p path) String() string {
 
 // path reads a path that may have patterns.
 func (n node) path() path {
-	var p path
+	p := path{one: true}
 	for i, item := range n.items() {
 		part := item.part()
 		p.parts = append(p.parts, part)
 		if part.form == byAll || part.form == byIndex {
 			p.lists = i + 1
 		}
+		p.one = p.one && part.form != byAll && part.form != byPattern
 	}
 	return p
 }

@@ -34,7 +34,7 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 	if existing == nil {
 		return result, nil
 	}
-	var m mover
+	var sources []map[string]any
 	for _, step := range c.rebases.matching(result.Object) {
 		var err error
 		switch {
@@ -43,11 +43,11 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 		case step.remove:
 			err = remove(step.path, result.Object)
 		default:
-			m.path, m.sources = step.path, m.sources[:0]
+			sources = sources[:0]
 			for _, from := range step.sources {
-				m.sources = append(m.sources, [...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
+				sources = append(sources, [...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
 			}
-			err = m.move(result.Object)
+			err = move(step.path, result.Object, sources)
 		}
 		if err != nil {
 			return nil, err

@@ -53,14 +53,19 @@ func (t *table[T]) matching(obj map[string]any) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		kind := text(obj, "kind")
 		list := t.candidates(kind)
+		if len(list) == 0 {
+			return
+		}
+		s := &subject{obj: obj}
 		for at := 0; at < len(list); at++ {
 			rule := list[at]
-			if !t.matchers[rule].matches(obj) {
+			if !t.matchers[rule].matches(s) {
 				continue
 			}
 			if !yield(rule, t.rules[rule]) {
 				return
 			}
+			s.known = false
 			if now := text(obj, "kind"); now != kind {
 				kind, list = now, t.candidates(now)
 				at, _ = slices.BinarySearch(list, rule+1)
