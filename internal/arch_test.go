@@ -31,12 +31,12 @@ const machinery = "k8s.io/apimachinery"
 var rooms = map[string]room{
 	"object":   {0, nil, []string{machinery}, "identity needs nothing"},
 	"golden":   {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
-	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library"},
+	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
 	"diff": {1, []string{"object"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/util/csaupgrade",
 		"sigs.k8s.io/structured-merge-diff", "gopkg.in/evanphx/json-patch.v4"},
 		"the built-in types say how their lists merge, managed fields are read by their library; nothing here connects to a server"},
 	"mutation": {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"}, "JSONPath is a library's; taking values over is pure"},
-	"ready": {1, []string{"object"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"},
+	"ready": {1, []string{"object"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"judging is pure; rules are YAML with expressions"},
 	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
@@ -62,6 +62,15 @@ var rooms = map[string]room{
 		"texts to bytes; it knows neither objects nor the engine"},
 	"kapp/app": {2, []string{"object", "cluster", "kapp/resource"}, []string{machinery, "golang.org/x/sync"},
 		"the records of apps are ConfigMaps; it reads and writes these alone"},
+	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
+	"kapp/history": {3, []string{"kapp/resource"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
+	"kapp/change": {4, []string{"kapp/resource", "kapp/judge", "kapp/textdiff"}, []string{machinery, "sigs.k8s.io/yaml"},
+		"pure: objects and rules to changes; rules and history are handed in"},
+	"kapp/ytt":    {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
+	"kapp/filter": {2, []string{"kapp/resource"}, []string{machinery}, "pure: which objects and changes are meant"},
+	"kapp/preflight": {2, []string{"kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+		"it asks the cluster through interfaces of its own"},
 }
 
 func TestImports(t *testing.T) {
