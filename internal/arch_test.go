@@ -57,8 +57,8 @@ var rooms = map[string]room{
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"kapp/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
-	"kapp/filter":   {2, []string{"kapp/resource"}, []string{machinery}, "pure: which objects and changes are meant"},
-	"kapp/preflight": {2, []string{"kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+	"kapp/filter":   {2, nil, []string{machinery}, "pure: which objects and changes are meant"},
+	"kapp/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
 }
 
