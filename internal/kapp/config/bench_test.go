@@ -77,11 +77,16 @@ func BenchmarkRebase(b *testing.B) {
 // BenchmarkOthers asks what is asked once or more of every object.
 func BenchmarkOthers(b *testing.B) {
 	c, obj := Default(), deployment(b)
-	target := decode(b, "{apiVersion: v1, kind: ConfigMap, metadata: {name: conf, namespace: demo}}")[0]
+	var renames []Rename
+	for i := range 1000 {
+		target := decode(b, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: conf%d, namespace: demo}}", i))[0]
+		renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
+	}
+	all := c.Renames(renames)
 	for name, f := range map[string]func() error{
 		"strip": func() error { return c.StripExisting(obj) },
 		"own":   func() error { return c.Own(obj, map[string]string{"a": "b"}) },
-		"refer": func() error { return c.Refer(obj, target, "conf", "conf-ver-1") },
+		"refer": func() error { return all.In(obj) },
 		"order": func() error { c.Groups(obj); c.Rules(obj); return nil },
 		"wait":  func() error { c.Wait(obj); return nil },
 	} {

@@ -68,19 +68,27 @@ func TestStrip(t *testing.T) {
 	})
 }
 
-// TestRefer makes the objects of holders.yaml refer to the first version of each object of targets.yaml.
+// TestRefer makes objects refer to the first version of each object of targets.yaml, all together and one by one.
 func TestRefer(t *testing.T) {
 	golden.Run(t, "testdata/refer_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		c := configured(t, files)
-		targets := decode(t, files["targets.yaml"])
-		return map[string]string{"objects": changed(t, files, func(obj *unstructured.Unstructured) error {
-			for _, target := range targets {
-				if err := c.Refer(obj, target, target.GetName(), target.GetName()+"-ver-1"); err != nil {
+		var renames []Rename
+		for _, target := range decode(t, files["targets.yaml"]) {
+			renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
+		}
+		together := changed(t, files, c.Renames(renames).In)
+		alone := changed(t, files, func(obj *unstructured.Unstructured) error {
+			for _, r := range renames {
+				if err := c.Refer(obj, r.Target, r.Base, r.Name); err != nil {
 					return err
 				}
 			}
 			return nil
-		})}
+		})
+		if diff := cmp.Diff(together, alone); diff != "" {
+			t.Errorf("one by one it is not the same (-together +alone):\n%s", diff)
+		}
+		return map[string]string{"objects": together}
 	})
 }
 
@@ -175,7 +183,7 @@ func print(t *testing.T, out *strings.Builder, obj *unstructured.Unstructured, e
 func decode(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
-	for doc := range strings.SplitSeq(text, "---\n") {
+	for doc := range strings.SplitSeq("\n"+text, "\n---\n") {
 		if strings.TrimSpace(doc) == "" {
 			continue
 		}

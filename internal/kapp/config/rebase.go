@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/kapp/ytt"
 )
 
 // change is one step of rebasing: a path that is copied or removed, or an overlay.
@@ -68,9 +69,9 @@ func overlaid(result, existing, new *unstructured.Unstructured, text string) err
 			delete(annotations, resource.AnnIdentity)
 		}
 	}
-	made, err := overlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
+	made, err := ytt.Overlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
 	if err != nil {
-		return fmt.Errorf("Applying ytt (overlayContractV1) on resource '%s': %w", resource.Describe(result), err)
+		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w", resource.Describe(result), err)
 	}
 	clear(result.Object)
 	maps.Copy(result.Object, made)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,58 +18,95 @@ type reference struct {
 	key  string // of the name
 }
 
-// referral is what references are compared with, and what they become.
-type referral struct {
-	target     *unstructured.Unstructured
-	base, name string
+// Rename is a versioned object, the name that others know it by, and the one of the version that they are to refer to.
+type Rename struct {
+	Target     *unstructured.Unstructured
+	Base, Name string
 }
 
-// Refer makes a holder refer to the present version of a target: where a template rule for the target says that the holder
-// names such objects, and in the holder's annotations that refer explicitly, the name base becomes name. A namespace, kind or
-// API version that is part of a reference has to be the target's. The holder is changed in place, the target is not.
+// Renames makes objects refer to the present versions of others. It is made once for all, by Config.Renames, so that an
+// object costs no more for each of them; then it may be used by several at the same time.
+type Renames struct {
+	templates *table[*table[reference]]
+	byRule    []byBase // for each template rule, the objects that it is for
+	all       byBase   // those of any rule
+}
+
+// byBase holds renames by the name that is replaced, in the order in which they were given.
+type byBase map[string][]Rename
+
+// Renames prepares renames. Objects that no template rule is for are left out, as they are not known to be referred to.
+func (c *Config) Renames(renames []Rename) *Renames {
+	r := &Renames{&c.templates, make([]byBase, len(c.templates.rules)), byBase{}}
+	for _, one := range renames {
+		matched := false
+		for rule := range c.templates.matching(one.Target.Object) {
+			if r.byRule[rule] == nil {
+				r.byRule[rule] = byBase{}
+			}
+			r.byRule[rule][one.Base] = append(r.byRule[rule][one.Base], one)
+			matched = true
+		}
+		if matched {
+			r.all[one.Base] = append(r.all[one.Base], one)
+		}
+	}
+	return r
+}
+
+// Refer makes a holder refer to the present version of one target, as Renames.In does.
 func (c *Config) Refer(holder, target *unstructured.Unstructured, base, name string) error {
-	r := referral{target, base, name}
-	for _, references := range c.templates.matching(target.Object) {
-		for _, ref := range references.matching(holder.Object) {
-			v := visitor{path: ref.path, found: func(fields map[string]any) { r.update(fields, ref.key) }}
+	return c.Renames([]Rename{{target, base, name}}).In(holder)
+}
+
+// In makes a holder refer to the present versions: where template rules say that it names such objects, and in those of its
+// annotations that refer explicitly. A namespace, kind or API version that is part of a reference has to be the object's;
+// the first that fits counts. The holder is changed in place, and what has been done by the time of an error stays.
+func (r *Renames) In(holder *unstructured.Unstructured) error {
+	for rule, renames := range r.byRule {
+		if renames == nil {
+			continue
+		}
+		for _, ref := range r.templates.rules[rule].matching(holder.Object) {
+			v := visitor{path: ref.path, found: func(fields map[string]any) { renames.update(fields, ref.key) }}
 			if err := v.visit(holder, "ObjectRefSetMod"); err != nil {
 				return err
 			}
 		}
-		if err := r.updateAnnotations(holder); err != nil {
-			return err
-		}
 	}
-	return nil
+	if len(r.all) == 0 {
+		return nil
+	}
+	return r.updateAnnotations(holder)
 }
 
-// update rewrites a reference if it is meant for the target.
-func (r referral) update(fields map[string]any, key string) {
+// update rewrites a reference if it is meant for one of the objects.
+func (b byBase) update(fields map[string]any, key string) {
 	given := func(name, want string) bool {
 		have := text(fields, name)
 		return have == "" || have == want
 	}
-	if text(fields, key) == r.base && given("namespace", r.target.GetNamespace()) && given("kind", r.target.GetKind()) &&
-		given("apiVersion", r.target.GetAPIVersion()) {
-		fields[key] = r.name
+	for _, r := range b[text(fields, key)] {
+		target := r.Target
+		if given("namespace", target.GetNamespace()) && given("kind", target.GetKind()) && given("apiVersion", target.GetAPIVersion()) {
+			fields[key] = r.Name
+			return
+		}
 	}
 }
 
 // updateAnnotations rewrites the annotations that are references. They are written anew even if they are meant for another
 // object: what kapp has written before is to stay as it is.
-func (r referral) updateAnnotations(holder *unstructured.Unstructured) error {
+func (r *Renames) updateAnnotations(holder *unstructured.Unstructured) error {
 	metadata, _ := holder.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	for key, value := range annotations {
-		if key != resource.AnnVersionedExplicit && !strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
-			continue
-		}
-		given, _ := value.(string)
+	for _, key := range explicitKeys(annotations) {
+		given, _ := annotations[key].(string)
 		fields, err := explicit(key, given)
 		if err != nil {
 			return fmt.Errorf("Parsing versioned explicit ref on resource '%s': %w", resource.Describe(holder), err)
 		}
-		r.update(fields, "name")
+		r.all.update(fields, "name")
 		written, err := yaml.Marshal(fields)
 		if err != nil {
 			return fmt.Errorf("Updating versioned explicit ref on resource '%s': %w", resource.Describe(holder), err)
@@ -76,6 +114,18 @@ func (r referral) updateAnnotations(holder *unstructured.Unstructured) error {
 		annotations[key] = string(written)
 	}
 	return nil
+}
+
+// explicitKeys gives the annotations that are references, sorted, so that the first error is always the same.
+func explicitKeys(annotations map[string]any) []string {
+	var keys []string
+	for key := range annotations {
+		if key == resource.AnnVersionedExplicit || strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // explicit reads the reference that is the value of an annotation.

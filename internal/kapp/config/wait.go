@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/kapp/judge"
+	"github.com/muster-deploy/muster/internal/kapp/ytt"
 )
 
 // wait is a rule that judges objects while they are waited for: by a script, or else by conditions.
@@ -116,7 +117,7 @@ func number(value any) int64 {
 
 // scripted asks a script, which sees the live object.
 func scripted(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
-	verdict, err := isDone(obj.Object, script, obj.Object)
+	verdict, err := ytt.Done(obj.Object, script, obj.Object)
 	if err != nil {
 		return judge.Judgement{Done: true, Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
 	}
