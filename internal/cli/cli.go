@@ -44,9 +44,12 @@ const (
 	exitError       = 1
 	exitChanges     = 2
 	exitIncomplete  = 3
-	exitInterrupted = 130
+	exitInterrupted = ExitInterrupted
 	exitUnread      = 141 // what shells give for a process that SIGPIPE has ended
 )
+
+// ExitInterrupted is the exit code of a run that was told to end.
+const ExitInterrupted = 130
 
 // ExitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
 const ExitCodes = `Exit codes:

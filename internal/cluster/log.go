@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -33,8 +34,9 @@ func (c *Client) Log(ctx context.Context, pod object.Ref, container string, prev
 
 // FollowOptions say how much of a log is wanted. The zero value is all that there is at present.
 type FollowOptions struct {
-	Lines int  // only the last so many; 0 for all
-	On    bool // go on with what is written from now on, until the container ends
+	Lines int       // only the last so many; 0 for all
+	On    bool      // go on with what is written from now on, until the container ends
+	Since time.Time // only what was written from then on; zero for all
 }
 
 // Follow gives the log of a container, as it is written. The stream ends with the container, with the context, or when the
@@ -43,6 +45,9 @@ func (c *Client) Follow(ctx context.Context, pod object.Ref, container string, o
 	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.On))
 	if o.Lines > 0 {
 		request = request.Param("tailLines", strconv.Itoa(o.Lines))
+	}
+	if !o.Since.IsZero() {
+		request = request.Param("sinceTime", o.Since.UTC().Format(time.RFC3339))
 	}
 	stream, err := request.Stream(ctx)
 	if err != nil {

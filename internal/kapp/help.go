@@ -89,7 +89,7 @@ func parent(use, short string, aliases []string, children ...*cobra.Command) *co
 	cmd.AddCommand(children...)
 	cmd.Short = short + " (" + names(children) + ")"
 	cmd.RunE = func(*cobra.Command, []string) error {
-		return failure(cmd, fmt.Errorf("Use one of available subcommands: %s", names(children)))
+		return fmt.Errorf("Use one of available subcommands: %s", names(children))
 	}
 	return cmd
 }

@@ -7,6 +7,7 @@ package kapp
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
 	found.add(root.PersistentFlags())
 	addPassedOver(root.PersistentFlags())
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return found.apply(kube) }
-	return p.exit(root.ExecuteContext(ctx))
+	return p.exit(ctx, root.ExecuteContext(ctx))
 }
 
 func (p *program) root() *cobra.Command {
@@ -87,7 +88,7 @@ func (p *program) root() *cobra.Command {
 		if err := cmd.Help(); err != nil {
 			return err
 		}
-		return errInvalid
+		return errors.New("Invalid command - see available commands/subcommands above")
 	}
 	root.SetArgs(p.env.Args[1:])
 	root.SetIn(p.env.In)

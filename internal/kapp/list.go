@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/kapp/app"
@@ -74,11 +76,18 @@ func (l *listing) run(ctx context.Context, s *session) error {
 		if a.Err != nil {
 			return a.Err
 		}
-		if age == nil || age.MatchesAge(a.Created()) {
+		if age == nil || age.Matches(createdAt(a.Created())) {
 			table.Rows = append(table.Rows, appRow(a))
 		}
 	}
 	return s.ui.Table(table)
+}
+
+// createdAt is an object that was created at a time, for filters.
+func createdAt(t time.Time) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetCreationTimestamp(metav1.NewTime(t))
+	return obj
 }
 
 // appRow is an app in the list.

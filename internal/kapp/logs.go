@@ -27,7 +27,7 @@ type logTail struct {
 	client *cluster.Client
 	logs   ui.Logs
 	follow bool
-	lines  int64                                         // of what was logged before; below zero all
+	lines  int                                           // of what was logged before; below zero all
 	picks  func(pod live) (containers []string, ok bool) // patterns of names, none for all; not ok for a pod that is not tailed
 
 	mu      sync.Mutex
@@ -100,7 +100,7 @@ const (
 func (t *logTail) tail(ctx context.Context, pod object.Ref, uid types.UID, container string) {
 	tag := pod.Name + " > " + container
 	noted := false
-	for since := (*time.Time)(nil); ctx.Err() == nil; {
+	for since := (time.Time{}); ctx.Err() == nil; {
 		running, gone := t.runs(ctx, pod, uid, container)
 		switch {
 		case gone:
@@ -125,15 +125,14 @@ func (t *logTail) tail(ctx context.Context, pod object.Ref, uid types.UID, conta
 		if ctx.Err() == nil {
 			t.logs.Note(fmt.Sprintf("container stopped '%s' logs", tag))
 		}
-		now := time.Now()
-		since = &now
+		since = time.Now()
 		pause(ctx, resumesAfter)
 	}
 }
 
 // read tells what is logged, until the log ends.
-func (t *logTail) read(ctx context.Context, pod object.Ref, container, tag string, since *time.Time) {
-	stream, err := t.client.Follow(ctx, pod, container, cluster.FollowOptions{Follow: t.follow, Lines: t.lines, Since: since})
+func (t *logTail) read(ctx context.Context, pod object.Ref, container, tag string, since time.Time) {
+	stream, err := t.client.Follow(ctx, pod, container, cluster.FollowOptions{On: t.follow, Lines: t.lines, Since: since})
 	if err != nil {
 		return
 	}
@@ -195,7 +194,7 @@ func (d *deployment) follow(ctx context.Context, existing []live) (stop func()) 
 	for _, obj := range existing {
 		old[obj.GetUID()] = true
 	}
-	tail := &logTail{client: d.client, logs: ui.Logs{UI: d.ui, Prefix: "logs", Tagged: true}, follow: true, lines: -1}
+	tail := &logTail{client: d.client, logs: ui.Logs{UI: d.ui, Prefix: "logs", Tagged: true}, follow: true, lines: 0}
 	tail.picks = func(pod live) ([]string, bool) {
 		var names []string
 		if text := pod.GetAnnotations()[resource.AnnDeployLogsContainers]; text != "" {
@@ -236,7 +235,7 @@ func (d *deployment) logPlaces() []string {
 type logReading struct {
 	app        appFlags
 	follow     bool
-	lines      int64
+	lines      int
 	tagged     bool
 	pod        string
 	containers []string
@@ -250,7 +249,7 @@ func (p *program) newLogs() *cobra.Command {
 	}
 	l.app.add(cmd)
 	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "As new Pods are added, new Pod logs will be printed")
-	cmd.Flags().Int64Var(&l.lines, "lines", 10, "Limit to number of lines (use -1 to remove limit)")
+	cmd.Flags().IntVar(&l.lines, "lines", 10, "Limit to number of lines (use -1 to remove limit)")
 	cmd.Flags().BoolVar(&l.tagged, "container-tag", true, "Include container tag")
 	cmd.Flags().StringVarP(&l.pod, "pod-name", "m", "", "Set Pod name to filter logs (can use % or * as wildcard)")
 	cmd.Flags().StringSliceVarP(&l.containers, "container-name", "c", nil, "Set container name to filter logs (can be specified multiple times) (can use % or * as wildcard)")

@@ -199,15 +199,15 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 // signed is the object that is sent for a change, with its identity and the history that is foreseen. One that may be created
 // anew carries nothing of the object that it replaces.
 func (r *rollout) signed(c *change.Change, replaces bool) (*unstructured.Unstructured, error) {
-	sent := c.Applied.DeepCopy()
-	annotations := sent.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
+	sent, existing := c.Applied, c.Existing
+	if replaces {
+		sent, existing = c.New, nil
 	}
-	annotations[resource.AnnIdentity] = resource.Identity(sent)
-	sent.SetAnnotations(annotations)
-	sent.SetManagedFields(nil)
-	return history.Sign(sent, c.New, c.Existing, r.config)
+	sent, err := history.Sign(sent, c.New, existing, r.config)
+	if err == nil {
+		sent.SetManagedFields(nil)
+	}
+	return sent, err
 }
 
 // release is the patch that takes an object out of its app and leaves it in the cluster.

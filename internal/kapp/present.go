@@ -1,6 +1,7 @@
 package kapp
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (r *rollout) presentTexts() error {
 // write writes the difference of two texts.
 func (r *rollout) write(b *strings.Builder, before, after string) error {
 	return textdiff.Write(b, textdiff.Compare(before, after, r.diff.anchored), textdiff.Format{
-		Context: r.diff.context, Numbers: r.diff.numbers, Colour: r.ui.Coloured(),
+		Context: r.diff.context, Numbers: r.diff.numbers, Colour: ui.Colours(r.env.IsTerminal(), os.Getenv),
 	})
 }
 
@@ -97,7 +98,7 @@ func ageCell(created time.Time) ui.Cell {
 	if created.IsZero() {
 		return ui.Cell{}
 	}
-	return ui.Cell{Text: ui.Age(time.Since(created))}
+	return ui.Cell{Text: ui.Age(created, time.Now())}
 }
 
 // stateCell is the state of a live object.

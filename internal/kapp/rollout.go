@@ -15,7 +15,6 @@ import (
 	"github.com/muster-deploy/muster/internal/kapp/history"
 	"github.com/muster-deploy/muster/internal/kapp/judge"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
-	"github.com/muster-deploy/muster/internal/kapp/textdiff"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -35,6 +34,7 @@ func (r *rollout) run(ctx context.Context) error {
 		Patient: true, Dialect: r.dialect(),
 	}, t.take)
 	stop()
+	t.progress.End(err == nil && summary.Bad() == 0)
 	switch {
 	case err != nil:
 		return err
@@ -78,9 +78,7 @@ func (r *rollout) changeOf(step *plan.Step) *change.Change { return r.byRef[step
 // rework decides what becomes of a change whose object is not as it was when it was shown.
 func (r *rollout) rework(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
 	c := r.changeOf(step)
-	again, err := c.Rework(live, asked(c, refused), r.masker, func(before, after string) string {
-		return textdiff.Changes(textdiff.Compare(before, after, true))
-	})
+	again, err := c.Rework(live, asked(c, refused), r.masker)
 	if err != nil {
 		return nil, err
 	}

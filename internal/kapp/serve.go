@@ -30,13 +30,26 @@ func (r *rollout) serve(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// needs are the changes that one waits for, those behind joins as well.
+func (r *rollout) needs(i int) []int {
+	var all []int
+	for _, j := range r.graph.Needs[i] {
+		if j < len(r.changes) {
+			all = append(all, j)
+			continue
+		}
+		all = append(all, r.needs(j)...)
+	}
+	return all
+}
+
 // page is the order as a list: every change with those that it waits for.
 func (r *rollout) page() string {
 	var b strings.Builder
 	b.WriteString("<!doctype html><title>Changes</title><h1>Changes</h1><ol>")
 	for i, c := range r.changes {
 		fmt.Fprintf(&b, "<li id=%d><b>%s</b> %s", i, c.ApplyOp().Word(), html.EscapeString(c.Description()))
-		if needs := r.graph.All(i); len(needs) > 0 {
+		if needs := r.needs(i); len(needs) > 0 {
 			b.WriteString("<ul>")
 			for _, j := range needs {
 				fmt.Fprintf(&b, "<li>after <a href=#%d>%s</a>", j, html.EscapeString(r.changes[j].Description()))

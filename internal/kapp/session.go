@@ -2,6 +2,7 @@ package kapp
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -40,6 +41,21 @@ func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context,
 		return p.end(cmd.Context(), s.ui, err)
 	}
 	return cmd
+}
+
+// exit gives the exit code of the program, and tells an error that no command has told: one about the command line itself.
+func (p *program) exit(ctx context.Context, err error) int {
+	coded := (*cli.CodeError)(nil)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &coded):
+		return coded.Code
+	}
+	if errors.As(p.end(ctx, p.newUI(true), err), &coded) {
+		return coded.Code
+	}
+	return 0
 }
 
 // end tells how a command ended and gives the error that carries its exit code.

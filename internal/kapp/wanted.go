@@ -41,7 +41,7 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 	d.prepare = input.Prepare{
 		Namespace: d.namespace, IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs,
 		AllowCheck: d.deploy.allowCheck, AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs, AllowCluster: d.deploy.allowCluster,
-		Kinds: d.kind(ctx), Now: time.Now,
+		Kinds: d.kind(ctx), Now: time.Now(),
 	}
 	if all, err = d.prepare.Prepare(all); err != nil {
 		return nil, err

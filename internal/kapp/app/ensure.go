@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,6 +67,23 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 	return app, app.create(ctx, r)
 }
 
+// Settle writes what Ensure, with DryRun, has foreseen: the record of an app that is new, the name of one that had another, or
+// labels. It sends nothing if the record is as it should be. That somebody else has made the app meanwhile is an error, since
+// its objects get another label than was foreseen.
+func (a *App) Settle(ctx context.Context, r Request) error {
+	r.DryRun = false
+	switch {
+	case a.Labelled():
+		return nil
+	case a.stored == nil:
+		return a.create(ctx, r)
+	case strings.TrimSuffix(a.stored.GetName(), suffix) != a.Name:
+		return a.move(ctx, a.Name, a.Namespace, r.labels())
+	default:
+		return a.update(ctx, r)
+	}
+}
+
 // succeed gives an app the name under which it is deployed from now on.
 func (a *App) succeed(ctx context.Context, name string, r Request) (*App, error) {
 	if r.DryRun {
@@ -92,7 +110,11 @@ func (a *App) update(ctx context.Context, r Request) error {
 
 // create makes the record of a new app. If somebody else was faster, theirs is used.
 func (a *App) create(ctx context.Context, r Request) error {
-	m := Meta{LabelKey: resource.LabelApp, LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10), UsedGKs: &[]schema.GroupKind{}}
+	m := a.Meta
+	if !a.New {
+		m = Meta{LabelKey: resource.LabelApp, LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10), UsedGKs: &[]schema.GroupKind{}}
+	}
+	foreseen := a.New
 	record := newRecord(a.Name, a.Namespace, a.store.FullNames)
 	annotate(record, map[string]string{resource.AnnChangesUseLabel: ""})
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
@@ -104,6 +126,9 @@ func (a *App) create(ctx context.Context, r Request) error {
 		return nil
 	}
 	stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
+	if apierrors.IsAlreadyExists(err) && foreseen {
+		return fmt.Errorf("App '%s' (namespace: %s) was created by another run meanwhile: run the command again", a.Name, a.Namespace)
+	}
 	if apierrors.IsAlreadyExists(err) {
 		other, err := a.store.Find(ctx, a.Name, a.Namespace)
 		if err != nil {

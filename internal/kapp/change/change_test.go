@@ -133,8 +133,8 @@ func TestWrap(t *testing.T) {
 		"two\nlines already here":  "two\nlines\nalready\nhere",
 		"ääääää ööö":               "ääääää ööö",
 	} {
-		if got := wrap(text, 10); got != want {
-			t.Errorf("wrap(%q) is %q, want %q", text, got, want)
+		if got := Wrap(text, 10); got != want {
+			t.Errorf("Wrap(%q) is %q, want %q", text, got, want)
 		}
 	}
 }

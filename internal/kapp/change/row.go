@@ -37,7 +37,7 @@ func (c *Change) Row() Row {
 	}
 	row.Created = c.Existing.GetCreationTimestamp().Time
 	j := judge.Of(c.set.judged(c.Existing), nil)
-	row.Info = wrap(j.Message, infoWidth)
+	row.Info = Wrap(j.Message, infoWidth)
 	switch {
 	case !j.Done:
 		row.State = "ongoing"
@@ -65,8 +65,8 @@ func nameOf(obj *unstructured.Unstructured) string {
 	return obj.GetName()
 }
 
-// wrap breaks lines between words where they are longer than width. Words stay whole.
-func wrap(text string, width int) string {
+// Wrap breaks lines between words where they are longer than width. Words stay whole.
+func Wrap(text string, width int) string {
 	var out strings.Builder
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {

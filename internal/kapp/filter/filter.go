@@ -124,7 +124,7 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value string
 	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
-		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return like(text, list.value) }) {
+		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return Like(text, list.value) }) {
 			return false
 		}
 	}
@@ -155,7 +155,7 @@ func anyOf[T any](list []T, holds func(T) bool) bool {
 }
 
 // like compares with a pattern, which is not empty.
-func like(pattern, value string) bool {
+func Like(pattern, value string) bool {
 	const wild = "*%"
 	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]
 	starts := len(rest) < len(pattern)

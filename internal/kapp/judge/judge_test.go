@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 // compare gives what ready says, and whether that is what kapp says.
 func compare(j Judgement, s ready.Status) string {
 	words := map[ready.State]string{ready.Current: "ok", ready.Failed: "fail", ready.InProgress: "ongoing", ready.Terminating: "ongoing"}
-	if words[s.State] != j.word() {
+	if words[s.State] != j.Word() {
 		return string(s.State) + ", which differs: " + s.Message
 	}
 	return string(s.State)
