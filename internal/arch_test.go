@@ -58,8 +58,16 @@ var rooms = map[string]room{
 	"kapp/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
 	"kapp/judge":    {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"kapp/filter":   {2, []string{"kapp/resource"}, []string{machinery}, "pure: which objects and changes are meant"},
+	"kapp/config": {3, []string{"kapp/resource", "kapp/judge", "kapp/ytt"}, []string{machinery, "sigs.k8s.io/yaml"},
+		"pure: documents to rules, and rules to answers about one object"},
 	"kapp/preflight": {2, []string{"kapp/resource"}, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
+	"kapp/input": {2, []string{"kapp/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
+	"kapp/graph": {3, []string{"kapp/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"kapp/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
+		"texts to bytes; it knows neither objects nor the engine"},
+	"kapp/app": {2, []string{"object", "cluster", "kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+		"the records of apps are ConfigMaps; it reads and writes these alone"},
 }
 
 func TestImports(t *testing.T) {
