@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -133,10 +134,17 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 	return nil
 }
 
+// oldBools are the words that YAML 1.1 takes for true and false, as ytt does.
+var oldBools = regexp.MustCompile(`^([yY]|yes|Yes|YES|on|On|ON|([nN]|no|No|NO|off|Off|OFF))$`)
+
 // decode takes a scalar as the data of Kubernetes has it: numbers are int64 or float64, and dates are texts.
 func (in *part) decode(value *yaml.Node) error {
 	if value.ShortTag() == "!!timestamp" {
 		in.scalar = value.Value
+		return nil
+	}
+	if word := oldBools.FindStringSubmatch(value.Value); word != nil && value.Style == 0 {
+		in.scalar = word[2] == ""
 		return nil
 	}
 	var decoded any
