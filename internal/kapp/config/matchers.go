@@ -53,7 +53,7 @@ func (n node) matcher() matcher {
 	return allMatcher{}
 }
 
-// set tells whether a matcher is given, which has to be a map, even if there is nothing to say in it.
+// set tells whether a value is given that has to be a map, be it an empty one.
 func (n node) set() bool {
 	if _, ok := n.value.(map[string]any); !ok && n.value != nil {
 		n.malformed("a map")
