@@ -124,6 +124,9 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 	switch {
 	case e.Outcome == event.Succeeded:
 		told.State = "ok"
+		if c.WaitOp() == change.Gone {
+			told.Message = ""
+		}
 	case e.Outcome == event.TimedOut && e.Own:
 		told.Kind = ui.Left
 		t.errs = append(t.errs, late(verb, c.Description(), t.apply.resourceTimeout))
