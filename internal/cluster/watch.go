@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -27,7 +26,7 @@ type Sighting struct {
 	Object  *unstructured.Unstructured // nil when it is gone
 	Version string                     // the resource version at which it was gone
 	Err     error                      // why it, and the others of the watch, cannot be seen at present; the watch goes on trying
-	Listed  bool                       // of no object: all that a survey met at its beginning has been reported
+	Listed  bool                       // of no object: all that a survey met at its beginning has been reported, or Err says why not
 }
 
 // Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
@@ -67,17 +66,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	w.batch.resource = kind.Resource
-	w.stay(ctx, w.client.since(w.batch.scope()))
-}
-
-// since is the version from which a watch of a scope misses nothing that a run has not read: that of the first list of the
-// scope, or of the kind in all namespaces if that came first.
-func (c *Client) since(s scope) string {
-	own, all := c.remembered(s), c.remembered(scope{resource: s.resource})
-	if order, err := resourceversion.CompareResourceVersion(all, own); own == "" || err == nil && order < 0 {
-		return all
-	}
-	return own
+	w.stay(ctx, w.client.since(w.batch.resource.GroupResource(), w.refs))
 }
 
 // stay watches from a version on, or from a list if there is none, until the context ends.
@@ -96,7 +85,7 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			version = ""
 		}
 		if err != nil {
-			w.listed() // what cannot be seen explains nothing
+			w.listed(w.client.explain(err)) // what cannot be seen explains nothing
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -159,7 +148,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 			w.tell(Sighting{Ref: ref, Version: version})
 		}
 	}
-	w.listed()
+	w.listed(nil)
 	return version, nil
 }
 
