@@ -132,16 +132,3 @@ func TestGoneAway(t *testing.T) {
 		t.Errorf("passing %t, lost %t", passing(away), lost(away))
 	}
 }
-
-// Of two lists the first counts, whether it was of the namespace alone or not.
-func TestSince(t *testing.T) {
-	own := scope{pods, "demo"}
-	for _, tc := range []struct{ own, all, want string }{
-		{"", "", ""}, {"5", "", "5"}, {"", "5", "5"}, {"5", "7", "5"}, {"7", "5", "5"},
-	} {
-		c := &Client{versions: map[scope]string{own: tc.own, {resource: pods}: tc.all}}
-		if got := c.since(own); got != tc.want {
-			t.Errorf("since %q and %q: %q", tc.own, tc.all, got)
-		}
-	}
-}

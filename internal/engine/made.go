@@ -30,18 +30,23 @@ type crowds struct {
 
 // wish is what a step wants to see of a place.
 type wish struct {
-	crowd *crowd
-	index *crowdIndex
-	value string
+	index  *crowdIndex
+	value  string
+	survey *crowdSurvey
+}
+
+// crowdSurvey is one survey of a place: of what has these labels.
+type crowdSurvey struct {
+	selector labels.Set
+	listed   bool // it has reported all that it met at its beginning
 }
 
 // crowd is what surveys met in one place.
 type crowd struct {
-	surveyed []labels.Set // a set for each survey, which meets what has these labels
-	common   labels.Set   // what all that was ever wanted has in common
-	listing  int          // surveys that have not yet reported all they met
-	objects  map[object.Ref]*unstructured.Unstructured
-	indexes  map[string]*crowdIndex // by the keys of labels
+	surveys []*crowdSurvey
+	common  labels.Set // what all that was ever wanted has in common
+	objects map[object.Ref]*unstructured.Unstructured
+	indexes map[string]*crowdIndex // by the keys of labels
 }
 
 // crowdIndex finds the objects of a crowd, and who wants them, by the values of some labels.
@@ -53,8 +58,9 @@ type crowdIndex struct {
 
 // crowdNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
 type crowdNews struct {
-	place
-	seen cluster.Sighting
+	crowd  *crowd
+	survey *crowdSurvey
+	seen   cluster.Sighting
 }
 
 func newCrowds(c Cluster) *crowds {
@@ -73,23 +79,22 @@ func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []s
 		index := in.index(with)
 		value, _ := index.value(with)
 		index.steps[value] = append(index.steps[value], step)
-		c.of[step] = append(c.of[step], wish{in, index, value})
-		if selector, missing := in.missing(with); missing {
-			c.survey(ctx, p, in, selector)
+		survey, isNew := in.survey(with)
+		c.of[step] = append(c.of[step], wish{index, value, survey})
+		if isNew {
+			c.begin(ctx, p, in, survey)
 		}
 	}
 }
 
-func (c *crowds) survey(ctx context.Context, p place, in *crowd, selector labels.Set) {
-	in.surveyed = append(in.surveyed, selector)
-	in.listing++
-	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: selector.AsSelector().String()}
+func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {
+	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
 	c.cluster.Survey(ctx, s, func(seen cluster.Sighting) {
 		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}
 		select {
-		case c.news <- crowdNews{p, seen}:
+		case c.news <- crowdNews{in, survey, seen}:
 		case <-ctx.Done():
 		}
 	})
@@ -97,24 +102,25 @@ func (c *crowds) survey(ctx context.Context, p place, in *crowd, selector labels
 
 // take takes in one report and gives the steps that may be judged otherwise now: none before all that there is was reported.
 func (c *crowds) take(n crowdNews) []int {
-	in := c.places[n.place]
 	if n.seen.Listed {
-		if in.listing--; in.listing > 0 {
-			return nil
-		}
-		return in.all()
+		n.survey.listed = true
+		return n.crowd.all()
 	}
-	steps := in.put(n.seen.Ref, n.seen.Object)
-	if in.listing > 0 {
+	steps := n.crowd.put(n.seen.Ref, n.seen.Object)
+	if !n.survey.listed {
 		return nil
 	}
 	return steps
 }
 
-// made gives the objects that a step wants to see, in the order of kinds and names.
+// made gives the objects that a step wants to see, in the order of kinds and names. Of what is still being listed it gives none:
+// a part of them would be taken for all.
 func (c *crowds) made(step int) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, w := range c.of[step] {
+		if !w.survey.listed {
+			continue
+		}
 		start := len(found)
 		found = slices.AppendSeq(found, maps.Values(w.index.objects[w.value]))
 		slices.SortFunc(found[start:], func(a, b *unstructured.Unstructured) int {
@@ -124,16 +130,20 @@ func (c *crowds) made(step int) []*unstructured.Unstructured {
 	return found
 }
 
-// missing gives the labels of the survey that is needed to see what has some labels, if there is none yet.
-func (in *crowd) missing(with labels.Set) (labels.Set, bool) {
+// survey gives the survey that meets what has some labels: a new one, which is to be begun, if there is none yet.
+func (in *crowd) survey(with labels.Set) (survey *crowdSurvey, isNew bool) {
 	maps.DeleteFunc(in.common, func(key, value string) bool { return with[key] != value })
-	if slices.ContainsFunc(in.surveyed, func(selector labels.Set) bool { return within(selector, with) }) {
-		return nil, false
+	for _, survey := range in.surveys {
+		if within(survey.selector, with) {
+			return survey, false
+		}
 	}
-	if len(in.surveyed) < apart {
-		return with, true
+	survey = &crowdSurvey{selector: with}
+	if len(in.surveys) >= apart {
+		survey.selector = maps.Clone(in.common)
 	}
-	return maps.Clone(in.common), true
+	in.surveys = append(in.surveys, survey)
+	return survey, true
 }
 
 func within(part, all labels.Set) bool {
