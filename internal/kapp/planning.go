@@ -3,7 +3,6 @@ package kapp
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -179,8 +178,9 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	case change.Delete:
 		step.Op = plan.Delete
 		if strategy == change.Orphan {
-			step.Op, step.Wait = plan.Orphan, false
-			step.Patch, err = release(c.Existing)
+			step.Op, step.Wait = plan.Update, false
+			step.Want = c.Existing
+			step.Patch, err = release()
 		}
 	case change.Exists:
 		step.Op = plan.Appear
@@ -190,7 +190,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 			step.Op = plan.Vanish
 		}
 	}
-	if err == nil && (step.Op == plan.Create || step.Op == plan.Update) {
+	if err == nil && (step.Op == plan.Create || step.Whole) {
 		step.Want, err = r.signed(c, step.Replace != "")
 	}
 	return step, err
@@ -211,16 +211,8 @@ func (r *rollout) signed(c *change.Change, replaces bool) (*unstructured.Unstruc
 }
 
 // release is the patch that takes an object out of its app and leaves it in the cluster.
-func release(obj *unstructured.Unstructured) (diff.Patch, error) {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
-	at := func(label string) string { return "/metadata/labels/" + strings.ReplaceAll(label, "/", "~1") }
-	data, err := json.Marshal([]any{
-		operation{Op: "remove", Path: at(resource.LabelApp)},
-		map[string]string{"op": "add", "path": at(resource.LabelOrphaned), "value": ""},
-	})
-	return diff.Patch{Type: types.JSONPatchType, Data: data}, err
+func release() (diff.Patch, error) {
+	labels := map[string]any{resource.LabelApp: nil, resource.LabelOrphaned: ""}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	return diff.Patch{Type: types.MergePatchType, Data: data}, err
 }

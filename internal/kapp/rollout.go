@@ -66,7 +66,7 @@ func (r *rollout) dialect() engine.Dialect {
 			if !ok {
 				return nil, nil
 			}
-			return judge.Children(obj), map[string]string{resource.LabelAssociation: association}
+			return judge.Children(obj), map[string]string{resource.LabelApp: obj.GetLabels()[resource.LabelApp], resource.LabelAssociation: association}
 		},
 		Again: func(_ int, err error) bool { return retryable(err) },
 	}

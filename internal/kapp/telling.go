@@ -9,7 +9,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -82,14 +81,13 @@ func (t *telling) take(e event.Event) {
 	for _, made := range e.Made {
 		told.Children = append(told.Children, ui.Child{State: stateOf(made.Status.State), Description: describe(made), Message: made.Status.Message})
 	}
-	orphaned := e.Op == plan.Orphan && e.Outcome == event.Skipped
 	switch e.Kind {
 	case event.Acted:
 		told.Kind = ui.Written
 		switch {
 		case e.Outcome == event.Failed:
 			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
-		case e.Outcome != event.Succeeded && !orphaned:
+		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
 		}
 	case event.Retried:
@@ -98,9 +96,6 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Seen
 	case event.Settled:
 		t.settle(c, e, &told)
-		if orphaned {
-			told.Kind, told.State, told.Message = ui.Settled, "ok", ""
-		}
 	default:
 		return
 	}
