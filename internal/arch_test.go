@@ -58,7 +58,13 @@ var rooms = map[string]room{
 	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
 	"kapp/history": {3, []string{"kapp/resource"}, []string{machinery, "k8s.io/client-go/kubernetes/scheme", "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
+	"kapp/input": {2, []string{"kapp/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
 	"kapp/judge": {2, []string{"ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"kapp/graph": {3, []string{"kapp/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"kapp/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
+		"texts to bytes; it knows neither objects nor the engine"},
+	"kapp/app": {2, []string{"object", "cluster", "kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+		"the records of apps are ConfigMaps; it reads and writes these alone"},
 }
 
 func TestImports(t *testing.T) {
