@@ -120,15 +120,17 @@ func (d *defaults) descend(r *rule, path []string, value any) {
 	}
 }
 
+// fill sets what has no value. An empty text is none, and so, where a field is copied, is zero.
 func (r *rule) fill(fields map[string]any) {
 	for name, value := range r.Set {
-		if fields[name] == nil {
+		if fields[name] == nil || fields[name] == "" {
 			fields[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
 	for name, from := range r.Copy {
-		if value := fields[from]; value != nil {
-			fill(fields, name, value)
+		value := fields[from]
+		if value != nil && (fields[name] == nil || fields[name] == "" || fields[name] == int64(0)) {
+			fields[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -51,11 +50,11 @@ func fingerprint(stored, applied *unstructured.Unstructured, rules Rules) (strin
 	if err != nil {
 		return "", fmt.Errorf("compare %s with what was applied: %w", resource.Describe(stored), err)
 	}
-	text, err := yaml.Marshal(difference(left.Object, right.Object))
+	rendered, err := text(difference(left.Object, right.Object))
 	if err != nil {
 		return "", fmt.Errorf("compare %s with what was applied: %w", resource.Describe(stored), err)
 	}
-	sum := md5.Sum(text) // the format's choice, and no secret
+	sum := md5.Sum(rendered) // the format's choice, and no secret
 	return hex.EncodeToString(sum[:]), nil
 }
 

@@ -8,25 +8,30 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// foresee gives what a server will probably store of an object that is sent: what it made of the last version, if that is
-// known, then the form that a built-in type has, then the defaults. Metadata that only a server gives is missing; it stands
-// on both sides of a fingerprint. existing may be nil. An error is one of the rules.
+// foresee gives what a server will probably store of an object that is sent: in the form of its built-in type, with defaults,
+// and, if it is known what the server made of the last version, with what it made of it beyond that. Metadata that only a
+// server gives is missing; it stands on both sides of a fingerprint. existing may be nil. An error is one of the rules.
 func foresee(sent, existing *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
-	out := sent.DeepCopy()
-	if existing != nil && !(isKind(sent, "Secret") && sent.Object["stringData"] != nil) {
-		base, ok, err := LastApplied(existing, rules)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			carryFields(base.Object, without(existing, recorded...).Object, out.Object)
-		}
+	out := complete(sent.DeepCopy(), existing)
+	if existing == nil {
+		return out, nil
 	}
-	before(out)
-	typed(out)
-	built().apply(out)
-	after(out, existing)
+	base, ok, err := LastApplied(existing, rules)
+	if err != nil || !ok {
+		return out, err
+	}
+	live := without(existing, recorded...)
+	carryFields(complete(base, existing).Object, live.Object, out.Object)
 	return out, nil
+}
+
+// complete changes an object, in place, as any server does.
+func complete(obj, existing *unstructured.Unstructured) *unstructured.Unstructured {
+	before(obj)
+	typed(obj)
+	built().apply(obj)
+	after(obj, existing)
+	return obj
 }
 
 // isKind reports whether an object is of a kind of the core group.
@@ -34,51 +39,51 @@ func isKind(obj *unstructured.Unstructured, kind string) bool {
 	return obj.GetKind() == kind && obj.GetAPIVersion() == "v1"
 }
 
-// carryFields changes what is sent, in place, as the server changed what was applied before: where the same value is sent
-// again, it becomes the live one.
-func carryFields(applied, live, sent map[string]any) {
+// carryFields changes what is foreseen now, in place, by what was not foreseen before: where the foreseen value is what it would
+// have been for the last version, it becomes the live one.
+func carryFields(then, live, now map[string]any) {
 	for key, value := range live {
-		before, wasApplied := applied[key]
-		now, isSent := sent[key]
+		was, inThen := then[key]
+		is, inNow := now[key]
 		switch {
-		case wasApplied && isSent:
-			sent[key] = carry(before, value, now)
-		case !wasApplied && !isSent:
-			sent[key] = runtime.DeepCopyJSONValue(value)
+		case inThen && inNow:
+			now[key] = carry(was, value, is)
+		case !inThen && !inNow:
+			now[key] = runtime.DeepCopyJSONValue(value)
 		}
 	}
-	for key, before := range applied {
-		now, isSent := sent[key]
-		if _, isLive := live[key]; !isLive && isSent && reflect.DeepEqual(before, now) {
-			delete(sent, key)
+	for key, was := range then {
+		is, inNow := now[key]
+		if _, isLive := live[key]; !isLive && inNow && reflect.DeepEqual(was, is) {
+			delete(now, key)
 		}
 	}
 }
 
-// carry gives what becomes of one value that is sent.
-func carry(applied, live, sent any) any {
-	switch s := sent.(type) {
+// carry gives what becomes of one value that is foreseen now.
+func carry(then, live, now any) any {
+	switch n := now.(type) {
 	case map[string]any:
-		a, wasFields := applied.(map[string]any)
+		t, wasFields := then.(map[string]any)
 		l, isFields := live.(map[string]any)
 		if wasFields && isFields {
-			carryFields(a, l, s)
-			return s
+			carryFields(t, l, n)
+			return n
 		}
 	case []any:
-		a, _ := applied.([]any)
+		t, _ := then.([]any)
 		l, _ := live.([]any)
-		if len(a) == len(s) && len(l) == len(s) {
-			for i := range s {
-				s[i] = carry(a[i], l[i], s[i])
+		if len(t) == len(n) && len(l) == len(n) {
+			for i := range n {
+				n[i] = carry(t[i], l[i], n[i])
 			}
-			return s
+			return n
 		}
 	}
-	if reflect.DeepEqual(number(applied), number(sent)) {
+	if reflect.DeepEqual(number(then), number(now)) {
 		return runtime.DeepCopyJSONValue(live)
 	}
-	return sent
+	return now
 }
 
 // typed gives an object the form of its built-in type, in place: unknown fields and those that are empty go, quantities and

@@ -68,7 +68,7 @@ func templateGeneration(obj, existing *unstructured.Unstructured) int {
 		return 1
 	}
 	text, _ := annotation(existing, "deprecated.daemonset.template.generation")
-	generation, _ := strconv.Atoi(text)
+	generation, _ := strconv.Atoi(text) // of an object that was not read from a server: none
 	if !reflect.DeepEqual(field(obj.Object, "spec", "template"), field(existing.Object, "spec", "template")) {
 		generation++
 	}
@@ -82,7 +82,7 @@ func addresses(obj, existing *unstructured.Unstructured) {
 	if !ok || spec["type"] == "ExternalName" {
 		return
 	}
-	if existing != nil && field(existing.Object, "spec", "type") == spec["type"] {
+	if existing != nil && reflect.DeepEqual(field(existing.Object, "spec", "type"), spec["type"]) {
 		for _, name := range []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
 			if value := field(existing.Object, "spec", name); value != nil {
 				fill(spec, name, value)

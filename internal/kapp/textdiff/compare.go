@@ -27,7 +27,7 @@ const anchoredFrom = 500
 
 // Compare aligns two texts. The lines that are not Added, joined with newlines, are the old text, those that are not Removed
 // the new one. A newline at the end of a text gives an empty last line, as kapp has it; an empty text has no lines at all.
-// With anchored, texts of more than 500 lines are aligned at nothing but the lines that occur once on both sides and what
+// The texts have less than 2 GB. With anchored, texts of more than 500 lines are aligned at nothing but the lines that occur once on both sides and what
 // surrounds these.
 func Compare(old, new string, anchored bool) []Line {
 	o, n, kinds := split(old, new)
