@@ -40,7 +40,7 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 	if err != nil {
 		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest}
 	}
-	return amended(ctx, c, rest, stored, o)
+	return amended(ctx, c, p, rest, stored, o)
 }
 
 // anew is the step that creates the object of a step once more: without what only an object has that is there.
@@ -74,12 +74,12 @@ func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]an
 }
 
 // amended is the result of a step whose write is over, after the second write if the dialect wants one.
-func amended(ctx context.Context, c Cluster, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
+func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: stored}}
 	if o.Dialect.Amend == nil || o.DryRun != DryRunNone {
 		return done
 	}
-	live, err := amend(ctx, c, step, stored, o)
+	live, err := amend(ctx, c, p, step, stored, o)
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: true}
 	}
@@ -89,14 +89,14 @@ func amended(ctx context.Context, c Cluster, step *plan.Step, stored *unstructur
 
 // amend sends the second write of a step and gives the object afterwards. Whoever changes the object meanwhile makes it be read
 // and amended again: soon, then every second.
-func amend(ctx context.Context, c Cluster, step *plan.Step, live *unstructured.Unstructured, o *Options) (*unstructured.Unstructured, error) {
+func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, o *Options) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 7, Cap: time.Second}
 	for end := time.Now().Add(amendFor); ; {
 		next, err := o.Dialect.Amend(step, live)
 		if err != nil || next == nil {
 			return live, err
 		}
-		stored, err := c.Write(ctx, cluster.Write{Object: whole(next, live), Method: cluster.Replace, Patient: o.Patient})
+		stored, err := c.Write(ctx, cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager, Patient: o.Patient})
 		if !apierrors.IsConflict(err) || !time.Now().Before(end) {
 			return stored, err
 		}

@@ -106,7 +106,7 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 	case carried.Op == plan.Unchanged:
 		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: reasonOf(carried.Have), seen: cluster.Sighting{Object: carried.Have}}
 	}
-	done := amended(ctx, c, carried, live, o)
+	done := amended(ctx, c, p, carried, live, o)
 	if done.err != nil {
 		return done
 	}

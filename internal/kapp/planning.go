@@ -3,6 +3,7 @@ package kapp
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ type rollout struct {
 	order   *plan.Plan
 	at      []int // the change of each step of the order; -1 for a step that joins others
 	byRef   map[object.Ref]*change.Change
+	sums    sync.Map // the fingerprint of each object as the server stored it first, by its reference
 }
 
 // calculate decides what changes and in what order.

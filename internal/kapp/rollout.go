@@ -53,13 +53,7 @@ func (r *rollout) dialect() engine.Dialect {
 			defer mu.Unlock()
 			return r.rework(step, live, refused)
 		},
-		Amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			c := r.changeOf(step)
-			if c.New == nil {
-				return nil, nil
-			}
-			return history.Amend(stored, c.New, r.config)
-		},
+		Amend: r.amend,
 		Judge: r.judge,
 		Made: func(step int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
 			association, ok := obj.GetLabels()[resource.LabelAssociation]
@@ -70,6 +64,24 @@ func (r *rollout) dialect() engine.Dialect {
 		},
 		Again: func(_ int, err error) bool { return retryable(err) },
 	}
+}
+
+// amend is the second write of a change: the history of the object, unless it was foreseen right. The object that the server
+// stored first is what the history tells of, also if somebody has changed it by the time it is written.
+func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c := r.changeOf(step)
+	if c.New == nil {
+		return nil, nil
+	}
+	if sum, again := r.sums.Load(step.Ref); again {
+		return history.Record(stored, c.New, sum.(string), r.config)
+	}
+	sum, err := history.Fingerprint(stored, c.New, r.config)
+	if err != nil {
+		return nil, err
+	}
+	r.sums.Store(step.Ref, sum)
+	return history.Amend(stored, c.New, r.config)
 }
 
 // changeOf is the change that a step carries out.

@@ -50,13 +50,15 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`\bv1\.[0-9a-f]{32}\b`), "v1.ASSOCIATION"},
 	{regexp.MustCompile(`(original-diff-md5\W+)[0-9a-f]{32}\b`), "${1}MD5"},
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "ADDRESS"},
+	{regexp.MustCompile(`generation \d+ to`), "generation N to"},
 	{regexp.MustCompile(`-change-[a-z0-9]{5}\b`), "-change-HASH"},
 	{regexp.MustCompile(`\b(web|app|stuck)-[a-z0-9]{8,10}(-[a-z0-9]{5})?\b`), "$1-HASH$2"},
 	{regexp.MustCompile(`(-HASH|\bmigrate)-[a-z0-9]{5}\b`), "$1-POD"},
 	{regexp.MustCompile(`\b(web|lb)-[a-z0-9]{5}\b`), "$1-SLICE"},
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},
 	{regexp.MustCompile(`(age": ")\d+[smh]"`), `${1}AGE"`},
-	{regexp.MustCompile(`\t? +`), " "},
+	{regexp.MustCompile(` *\t`), "|"}, // between the columns of plain tables
+	{regexp.MustCompile(` +`), " "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 
@@ -65,8 +67,10 @@ var (
 	roundOfWaiting = regexp.MustCompile(`^---- waiting on \d+ changes`)
 	stillWaiting   = regexp.MustCompile(`^ongoing: `)
 	belowWaiting   = regexp.MustCompile(`^ +(\^|L) `)
+	// When something is gone that others delete depends on how quick they are.
+	goneApp = regexp.MustCompile(`^ok: delete `)
 	// What is done at the same time is told in any order; rows stand in the order of names that are made up.
-	looseApp = regexp.MustCompile(`^(create|update|delete|noop|exists|ok: \w+) [a-z]+/|^\S+ \S+ [A-Z][A-Za-z]+ (AGE|-|kapp|cluster) |^[a-z]+-change-HASH `)
+	looseApp = regexp.MustCompile(`^(create|update|delete|noop|exists|ok: \w+) [a-z]+/|^[^ |]+[ |] ?(L\.* )?[^ |]+[ |][A-Z][A-Za-z]+[ |](AGE|-|kapp|cluster)[ |]|^[a-z]+-change-HASH `)
 	repeated = regexp.MustCompile(`^\^ `)
 	ruled    = regexp.MustCompile(`^-{2,}$`)
 )
@@ -77,7 +81,7 @@ func normalApp(text string) []string {
 	for _, v := range varyingApp {
 		text = v.pattern.ReplaceAllString(text, v.with)
 	}
-	var lines, part []string
+	var lines, part, gone []string
 	flush := func() {
 		slices.Sort(part)
 		lines, part = append(lines, part...), nil
@@ -92,6 +96,9 @@ func normalApp(text string) []string {
 		case stillWaiting.MatchString(line):
 			waiting = true
 		case waiting && belowWaiting.MatchString(line):
+		case goneApp.MatchString(line):
+			waiting = false
+			gone = append(gone, line)
 		case repeated.MatchString(line):
 			part = append(part, first+strings.TrimPrefix(line, "^"))
 		case looseApp.MatchString(line):
@@ -105,7 +112,8 @@ func normalApp(text string) []string {
 		}
 	}
 	flush()
-	return lines
+	slices.Sort(gone)
+	return append(lines, gone...)
 }
 
 // sortedRows puts the rows of the tables of a JSON document into an order that no made up names decide.
