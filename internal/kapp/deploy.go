@@ -43,6 +43,7 @@ type deployment struct {
 	target    *app.App
 	config    *config.Config
 	prepare   preparation
+	adopted   map[live]bool
 	places    []string // the namespaces of the resources, as the record has them
 }
 
@@ -273,6 +274,8 @@ func (d *deployment) trim(ctx context.Context) {
 		return
 	}
 	if deleted, _, err := d.target.Trim(ctx, d.deploy.changesToKeep); err == nil && deleted > 0 {
-		d.ui.Line(fmt.Sprintf("Deleted %d older app changes", deleted))
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
 	}
 }
+
+const olderDeleted = "Deleted %d older app changes"

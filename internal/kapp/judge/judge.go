@@ -110,14 +110,15 @@ func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.U
 	return k.judge(live{obj, family, status}), true
 }
 
-// family picks the children that belong to an object of the kind.
+// family picks the children that belong to an object of the kind. The object itself, which carries the same labels, is none.
 func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
 	if Children(obj) == nil {
 		return nil
 	}
 	var family []*unstructured.Unstructured
+	self := object.RefOf(obj)
 	for _, child := range children {
-		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) {
+		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) && object.RefOf(child) != self {
 			family = append(family, child)
 		}
 	}
