@@ -13,8 +13,8 @@ GOLDEN      := ./internal/builtin ./internal/diff ./internal/golden ./internal/k
 
 build: build-muster build-plane ## everything, into bin/
 
-build-muster:
-	go build -trimpath -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
+build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
 	cd local && go build -ldflags '-s -w $(STAMPS)' -o $(BIN)/ ./cmd/...
