@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
@@ -38,12 +39,13 @@ type deployment struct {
 	group  string // the group of apps that this one belongs to
 
 	*session
-	namespace string // of resources that name none
-	request   app.Request
-	target    *app.App
-	config    *config.Config
-	prepare   preparation
-	places    []string // the namespaces of the resources, as the record has them
+	request app.Request
+	target  *app.App
+	config  *config.Config
+	prepare preparation
+	places  []string           // the namespaces of the resources, as the record has them
+	within  []string           // those that are looked through where not all may be
+	pods    map[types.UID]bool // those that there are before
 }
 
 func (p *program) newDeploy() *cobra.Command {
@@ -128,11 +130,10 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 
 // open finds the app. One that is new gets its record just before the first object is written.
 func (d *deployment) open(ctx context.Context) error {
-	namespace, home, err := d.home(ctx, d.app)
+	home, err := d.home(ctx, d.app)
 	if err != nil {
 		return err
 	}
-	d.namespace = namespace
 	labels, err := parseLabels(d.labels)
 	if err != nil {
 		return err
@@ -244,7 +245,7 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
-	stop := d.follow(ctx, existing)
+	stop := d.follow(ctx)
 	defer d.trim(ctx)
 	err = r.run(ctx)
 	stop()
