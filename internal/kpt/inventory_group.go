@@ -19,6 +19,8 @@ type groupFormat struct{}
 
 func (groupFormat) kind() schema.GroupVersionKind { return resourceGroupKind }
 
+func (groupFormat) room() int { return partRoom }
+
 func (groupFormat) find(ctx context.Context, c records, inv *inventory) (*unstructured.Unstructured, error) {
 	return findByName(ctx, c, inv, resourceGroupKind.Version)
 }
@@ -77,16 +79,12 @@ func text(entry map[string]any, key string) string {
 
 // setMembers writes spec.resources, unless it lists exactly the members already, in any order. A record without members has
 // no such list.
-func (f groupFormat) setMembers(group *unstructured.Unstructured, state *record.State, _ bool) (bool, error) {
-	stored, err := f.decode(group)
-	if err != nil {
-		return false, err
-	}
-	if sameMembers(stored, state) {
+func (groupFormat) setMembers(group *unstructured.Unstructured, has, want *record.State, _ bool) (bool, error) {
+	if sameMembers(has, want) {
 		return false, nil
 	}
-	resources := make([]any, len(state.Members))
-	for i, member := range state.Members {
+	resources := make([]any, len(want.Members))
+	for i, member := range want.Members {
 		resources[i] = entryOf(member.Ref)
 	}
 	set(group, resources, "spec", "resources")
@@ -108,9 +106,9 @@ func sameMembers(a, b *record.State) bool {
 
 // setStatuses writes status.resourceStatuses and the generation that they belong to, unless they say the same already. Each
 // has the literal status Unknown that readers of this format expect; members of which nothing is known have none.
-func (f groupFormat) setStatuses(group *unstructured.Unstructured, state *record.State) bool {
-	statuses := make([]any, 0, len(state.Members))
-	for _, member := range state.Members {
+func (groupFormat) setStatuses(group *unstructured.Unstructured, has, want *record.State) bool {
+	statuses := make([]any, 0, len(want.Members))
+	for _, member := range want.Members {
 		if member.Strategy == "" && member.Actuation == "" && member.Reconcile == "" {
 			continue
 		}
@@ -121,8 +119,7 @@ func (f groupFormat) setStatuses(group *unstructured.Unstructured, state *record
 		entry["reconcile"] = string(member.Reconcile)
 		statuses = append(statuses, entry)
 	}
-	stored, err := f.decode(group)
-	if err == nil && stored.Equal(state) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
+	if has.Equal(want) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
 		return false
 	}
 	set(group, statuses, "status", "resourceStatuses")
