@@ -46,7 +46,7 @@ func (s *inventoryStore) says(contended bool) []*record.State {
 
 // divide merges the state into what is stored and says which object is to hold what.
 func (s *inventoryStore) divide(state *record.State, says []*record.State) []share {
-	d := division{more: s.room, at: map[object.Ref]int{}, bytes: func(ref object.Ref) int { return bytesOf(ref, s.statuses) }}
+	d := division{more: s.room, at: make(map[object.Ref]int, len(state.Members)), bytes: func(ref object.Ref) int { return bytesOf(ref, s.statuses) }}
 	for i, has := range says {
 		for _, member := range has.Members {
 			if _, known := d.at[member.Ref]; !known {
@@ -77,7 +77,10 @@ func (s *inventoryStore) roomIn(p *piece) int {
 // merge adds the members that somebody else has put into the record since Load. They stay although the state does not have
 // them, also if the same run had wanted them and gave them up: only the other one knows what became of them.
 func (s *inventoryStore) merge(state *record.State, says []*record.State) []record.Member {
-	ours := object.NewSet(state.Refs()...)
+	have := make(map[object.Ref]bool, len(state.Members))
+	for _, member := range state.Members {
+		have[member.Ref] = true
+	}
 	merged := slices.Clone(state.Members)
 	for _, has := range says {
 		for _, member := range has.Members {
@@ -85,7 +88,8 @@ func (s *inventoryStore) merge(state *record.State, says []*record.State) []reco
 				continue
 			}
 			s.others.Insert(member.Ref)
-			if ours.Insert(member.Ref) {
+			if !have[member.Ref] {
+				have[member.Ref] = true
 				merged = append(merged, member)
 			}
 		}
