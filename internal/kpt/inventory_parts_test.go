@@ -493,3 +493,26 @@ func TestConfigMapIsNotDivided(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+// A divided record that has to be as it was loaded is not deleted once somebody has added to it; one that is goes with all parts.
+func TestRemoveAsLoaded(t *testing.T) {
+	c := &enginetest.Cluster{}
+	save(t, divided(c), numbered(1, 10))
+	s := divided(c)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	save(t, divided(c), numbered(1, 11))
+	if err := s.remove(t.Context(), true); !apierrors.IsConflict(err) {
+		t.Errorf("error = %v, want a conflict", err)
+	}
+	if state := loaded(t, c); !state.Equal(numbered(1, 11)) {
+		t.Errorf("loaded %v", state)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.remove(t.Context(), true); err != nil || c.Refs().Len() > 0 {
+		t.Errorf("deleting leaves %v, %v", c.Refs().Refs(), err)
+	}
+}
