@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/change"
@@ -44,6 +45,12 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 		d.adopted[obj] = true
 	}
 	found = append(found, adopted...)
+	d.pods = map[types.UID]bool{}
+	for _, obj := range found {
+		if obj.GroupVersionKind().GroupKind() == podKind {
+			d.pods[obj.GetUID()] = true
+		}
+	}
 	if err := input.Disallowed(found); err != nil {
 		return nil, err
 	}
@@ -70,7 +77,7 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
-	s.Fallback = append(s.Fallback, d.namespace)
+	s.Fallback = d.within
 	required := map[string]bool{}
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
@@ -83,9 +90,6 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
-		}
-		if r.GetNamespace() != "" {
-			s.Fallback = append(s.Fallback, r.GetNamespace())
 		}
 	}
 	if !d.kinds.ignoreFailing {
