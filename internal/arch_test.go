@@ -53,7 +53,7 @@ var rooms = map[string]room{
 	"cli": {5, []string{"object", "cluster", "event", "engine", "view", "manifest"},
 		[]string{"github.com/spf13", "k8s.io/cli-runtime/pkg/genericclioptions", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term", machinery}, "flags, signals and exit codes"},
 	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
-		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"}, "a dialect may use all below, and no other dialect"},
 	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
 	"kapp/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},

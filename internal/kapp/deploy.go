@@ -182,6 +182,9 @@ func (d *deployment) writeMetadata() error {
 
 // carry carries the changes out between the two ends of the record of the change.
 func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource, existing []live) (err error) {
+	if err := r.lay(); err != nil {
+		return err
+	}
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
