@@ -8,6 +8,9 @@ import (
 	"github.com/muster-deploy/muster/internal/kpt"
 )
 
+// run runs the command line of this process, and gives the exit code. A build with profiles puts them around it.
+var run = func() int { return cli.Main(cli.Process(), kpt.Commands) }
+
 func main() {
-	os.Exit(cli.Main(cli.Process(), kpt.Commands))
+	os.Exit(run())
 }

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/kpt"
 )
 
 func TestMain(m *testing.M) {
-	run := func() { os.Exit(cli.Main(cli.Process(), kpt.Commands)) }
-	testscript.Main(m, map[string]func(){"muster": run, "kpt": run})
+	testscript.Main(m, map[string]func(){"muster": main, "kpt": main})
 }
 
 // TestScript runs the program as a user would, as far as no cluster is needed.
