@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -90,7 +91,7 @@ func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err e
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	said := &ending{}
+	said := &ending{} // of both streams
 	cmd.Stderr = said
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -102,38 +103,48 @@ func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err e
 	if err != nil {
 		return sample, err
 	}
-	last := readLines(stdout, line)
+	readLines(io.TeeReader(stdout, said), line)
 	reported := json.NewDecoder(report).Decode(&sample)
 	if err := cmd.Wait(); err != nil {
-		return sample, fmt.Errorf("%w\n%s%s", err, last, said.text)
+		return sample, fmt.Errorf("%w\n%s", err, said.all())
 	}
 	return sample, reported
 }
 
-// ending keeps the end of what is written to it.
-type ending struct{ text []byte }
+// ending keeps the end of what is written to it, by anybody at any time.
+type ending struct {
+	mu   sync.Mutex
+	text []byte
+}
 
 // kept is how much is kept, in bytes.
 const kept = 2000
 
 func (e *ending) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.text = append(e.text, p...)
 	e.text = e.text[max(0, len(e.text)-kept):]
 	return len(p), nil
 }
 
-// readLines tells of lines until there are no more, and gives the last.
-func readLines(from io.Reader, line func(string, time.Time)) (last string) {
+// all is what was kept.
+func (e *ending) all() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return string(e.text)
+}
+
+// readLines tells of lines until there are no more.
+func readLines(from io.Reader, line func(string, time.Time)) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20) // a line may hold a whole object
 	for lines.Scan() {
-		last = lines.Text() + "\n"
 		if line != nil {
 			line(lines.Text(), time.Now())
 		}
 	}
 	_, _ = io.Copy(io.Discard, from) // what is longer still must not keep the command from going on
-	return last
 }
 
 // measure runs a command with the streams of this process, writes a Sample to the third extra file, and gives the exit

@@ -24,16 +24,17 @@ import (
 type scenario struct {
 	name            string
 	objects, rounds int                                             // unless told otherwise
+	fixed           bool                                            // its number of objects is part of what it is
 	run             func(context.Context, *site) ([]*Result, error) // gives what there is also with an error
 }
 
 var scenarios = []scenario{
-	{"ready", 1000, 1, ready},
-	{"mixed", 200, 3, work{content: mixed, spread: 1}.run},
-	{"large", 4, 3, work{content: large, spread: 1}.run},
-	{"namespaces", 2000, 2, work{content: mixed, spread: 200, fixed: true}.run},
-	{"crowded", 20, 5, crowded},
-	{"start", 6, 10, start},
+	{"ready", 1000, 1, false, ready},
+	{"mixed", 200, 3, false, work{content: mixed, spread: 1}.run},
+	{"large", 4, 3, true, work{content: large, spread: 1, large: true}.run},
+	{"namespaces", 2000, 2, false, work{content: mixed, spread: 200, fixed: true}.run},
+	{"crowded", 20, 5, true, crowded},
+	{"start", 6, 10, true, start},
 }
 
 // site is where a scenario runs, and with what.

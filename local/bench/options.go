@@ -28,7 +28,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	only := flags.String("scenario", "", "scenarios to run, separated by commas (default: all)")
 	with := flags.String("tools", "", "tools to run, separated by commas (default: all that are on the PATH)")
-	objects := flags.String("n", "", "numbers of objects, separated by commas (default: the scenario's own)")
+	objects := flags.String("n", "", "numbers of objects, separated by commas (default: the scenario's own), of the scenarios ready, mixed and namespaces")
 	flags.IntVar(&o.rounds, "rounds", 0, "number of rounds (default: the scenario's own)")
 	flags.IntVar(&o.foreign, "foreign", 20000, "number of foreign objects in the crowded cluster")
 	flags.BoolVar(&o.uncounted, "uncounted", false, "leave out the round that counts requests and bytes")
@@ -70,7 +70,7 @@ func list(text string) []string {
 
 // sizes are the numbers of objects with which a scenario runs.
 func (o options) sizes(s scenario) []int {
-	if len(o.objects) == 0 {
+	if len(o.objects) == 0 || s.fixed {
 		return []int{s.objects}
 	}
 	return o.objects

@@ -30,9 +30,9 @@ var columns = []column{
 	{"watches", watches},
 	{"latency ms: median, p90, most", latency},
 	{"program MB", size},
-	{"failed", func(r *Result) string {
+	{"failed", func(r *Result) string { // how it ended; the file has more
 		first, _, _ := strings.Cut(r.Failed, "\n")
-		return first
+		return strings.TrimSpace(first[strings.LastIndex(first, ":")+1:])
 	}},
 }
 
@@ -90,7 +90,7 @@ func requests(r *Result) string {
 	for _, verb := range r.Traffic.verbsInOrder() {
 		parts = append(parts, fmt.Sprintf("%s %d", verb, r.Traffic.Verbs[verb]))
 	}
-	return fmt.Sprintf("%d: %s", r.Traffic.Requests(), strings.Join(parts, ", "))
+	return strings.TrimSuffix(fmt.Sprintf("%d: %s", r.Traffic.Requests(), strings.Join(parts, ", ")), ": ")
 }
 
 func bytesOf(r *Result) string {

@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 			Traffic: &Traffic{Verbs: map[string]int{"POST": 3, "GET": 1}, Watches: 1, Sent: 12345, Received: 999}, Latency: []float64{1, 3},
 			Ratios: &Ratios{Floor: 1.5, Peer: 0.25, Best: "b"}},
 		{Tool: "b", Step: "create", Samples: []Sample{{1, 2, 3, 4}}, Ratios: &Ratios{Floor: 6}},
-		{Tool: "c", Step: "create", Failed: "exit status 1\nand more"},
+		{Tool: "c", Step: "create", Failed: "tool apply x: exit status 1\nand more: so"},
 	})
 	want := `
 a title

@@ -28,6 +28,7 @@ type tool struct {
 	role    role
 	create  []string
 	apply   []string // for what was created before; nil: the same as create
+	large   []string // more arguments of both, for objects too large for the annotation that else holds a copy of them
 	destroy []string
 	clear   []string       // destroy that does not mind what is missing; only the floor's
 	status  []string       // shows the state of a package; nil: not measured
@@ -48,6 +49,7 @@ var tools = []tool{
 	{
 		name: "muster", program: "muster", role: ours,
 		create:  []string{"apply", "{dir}", "--reconcile-timeout=10m"},
+		large:   []string{"--server-side"},
 		destroy: []string{"destroy", "{dir}"},
 		status:  []string{"status", "{dir}"},
 		version: []string{"version"},
@@ -63,6 +65,7 @@ var tools = []tool{
 	{
 		name: "kpt", program: "kpt",
 		create:  []string{"live", "apply", "{dir}", "--reconcile-timeout=10m"},
+		large:   []string{"--server-side"},
 		destroy: []string{"live", "destroy", "{dir}"},
 		version: []string{"version"},
 		ready:   regexp.MustCompile(`^deployment\.apps/(\S+) reconcile successful$`),

@@ -15,6 +15,7 @@ type work struct {
 	content content
 	spread  int    // namespaces that the objects take turns in
 	fixed   bool   // the same namespaces for all tools and rounds; otherwise new ones every time
+	large   bool   // some objects are too large for tools that keep a copy in an annotation
 	where   string // what the cluster is like, where a scenario has several
 }
 
@@ -128,7 +129,11 @@ func (s *site) turn(ctx context.Context, g *ground, w work, t tool, round int, m
 			return err
 		}
 		result := set.of(s, t, w.where, st.name)
-		if err := s.do(ctx, g, result, invocation{tool: t, args: p.fill(st.args(t)), mode: m}); err != nil {
+		args := p.fill(st.args(t))
+		if w.large && st.name != deleted {
+			args = append(args, t.large...)
+		}
+		if err := s.do(ctx, g, result, invocation{tool: t, args: args, mode: m}); err != nil {
 			return err
 		}
 		if result.Failed != "" {
