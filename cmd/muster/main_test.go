@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"muster": main, "kpt": main})
+	testscript.Main(m, map[string]func(){"muster": main, "kpt": main, "kapp": main})
 }
 
 // TestScript runs the program as a user would, as far as no cluster is needed.

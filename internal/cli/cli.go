@@ -44,9 +44,12 @@ const (
 	exitError       = 1
 	exitChanges     = 2
 	exitIncomplete  = 3
-	exitInterrupted = 130
+	exitInterrupted = ExitInterrupted
 	exitUnread      = 141 // what shells give for a process that SIGPIPE has ended
 )
+
+// ExitInterrupted is the exit code of a run that was told to end.
+const ExitInterrupted = 130
 
 // ExitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
 const ExitCodes = `Exit codes:
@@ -68,6 +71,11 @@ func (e *ResultError) Error() string {
 
 // ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
 var ErrChanges = errors.New("something would change")
+
+// CodeError ends the process with a code of its command's own. It has no text: the command told what there was to tell.
+type CodeError struct{ Code int }
+
+func (e *CodeError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
 // ToldError is an error with the text that is printed for it, to its last newline, instead of the usual line.
 type ToldError struct {
@@ -97,16 +105,25 @@ func Result(s event.Summary) error {
 	return nil
 }
 
-// Main runs the command line of the environment and gives the exit code. Each group makes the commands of one grammar.
-func Main(env *Env, groups ...func(*Env, *Kube) []*cobra.Command) int {
+// Group makes the commands of one grammar.
+type Group func(*Env, *Kube) []*cobra.Command
+
+// Program runs a command line of its own, for a name by which this program may be called, and gives the exit code.
+type Program func(context.Context, *Env, *Kube) int
+
+// Main runs the command line of the environment and gives the exit code: that of the program of its name, or else all groups.
+func Main(env *Env, programs map[string]Program, groups ...Group) int {
 	klog.SetLogger(klog.Logger{}) // libraries have nothing to say to our users
 	ctx, stop := interruptible(env)
 	defer stop()
+	if run, ok := programs[env.Name()]; ok {
+		return run(ctx, env, newKube(env))
+	}
 	root := newRoot(env, groups)
 	return exitCode(env, root.ExecuteContext(ctx))
 }
 
-func newRoot(env *Env, groups []func(*Env, *Kube) []*cobra.Command) *cobra.Command {
+func newRoot(env *Env, groups []Group) *cobra.Command {
 	kube := newKube(env)
 	root := &cobra.Command{
 		Use:   env.Name(),
@@ -130,10 +147,12 @@ really ready, prune what is gone, and remember what was deployed.`,
 
 // exitCode prints the error, if it has something to say, and maps it to the exit code.
 func exitCode(env *Env, err error) int {
-	result, told := (*ResultError)(nil), (*ToldError)(nil)
+	result, told, coded := (*ResultError)(nil), (*ToldError)(nil), (*CodeError)(nil)
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &coded):
+		return coded.Code
 	case errors.As(err, &result) && result.Interrupted:
 		return exitInterrupted
 	case errors.As(err, &result):

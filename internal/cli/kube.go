@@ -24,6 +24,7 @@ const traceLevel = 6
 type Kube struct {
 	env       *Env
 	flags     *genericclioptions.ConfigFlags
+	loader    clientcmd.ClientConfig // instead of the flags; nil for none
 	verbosity int
 	sources   map[object.Ref]string // of the objects that are written, as far as they are known
 }
@@ -39,10 +40,20 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
+// Load has the cluster found as a configuration says, instead of by the flags.
+func (k *Kube) Load(config clientcmd.ClientConfig) { k.loader = config }
+
+func (k *Kube) config() clientcmd.ClientConfig {
+	if k.loader != nil {
+		return k.loader
+	}
+	return k.flags.ToRawKubeConfigLoader()
+}
+
 // Namespace is the namespace of the flags or else of the context, and whether it was given by flag. What can be the name of
 // no namespace is an error.
 func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
-	namespace, _, err = k.flags.ToRawKubeConfigLoader().Namespace()
+	namespace, _, err = k.config().Namespace()
 	if err != nil {
 		return "", false, k.unreadable(err)
 	}
@@ -57,20 +68,30 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	return namespace, explicit, nil
 }
 
-// Client gives a client for the cluster. It sends nothing.
-func (k *Kube) Client() (*cluster.Client, error) {
-	config, err := k.flags.ToRESTConfig()
+// Client gives a client for the cluster that shows the server's warnings on the standard error. It sends nothing.
+func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(k.warn()) }
+
+// Connect gives a client for the cluster that hands the server's warnings on. It sends nothing.
+func (k *Kube) Connect(warn cluster.Warn) (*cluster.Client, error) {
+	config, err := k.restConfig()
 	if err == nil {
 		err = k.checkFound()
 	}
 	if err != nil {
 		return nil, k.unreadable(err)
 	}
-	options := cluster.Options{UserAgent: "muster/" + Version(), Warn: k.warn()}
+	options := cluster.Options{UserAgent: "muster/" + Version(), Warn: warn}
 	if k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
 	return cluster.New(config, options)
+}
+
+func (k *Kube) restConfig() (*rest.Config, error) {
+	if k.loader != nil {
+		return k.loader.ClientConfig()
+	}
+	return k.flags.ToRESTConfig()
 }
 
 // unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
@@ -83,7 +104,7 @@ func (k *Kube) unreadable(err error) error {
 
 // checkFound refuses to go on with the library's last resort, a server on this machine, when nothing names a cluster.
 func (k *Kube) checkFound() error {
-	loader := k.flags.ToRawKubeConfigLoader()
+	loader := k.config()
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return err

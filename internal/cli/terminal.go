@@ -8,6 +8,12 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
+// IsTerminal reports whether the standard output is a terminal.
+func (e *Env) IsTerminal() bool {
+	file, ok := e.Out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // Terminal tells what the standard output is. There is colour on terminals alone, and none where NO_COLOR is set or the
 // terminal is dumb.
 func (e *Env) Terminal() view.Terminal {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -23,10 +24,10 @@ type Client struct {
 	discovery discovery.DiscoveryInterface
 	host      string
 
-	mu       sync.Mutex
-	kinds    *kinds           // nil until discovery was read
-	asking   *asking          // nil unless it is being read
-	versions map[scope]string // the resource version of the last list of a kind and namespace
+	mu     sync.Mutex
+	kinds  *kinds  // nil until discovery was read
+	asking *asking // nil unless it is being read
+	memory memory
 }
 
 // Options are the circumstances of a client. The zero value traces nothing.
@@ -65,7 +66,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		dynamic:   dynamicClient,
 		discovery: discoveryClient,
 		host:      config.Host,
-		versions:  map[scope]string{},
+		memory:    memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 	}, nil
 }
 

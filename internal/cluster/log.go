@@ -3,8 +3,13 @@ package cluster
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -12,9 +17,7 @@ import (
 // Log gives the last lines of a container's log, of its present run or the one before; none where there is none, or where
 // it may not be read.
 func (c *Client) Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string {
-	stream, err := c.discovery.RESTClient().Get().
-		AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").
-		Param("container", container).
+	stream, err := c.log(pod, container).
 		Param("tailLines", strconv.Itoa(lines)).
 		Param("previous", strconv.FormatBool(previous)).
 		Stream(ctx)
@@ -27,4 +30,33 @@ func (c *Client) Log(ctx context.Context, pod object.Ref, container string, prev
 		found = append(found, strings.TrimRight(scanner.Text(), " \t\r"))
 	}
 	return found
+}
+
+// FollowOptions say how much of a log is wanted. The zero value is all that there is at present.
+type FollowOptions struct {
+	Lines int       // only the last so many; 0 for all
+	On    bool      // go on with what is written from now on, until the container ends
+	Since time.Time // only what was written from then on; zero for all
+}
+
+// Follow gives the log of a container, as it is written. The stream ends with the container, with the context, or when the
+// server breaks it off; whoever asked for it closes it.
+func (c *Client) Follow(ctx context.Context, pod object.Ref, container string, o FollowOptions) (io.ReadCloser, error) {
+	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.On))
+	if o.Lines > 0 {
+		request = request.Param("tailLines", strconv.Itoa(o.Lines))
+	}
+	if !o.Since.IsZero() {
+		request = request.Param("sinceTime", o.Since.UTC().Format(time.RFC3339))
+	}
+	stream, err := request.Stream(ctx)
+	if err != nil {
+		return nil, c.explain(fmt.Errorf("read the log of container %s of %s: %w", container, pod, err))
+	}
+	return stream, nil
+}
+
+// log is a request for the log of a container.
+func (c *Client) log(pod object.Ref, container string) *rest.Request {
+	return c.discovery.RESTClient().Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").Param("container", container)
 }

@@ -18,6 +18,7 @@ type Kind struct {
 	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
 	Coming     []string                    // those that a definition adds, until an object was written in one of them
 	Namespaced bool
+	Listed     bool // its objects can be listed
 }
 
 // readable is the version in which objects are read now that are wanted in this one.
@@ -36,7 +37,8 @@ func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Coming) }
 // kinds is what is known of the server's kinds.
 type kinds struct {
 	known  map[schema.GroupKind]Kind
-	broken map[string]error // groups that the server could not describe, as when an aggregated API is down
+	broken map[string]error              // groups that the server could not describe, as when an aggregated API is down
+	failed map[schema.GroupVersion]error // the same by version
 }
 
 // UnknownKindError says that the server does not know a kind, and why that may be so.
@@ -94,6 +96,7 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
 			Coming:     versions,
 			Namespaced: spec["scope"] == "Namespaced",
+			Listed:     true,
 		}
 	}
 	return nil
@@ -154,9 +157,15 @@ type asking struct {
 }
 
 // discover sees to it that the server was asked for its kinds, once.
-func (c *Client) discover(ctx context.Context) error {
+func (c *Client) discover(ctx context.Context) error { return c.known(ctx, false) }
+
+// Rediscover asks the server for its kinds anew. What Learn was told stays known.
+func (c *Client) Rediscover(ctx context.Context) error { return c.known(ctx, true) }
+
+// known sees to it that the server was asked for its kinds, at any time or anew.
+func (c *Client) known(ctx context.Context, anew bool) error {
 	c.mu.Lock()
-	if c.kinds != nil {
+	if c.kinds != nil && !anew {
 		c.mu.Unlock()
 		return nil
 	}
@@ -182,6 +191,7 @@ func (c *Client) ask(asked *asking) {
 	c.mu.Lock()
 	c.asking = nil
 	if err == nil {
+		found.keep(c.kinds)
 		c.kinds = found
 	}
 	c.mu.Unlock()
@@ -192,10 +202,10 @@ func (c *Client) ask(asked *asking) {
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
 func (c *Client) readKinds() (*kinds, error) {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
-	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}}
+	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
 	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
 		for gv, cause := range failed.Groups {
-			found.broken[gv.Group] = cause
+			found.broken[gv.Group], found.failed[gv] = cause, cause
 		}
 	} else if err != nil {
 		return nil, c.explain(err)
@@ -220,10 +230,29 @@ func (k *kinds) add(list *metav1.APIResourceList) {
 		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced}
+			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Listed: slices.Contains(resource.Verbs, "list")}
 		}
 		kind.Served = append(kind.Served, gv.Version)
 		k.known[gk] = kind
+	}
+}
+
+// keep takes over what definitions said of kinds that the server does not serve yet.
+func (k *kinds) keep(before *kinds) {
+	if before == nil {
+		return
+	}
+	for gk, old := range before.known {
+		kind, ok := k.known[gk]
+		switch {
+		case len(old.Coming) == 0:
+		case !ok:
+			old.Served, old.Coming = nil, old.Versions()
+			k.known[gk] = old
+		default:
+			kind.Coming = slices.DeleteFunc(slices.Clone(old.Coming), func(v string) bool { return slices.Contains(kind.Served, v) })
+			k.known[gk] = kind
+		}
 	}
 }
 

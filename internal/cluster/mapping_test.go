@@ -70,7 +70,7 @@ func TestLearn(t *testing.T) {
 		want  map[schema.GroupKind]Kind
 	}{
 		{"a new kind", nil, crd(whole), map[schema.GroupKind]Kind{gk: {
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true,
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true, Listed: true,
 		}}},
 		{"a kind that is served just so", map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}},

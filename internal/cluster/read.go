@@ -44,21 +44,13 @@ type Snapshot struct {
 	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
 }
 
-// scope is what one list or watch covers.
-type scope struct {
-	resource  schema.GroupResource
-	namespace string
-}
-
-// batch is the objects of one scope, in one version.
+// batch is the objects of one namespace, or of one kind without, that one list or watch covers, in one version.
 type batch struct {
 	resource  schema.GroupVersionResource
 	namespace string
 	names     map[string]object.Ref
 	owners    bool // keep the managed fields
 }
-
-func (b *batch) scope() scope { return scope{b.resource.GroupResource(), b.namespace} }
 
 // Read gives the live objects among the targets, with one paginated list for each kind and namespace, or by single requests
 // where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent; it names,
@@ -195,13 +187,15 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 		if err != nil {
 			return nil, err
 		}
+		if options.Continue == "" {
+			c.remember(b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names))
+		}
 		for i := range list.Items {
 			if ref, ok := b.names[list.Items[i].GetName()]; ok {
 				seen[ref.Name] = true
 				keep(ref, b.trimmed(&list.Items[i]))
 			}
 		}
-		c.remember(b.scope(), list.GetResourceVersion())
 		if list.GetContinue() == "" || len(seen) == len(b.names) {
 			return nil, nil
 		}
@@ -256,19 +250,4 @@ func (c *Client) in(resource schema.GroupVersionResource, namespace string) dyna
 		return c.dynamic.Resource(resource)
 	}
 	return c.dynamic.Resource(resource).Namespace(namespace)
-}
-
-// remember keeps the first version at which a scope was listed: a watch that goes on from there misses nothing.
-func (c *Client) remember(s scope, version string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.versions[s] == "" {
-		c.versions[s] = version
-	}
-}
-
-func (c *Client) remembered(s scope) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.versions[s]
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -17,12 +19,12 @@ import (
 // retry sends until the answer is final. What the server itself asks for (429 and 503 with Retry-After) is obeyed by the
 // transport below; this is for answers that pass by themselves: a connection refused or lost, a server that timed out,
 // and a kind that was defined a moment ago and is not served yet.
-func (c *Client) retry(ctx context.Context, send func() error) error {
+func (c *Client) retry(ctx context.Context, send func() error, more ...answer) error {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8} // 6 seconds in all
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
 		last = send()
-		if passing(last) {
+		if passing(last) || among(more, last) {
 			return false, nil
 		}
 		return true, last
@@ -38,7 +40,7 @@ func passing(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case utilnet.IsConnectionRefused(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
+	case utilnet.IsConnectionRefused(err), goneAway(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
 		return true
 	case unserved(err):
 		return true
@@ -47,10 +49,42 @@ func passing(err error) bool {
 	}
 }
 
+// answer is a kind of refusal: by its reason, and by texts that all stand in its message. What is empty does not matter.
+type answer struct {
+	reason metav1.StatusReason
+	texts  []string
+}
+
+// hiccups are the answers that patient writes take to pass, besides those that all do (passing). The components behind the server, which are being moved or
+// started, give them; for most of them there is nothing but the text to tell them by.
+var hiccups = []answer{
+	{reason: metav1.StatusReasonInternalError},
+	{texts: []string{"Internal error occurred: failed calling admission webhook"}},
+	{texts: []string{"Internal error occurred: failed calling webhook"}},
+	{texts: []string{"conversion webhook for ", " failed:"}},
+	{texts: []string{"etcdserver:", "leader changed"}},
+	{texts: []string{"etcdserver:", "timed out"}},
+	{reason: metav1.StatusReasonConflict, texts: []string{"Operation cannot be fulfilled on resourcequota"}},
+}
+
+// among reports whether an error is one of the answers.
+func among(answers []answer, err error) bool {
+	return err != nil && slices.ContainsFunc(answers, func(a answer) bool {
+		missing := func(text string) bool { return !strings.Contains(err.Error(), text) }
+		return (a.reason == "" || apierrors.ReasonForError(err) == a.reason) && !slices.ContainsFunc(a.texts, missing)
+	})
+}
+
+// goneAway reports that the server closed the connection before it looked at the request, or while it did. The library has
+// no type for that.
+func goneAway(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
+}
+
 // lost reports that a request may have been carried out although there is no answer to it.
 func lost(err error) bool {
-	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServerTimeout(err)
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || goneAway(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
 // ambiguousError is the error of a write of which an earlier attempt may have been carried out.

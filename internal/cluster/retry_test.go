@@ -101,3 +101,34 @@ func TestExplainNamesTheServer(t *testing.T) {
 		t.Errorf("an answer of the server was changed to %v", got)
 	}
 }
+
+// What patient writes try again besides what all do, by reason or by text.
+func TestHiccups(t *testing.T) {
+	quota := apierrors.NewConflict(schema.GroupResource{Resource: "resourcequotas"}, "q", errors.New("changed"))
+	quota.ErrStatus.Message = `Operation cannot be fulfilled on resourcequotas "q": changed`
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false}, {internal, true}, {fmt.Errorf("wrapped: %w", internal), true}, {quota, true},
+		{errors.New(`Internal error occurred: failed calling webhook "a"`), true},
+		{errors.New(`Internal error occurred: failed calling admission webhook "a"`), true},
+		{errors.New(`conversion webhook for example.com/v1, Kind=A failed: Post "https://a"`), true},
+		{errors.New("conversion webhook for example.com/v1 is fine"), false},
+		{errors.New("etcdserver: leader changed"), true}, {errors.New("etcdserver: request timed out"), true},
+		{errors.New("etcdserver: too large"), false}, {errors.New("leader changed"), false},
+		{apierrors.NewConflict(pods, "web", errors.New("changed")), false}, {noObject, false}, {invalid, false},
+	} {
+		if got := among(hiccups, tc.err); got != tc.want {
+			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
+		}
+	}
+}
+
+// A server that is being restarted says so on every connection; the next request goes to another one.
+func TestGoneAway(t *testing.T) {
+	away := &url.Error{Op: "Post", Err: errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`)}
+	if !passing(away) || !lost(away) {
+		t.Errorf("passing %t, lost %t", passing(away), lost(away))
+	}
+}

@@ -63,13 +63,7 @@ func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 				})
 			}
 		})
-		crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
-			"versions": []any{map[string]any{"name": "v1", "served": true}},
-		}}}
-		if err := client.Learn(t.Context(), crd); err != nil {
-			t.Fatal(err)
-		}
+		learn(t, client)
 		for _, want := range []int{0, 1} {
 			snapshot, err := client.Read(t.Context(), []Target{{Ref: object.RefOf(crontab())}})
 			if err != nil || len(snapshot.Objects) != want {

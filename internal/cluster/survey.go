@@ -24,15 +24,15 @@ type Survey struct {
 }
 
 // Survey reports objects that are not known by name: first those that exist, then Listed, then changes until the context
-// ends. Where they may not be read, or the server does not know the kind, Listed is all that is reported. It returns at
-// once; see is called by one goroutine at a time.
+// ends. Where they may not be read, or the server does not know the kind, Listed with the reason is all that is reported. It
+// returns at once; see is called by one goroutine at a time.
 func (c *Client) Survey(ctx context.Context, s Survey, see func(Sighting)) {
 	w := &watcher{client: c, kind: s.Kind, survey: &survey{Survey: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
 		kind, err := c.Kind(ctx, s.Kind)
 		if err != nil {
-			w.listed()
+			w.listed(err)
 			return
 		}
 		w.batch.resource = kind.Resource
@@ -50,13 +50,13 @@ type survey struct {
 // ends reports that nothing more is to be done once all has been listed.
 func (s *survey) ends() bool { return s != nil && s.Once }
 
-// listed says once that all that existed at the beginning of a survey has been reported.
-func (w *watcher) listed() {
+// listed says once that all that existed at the beginning of a survey has been reported, or why it could not be.
+func (w *watcher) listed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.survey != nil && !w.survey.listed {
 		w.survey.listed = true
-		w.see(Sighting{Listed: true})
+		w.see(Sighting{Listed: true, Err: err})
 	}
 }
 

@@ -26,7 +26,7 @@ type Sighting struct {
 	Object  *unstructured.Unstructured // nil when it is gone
 	Version string                     // the resource version at which it was gone
 	Err     error                      // why it, and the others of the watch, cannot be seen at present; the watch goes on trying
-	Listed  bool                       // of no object: all that a survey met at its beginning has been reported
+	Listed  bool                       // of no object: all that a survey met at its beginning has been reported, or Err says why not
 }
 
 // Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
@@ -66,7 +66,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	w.batch.resource = kind.Resource
-	w.stay(ctx, w.client.remembered(w.batch.scope()))
+	w.stay(ctx, w.client.since(w.batch.resource.GroupResource(), w.refs))
 }
 
 // stay watches from a version on, or from a list if there is none, until the context ends.
@@ -85,7 +85,7 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			version = ""
 		}
 		if err != nil {
-			w.listed() // what cannot be seen explains nothing
+			w.listed(w.client.explain(err)) // what cannot be seen explains nothing
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -148,7 +148,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 			w.tell(Sighting{Ref: ref, Version: version})
 		}
 	}
-	w.listed()
+	w.listed(nil)
 	return version, nil
 }
 

@@ -24,7 +24,7 @@ const (
 	Create  Method = "create"
 	Patch   Method = "patch"
 	Apply   Method = "apply"   // server-side apply
-	Replace Method = "replace" // with the object's resource version as precondition
+	Replace Method = "replace" // all of the object, with its resource version and its UID, if it has one, as preconditions
 )
 
 // Write is one object to be written.
@@ -38,6 +38,7 @@ type Write struct {
 	Manager     string    // field manager
 	Force       bool      // take over fields of other managers (Apply)
 	DryRun      bool      // have the server validate and persist nothing
+	Patient     bool      // try again for some seconds after hiccups, too: webhooks that cannot be called, internal errors, …
 }
 
 // Delete is one object to be deleted.
@@ -58,14 +59,18 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	ctx = about(ctx, object.RefOf(w.Object))
 	var stored *unstructured.Unstructured
 	answerLost := false
+	var more []answer
+	if w.Patient {
+		more = hiccups
+	}
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
-		answerLost = answerLost || lost(err)
+		answerLost = answerLost || lost(err) || w.Patient && apierrors.IsInternalError(err)
 		return err
-	})
+	}, more...)
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		c.nowServed(w.Object.GroupVersionKind())
 	}

@@ -20,7 +20,7 @@ const saveTimeout = 30 * time.Second
 // Apply runs a plan. The record covers, from before the first write until after the last, every object that may exist
 // because of this run: an interruption at any moment leaves nothing untracked. When the context ends, nothing new is
 // started, writes in flight finish, and the record is saved. The error tells of the record alone; how the steps went is in
-// the summary.
+// the summary. An engine without Records saves nothing: its caller sees to the rule.
 func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.Sink) (event.Summary, error) {
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
@@ -39,18 +39,28 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 		return r.summary, err
 	}
 	r.loop(ctx, watching)
+	err := r.recordOutcome(ctx)
+	r.explainBad(ctx, watching)
+	return r.summary, err
+}
 
+// recordOutcome saves what is left, within a time and whether the run was interrupted or not.
+func (r *run) recordOutcome(ctx context.Context) error {
+	if r.engine.Records == nil {
+		return nil
+	}
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	r.lookForGone(saving)
-	err := e.saveOutcome(saving, p, r.tracks)
-	r.explainBad(ctx, watching)
-	return r.summary, err
+	return r.engine.saveOutcome(saving, r.plan, r.tracks)
 }
 
 // saveIntent stores what was recorded and what is about to be written, so that all of it is known whatever happens. A plan
 // that writes nothing new is covered by the record as it is.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
+	if e.Records == nil {
+		return nil
+	}
 	recorded := object.NewSet(p.Recorded...)
 	removed := object.NewSet()
 	members := object.NewSet(p.Recorded...)
@@ -154,6 +164,9 @@ func (r *run) lookForGone(ctx context.Context) {
 func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
 	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
+	if step.Op.Alien() {
+		return member, recorded && (step.Op == plan.Appear || t.settled != event.Succeeded)
+	}
 	if step.Op.Removes() {
 		member.Strategy = record.Delete
 		switch step.Op {

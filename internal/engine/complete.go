@@ -15,19 +15,25 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// lenders are the objects that others take values from: what is seen of them is kept.
+// lenders are the objects of which what is seen is kept: others take values from them, or they are waited for to appear.
 func lenders(p *plan.Plan) map[object.Ref]bool {
 	found := map[object.Ref]bool{}
 	for _, step := range p.Steps {
 		for _, s := range step.Substitutions {
 			found[s.Source] = true
 		}
+		if step.Op == plan.Appear {
+			found[step.Ref] = true
+		}
 	}
 	return found
 }
 
-// look judges what was seen of an object of the plan.
+// look judges what was seen of an object of the plan, unless the dialect does: then it is kept for that.
 func (r *run) look(ref object.Ref, s cluster.Sighting) sighting {
+	if r.options.Dialect.Judge != nil && s.Object != nil {
+		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), object: s.Object}
+	}
 	seen := look(r.engine.Rules, s)
 	if r.lenders[ref] {
 		seen.object = s.Object
@@ -85,8 +91,11 @@ func (r *run) version(ref object.Ref) string {
 
 // act carries a step out, once it is complete. Known are the objects that need not be read for that.
 func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) *result {
+	if step.Op == plan.Appear {
+		return r.find(ctx, step)
+	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
-		return act(ctx, r.engine.Cluster, r.plan, step, r.options.DryRun)
+		return act(ctx, r.engine.Cluster, r.plan, step, &r.options)
 	}
 	completed, err := r.complete(ctx, step, known)
 	switch {
@@ -95,7 +104,7 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 	case completed.Op == plan.Unchanged:
 		return r.withoutWriting(completed)
 	default:
-		return act(ctx, r.engine.Cluster, r.plan, completed, DryRunNone)
+		return act(ctx, r.engine.Cluster, r.plan, completed, &r.options)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -63,8 +62,9 @@ type alarm struct {
 type reason int
 
 const (
-	rested reason = iota // what was seen is believed now
-	late                 // its time is up
+	rested    reason = iota // what was seen is believed now
+	late                    // its time is up
+	pauseOver               // it is tried again or, if it was paused for something that has not come, ends
 )
 
 // alarms is a heap, the earliest first.
@@ -95,7 +95,7 @@ func (a *alarms) Pop() any {
 // run.
 func (r *run) setDeadline(i int) {
 	timeout := r.options.ApplyTimeout
-	if r.plan.Steps[i].Op == plan.Delete {
+	if r.plan.Steps[i].Op.Ends() {
 		timeout = r.options.DeleteTimeout
 	}
 	at := time.Now().Add(timeout)
@@ -117,12 +117,15 @@ func (r *run) begunAnew(i int, now time.Time) bool {
 // arm sets the timer to the next moment at which something is due.
 func (r *run) arm(timer *time.Timer) {
 	timer.Stop()
-	for len(r.alarms) > 0 && !r.tracks[r.alarms[0].step].waiting {
+	for len(r.alarms) > 0 && !r.concerns(r.alarms[0]) {
 		heap.Pop(&r.alarms)
 	}
 	var first time.Time
 	if len(r.alarms) > 0 {
 		first = r.alarms[0].at
+	}
+	if at := r.idleUntil(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+		first = at
 	}
 	if r.waiting == 0 {
 		r.explaining.at = time.Time{}
@@ -135,6 +138,37 @@ func (r *run) arm(timer *time.Timer) {
 	}
 }
 
+// concerns reports whether there is still something to do at an alarm.
+func (r *run) concerns(a alarm) bool {
+	t := &r.tracks[a.step]
+	if a.reason == pauseOver {
+		return t.pause != "" && t.pause != due
+	}
+	return t.waiting
+}
+
+// idleUntil is when the time of the run is up unless something happens before; zero if never.
+func (r *run) idleUntil() time.Time {
+	if r.options.Idle <= 0 || r.waiting == 0 {
+		return time.Time{}
+	}
+	return r.active.Add(r.options.Idle)
+}
+
+// endIdle ends a run in which nothing has happened for as long as may be.
+func (r *run) endIdle() {
+	first := -1
+	for i := range r.tracks {
+		if r.tracks[i].waiting {
+			r.conclusion(i, event.TimedOut, nil, false)
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	r.endEarly(first)
+}
+
 // expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
 func (r *run) expire(ctx context.Context, now time.Time) {
 	if at := r.explaining.at; !at.IsZero() && !at.After(now) {
@@ -143,15 +177,26 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 	for len(r.alarms) > 0 && !r.alarms[0].at.After(now) {
 		due := heap.Pop(&r.alarms).(alarm)
 		switch {
-		case !r.tracks[due.step].waiting:
+		case !r.concerns(due):
 		case due.reason == late && r.begunAnew(due.step, now):
 			heap.Push(&r.alarms, alarm{r.latest, due.step, late})
 		case due.reason == late:
-			r.settle(due.step, r.late(due.step), nil)
+			r.tooLate(due.step)
+		case due.reason == pauseOver:
+			r.overdue(ctx, due.step)
 		default:
-			r.judge(due.step)
+			r.judge(ctx, due.step)
 		}
 	}
+	if at := r.idleUntil(); !at.IsZero() && !at.After(now) {
+		r.endIdle()
+	}
+}
+
+// tooLate ends a step whose time is up.
+func (r *run) tooLate(i int) {
+	r.conclusion(i, r.late(i), nil, r.plan.Steps[i].Timeout > 0)
+	r.endIfMust(i)
 }
 
 // late is how a step ends whose time is up: as failed if it has failed, since it had time enough to recover, and well if

@@ -6,7 +6,7 @@ import (
 
 // hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
 func (r *run) hopeless() bool {
-	return r.flying == 0 && r.waiting > 0 && r.failing == r.waiting
+	return r.flying == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting
 }
 
 // giveUp settles the steps that have failed and will not be waited for.
@@ -18,23 +18,57 @@ func (r *run) giveUp() {
 	}
 }
 
-// endEarly ends everything that is not being written at this moment, because a step failed and the run is to fail fast.
+// endsRun reports whether a step that has settled badly ends the run.
+func (r *run) endsRun(i int) bool {
+	switch {
+	case r.ended || r.interrupted || !r.tracks[i].settled.Bad():
+		return false
+	case r.tracks[i].acted == event.Failed:
+		return r.options.FailFast || r.options.EndOnWriteError
+	default:
+		return r.options.FailFast || r.options.EndOnWaitError
+	}
+}
+
+// endEarly ends everything that is not being written at this moment, because of a step that ended badly.
 func (r *run) endEarly(failed int) {
-	r.ended = true
+	r.ended, r.endedBy = true, failed
 	for i := range r.plan.Steps {
-		if t := &r.tracks[i]; r.schedule.state[i] != writing && t.acted == "" && r.plan.Steps[i].Op.IsObject() {
-			t.acted = event.Skipped
-			r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &failed, Early: true})
+		if !r.beingWritten(i) {
+			r.skipEarly(i)
 		}
 	}
 	r.stop()
+}
+
+// skipEarly tells of a step that was not carried out that it never will be, as the run has ended.
+func (r *run) skipEarly(i int) {
+	t := &r.tracks[i]
+	if t.acted != "" || !r.plan.Steps[i].Op.IsObject() {
+		return
+	}
+	t.acted = event.Skipped
+	r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &r.endedBy, Early: true})
+}
+
+// beingWritten reports whether a worker has a step, and will tell how it went.
+func (r *run) beingWritten(i int) bool {
+	return r.schedule.state[i] == writing && r.tracks[i].pause == ""
+}
+
+// cut ends a step that would have gone on later, as the run has ended.
+func (r *run) cut(i int) {
+	if r.ended {
+		r.skipEarly(i)
+	}
+	r.settle(i, r.cutShort(), nil)
 }
 
 // stop ends everything that is not being written at this moment.
 func (r *run) stop() {
 	for i, step := range r.plan.Steps {
 		switch {
-		case r.schedule.state[i] == writing || r.tracks[i].settled != "":
+		case r.beingWritten(i) || r.tracks[i].settled != "":
 		case step.Op.IsObject():
 			r.settle(i, r.cutShort(), nil)
 		default:

@@ -40,7 +40,7 @@ type Cluster interface {
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
 type Engine struct {
 	Cluster Cluster
-	Records record.Store
+	Records record.Store   // nil if whoever has plans carried out keeps his own: Apply then saves nothing, and Plan must not be called
 	Rules   *ready.RuleSet // asked before what package ready knows by itself; nil is none
 }
 
@@ -72,7 +72,21 @@ type Options struct {
 	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency
 	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
 	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing
+
+	// Idle is how long steps are waited for while nothing else happens: every write that is over and every step that settles
+	// begins the time anew. When it is up, all that are waited for time out and the run ends, as with EndOnWaitError. It holds
+	// for steps with a limit of their own as well; 0 is for ever.
+	Idle            time.Duration
+	EndOnWriteError bool          // end the run at the first write that fails: nothing new is started or waited for
+	EndOnWaitError  bool          // and at the first step that fails or times out while it is waited for
+	RetryEvery      time.Duration // how soon a step is tried again that passes (Dialect.Again); 0 means DefaultRetryEvery
+	RetryFor        time.Duration // how long it is tried again, and how long an object may take to Appear; 0 is for ever
+	Patient         bool          // writes are patient, see cluster.Write
+	Dialect         Dialect       // what the dialect decides during the run
 }
+
+// DefaultRetryEvery is how soon a step is tried again unless Options says otherwise.
+const DefaultRetryEvery = time.Second
 
 // Plan reads the record and the live objects and decides what to do. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {

@@ -132,6 +132,15 @@ func line(e event.Event) string {
 	if e.Reason != "" {
 		text += ": " + e.Reason
 	}
+	if e.Released {
+		text += " released"
+	}
+	if e.Own {
+		text += " by its own limit"
+	}
+	for _, made := range e.Made {
+		text += fmt.Sprintf(" [%s %s]", made.Ref.Short(), made.Status.Message)
+	}
 	for _, cause := range e.Causes {
 		text += ": " + cause.Message
 		if len(cause.Log) > 0 {

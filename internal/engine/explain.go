@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -60,7 +59,7 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 		switch {
 		case fresh(&t.causes, causes):
 			if !x.kin.quote(ctx, i, causes) {
-				r.tell(i, causes)
+				r.tellCauses(i, causes)
 			}
 		case r.dooms(i, causes, now): // told before, but not that bad, or not for so long
 			r.settle(i, event.Failed, nil)
@@ -107,8 +106,8 @@ func fresh(told *[]ready.Cause, causes []ready.Cause) bool {
 	return found
 }
 
-// tell emits the causes of a step, and ends it if they doom it.
-func (r *run) tell(i int, causes []ready.Cause) {
+// tellCauses emits the causes of a step, and ends it if they doom it.
+func (r *run) tellCauses(i int, causes []ready.Cause) {
 	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
 	if r.dooms(i, causes, time.Now()) {
 		r.tracks[i].explained = true
@@ -120,7 +119,7 @@ func (r *run) tell(i int, causes []ready.Cause) {
 // cause will hardly pass, and has stood for as long as that takes to be seen.
 func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 	t := &r.tracks[i]
-	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op == plan.Delete {
+	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op.Ends() {
 		return false
 	}
 	stuck, doomed := false, false
@@ -163,6 +162,6 @@ func (r *run) explainBad(ctx, watching context.Context) {
 	})
 	x.kin.quoteAll(ctx, causes)
 	for n, i := range steps {
-		r.tell(i, causes[n])
+		r.tellCauses(i, causes[n])
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -37,6 +36,12 @@ type track struct {
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
+	tried    time.Time    // when its turn came
+	pause    pause        // why it is not being written although its turn came; empty if it is
+	next     *plan.Step   // what of it is carried out next; nil is the step itself
+	made     []event.Made // what the dialect said last of the objects that were made for it
+	surveyed bool         // these are looked for
+
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
 }
@@ -66,16 +71,21 @@ type run struct {
 	messages chan message
 
 	flying  int // writes under way
+	pausing int // steps whose writes go on later
 	waiting int // steps written but not settled
 	failing int // of these, how many have failed
 	alarms  alarms
 	latest  time.Time // the latest deadline by the time of the run
 	outage  string    // why the cluster cannot be seen; empty if it can
+	due     []int     // paused steps that go on as soon as there is a slot; and some that have ended since
+	active  time.Time // when a write was over or a step settled last
 	ended   bool      // it failed fast: nothing new is started or waited for
+	endedBy int       // because of this step
 
 	interrupted bool // it was told to end: as above
 
 	explaining explaining
+	crowds     *crowds
 }
 
 func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
@@ -94,6 +104,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		messages: make(chan message),
 	}
 	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
+	r.crowds = newCrowds(e.Cluster)
 	for i, step := range p.Steps {
 		if step.Op.IsObject() {
 			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
@@ -134,7 +145,13 @@ func (r *run) loop(ctx, watching context.Context) {
 			r.stir()
 		case q := <-r.explaining.kin.quotes:
 			if r.tracks[q.of].waiting {
-				r.tell(q.of, q.causes)
+				r.tellCauses(q.of, q.causes)
+			}
+		case n := <-r.crowds.news:
+			for _, i := range r.crowds.take(n) {
+				if r.tracks[i].waiting {
+					r.judge(watching, i)
+				}
 			}
 		case <-timer.C:
 			r.expire(watching, time.Now())
@@ -153,7 +170,10 @@ func (r *run) start(ctx context.Context) {
 		if r.flying >= r.options.Concurrency {
 			return
 		}
-		i, ok := r.schedule.next()
+		i, ok := r.takeDue()
+		if !ok {
+			i, ok = r.schedule.next()
+		}
 		if !ok {
 			return
 		}
@@ -163,7 +183,13 @@ func (r *run) start(ctx context.Context) {
 
 // begin does what a step needs done now, or has a worker do it.
 func (r *run) begin(ctx context.Context, i int) {
-	step := &r.plan.Steps[i]
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	if t.next != nil {
+		step = t.next
+	}
+	if t.tried.IsZero() {
+		t.tried = time.Now()
+	}
 	switch {
 	case !step.Op.IsObject():
 		r.tracks[i].settled = r.schedule.guarded(i)
@@ -191,6 +217,9 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
+	if r.options.Dialect.Judge != nil && m.seen.err == nil && (t.settled != "" || t.waiting && m.seen.before(t.base)) {
+		return // nobody judges what is over, or what is from before our write
+	}
 	if m.seen.err != nil {
 		r.unseen(m.step, m.seen.err)
 		return
@@ -205,7 +234,9 @@ func (r *run) handle(ctx context.Context, m message) {
 		t.missed = 0
 	}
 	if t.waiting {
-		r.judge(m.step)
+		r.judge(ctx, m.step)
+	} else if t.pause != "" {
+		r.glimpse(ctx, m.step)
 	}
 }
 
@@ -215,47 +246,4 @@ func (r *run) unseen(i int, err error) {
 		r.outage = err.Error()
 		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.status, Err: err})
 	}
-}
-
-// finish takes in the end of a step's write and settles the step or begins to wait.
-func (r *run) finish(ctx context.Context, i int, done *result) {
-	step, t := &r.plan.Steps[i], &r.tracks[i]
-	done.err = cluster.Told(done.err, step.Private())
-	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
-	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
-	r.schedule.acted(i)
-	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
-		t.base = r.look(step.Ref, done.seen)
-	}
-	t.gone = done.leaving && done.seen.Object == nil
-	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
-		r.settle(i, done.outcome, nil)
-		return
-	}
-	if done.leaving && done.seen.Object != nil {
-		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
-	}
-	if t.seen.before(t.base) || t.seen.undated() {
-		t.seen, t.missed = t.base, 0
-	}
-	if done.op == plan.Create || done.op == plan.Update {
-		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
-	}
-	now := time.Now()
-	t.waiting, t.began, t.since, t.changed = true, now, now, now
-	r.waiting++
-	r.setDeadline(i)
-	r.judge(i)
-	switch {
-	case t.waiting && (r.interrupted || r.ended):
-		r.settle(i, r.cutShort(), nil)
-	case t.waiting:
-		r.watch(ctx, groupOf(step.Ref))
-	}
-}
-
-func (r *run) emit(e event.Event) {
-	e.Ref = r.plan.Steps[e.Step].Ref
-	r.summary.Add(e)
-	r.sink(e)
 }

@@ -14,9 +14,11 @@ type schedule struct {
 	steps      []plan.Step
 	state      []phase
 	outcome    []event.Outcome
-	edges      []int   // edges of a step that have not settled yet
-	dependants [][]int // steps that have an edge on a step
-	barred     []bool  // steps that never started because of another one
+	edges      []int        // edges of a step that have not settled yet
+	dependants [][]int      // steps that have an edge on a step
+	barred     []bool       // steps that never started because of another one
+	by         map[int]int  // of those that join others: which one
+	released   map[int]bool // steps whose dependants do not wait for them any more
 	startable  stepQueue
 	stuck      []blocked
 	writing    map[int]int // how many steps are being written, by rank
@@ -45,6 +47,8 @@ func newSchedule(steps []plan.Step) *schedule {
 		edges:      make([]int, len(steps)),
 		dependants: make([][]int, len(steps)),
 		barred:     make([]bool, len(steps)),
+		by:         map[int]int{},
+		released:   map[int]bool{},
 		writing:    map[int]int{},
 		unsettled:  len(steps),
 	}
@@ -112,20 +116,50 @@ func (s *schedule) settle(i int, outcome event.Outcome) {
 	s.acted(i)
 	s.state[i], s.outcome[i] = settled, outcome
 	s.unsettled--
+	if s.released[i] {
+		delete(s.released, i)
+		return
+	}
 	for _, k := range s.dependants[i] {
 		s.edges[k]--
 		if s.state[k] != pending {
 			continue
 		}
 		if outcome != event.Succeeded && needs(s.steps[k], i) {
-			s.state[k], s.barred[k] = stopped, true
-			s.stuck = append(s.stuck, blocked{step: k, by: i})
+			s.bar(k, i)
 			continue
 		}
 		if s.edges[k] == 0 {
 			heap.Push(&s.startable, k)
 		}
 	}
+}
+
+// bar keeps a step from ever starting because of another one. Of one that only joins others it is said because of which of them.
+func (s *schedule) bar(k, by int) {
+	if first, ok := s.by[by]; ok {
+		by = first
+	}
+	if !s.steps[k].Op.IsObject() {
+		s.by[k] = by
+	}
+	s.state[k], s.barred[k] = stopped, true
+	s.stuck = append(s.stuck, blocked{step: k, by: by})
+}
+
+// release lets the steps that wait for a step go on as if it had succeeded; how it settles does not matter to them then. It
+// reports false if it was done before.
+func (s *schedule) release(i int) bool {
+	if s.released[i] {
+		return false
+	}
+	s.released[i] = true
+	for _, k := range s.dependants[i] {
+		if s.edges[k]--; s.edges[k] == 0 && s.state[k] == pending {
+			heap.Push(&s.startable, k)
+		}
+	}
+	return true
 }
 
 // blocked hands out, once each, the steps that will never start. The caller settles them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -22,6 +23,9 @@ type result struct {
 	leaving bool                       // its deletion was asked for
 	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
+
+	pause pause      // it is not over yet: the step goes on when what it waits for has come
+	rest  *plan.Step // and what remains to be done then; nil is all
 }
 
 // mustWrite reports whether the step sends anything in this run.
@@ -29,7 +33,9 @@ func (r *run) mustWrite(step *plan.Step) bool {
 	switch {
 	case r.options.DryRun == DryRunNone && step.Draft != nil:
 		return true // or nothing: that turns out when it is completed
-	case r.options.DryRun == DryRunClient || !step.Op.Writes():
+	case step.Op == plan.Appear:
+		return r.options.DryRun == DryRunNone && step.Have == nil // or looks whether it is there
+	case r.options.DryRun == DryRunClient || !step.Op.Writes() || step.Leaves():
 		return false
 	case step.Op == plan.Orphan:
 		return len(step.Patch.Data) > 0
@@ -46,7 +52,7 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason}
+		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: step.Leaves() || step.Op == plan.Vanish}
 		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
@@ -64,26 +70,31 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 const beingDeleted = "it is being deleted"
 
 // act sends what the step decided.
-func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	switch step.Op {
 	case plan.Delete:
-		return actDelete(ctx, c, p, step, dryRun)
+		return actDelete(ctx, c, p, step, o.DryRun)
 	case plan.Orphan:
-		if _, err := c.Write(ctx, request(p, step, step.Have, dryRun)); err != nil {
+		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		return actApply(ctx, c, p, step, dryRun)
+		return actApply(ctx, c, p, step, o)
 	}
 }
 
-func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
-	if home := unborn(p, step, dryRun); home != nil {
+func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	if home := unborn(p, step, o.DryRun); home != nil {
 		return try(ctx, c, p, step, home)
 	}
-	carried, live, err := apply(ctx, c, p, step, dryRun)
+	if replaces(step, plan.ReplaceAlways, o) {
+		return replace(ctx, c, p, step, o)
+	}
+	carried, live, err := apply(ctx, c, p, step, o)
 	switch {
+	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid, o):
+		return replace(ctx, c, p, carried, o)
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
 	case carried.Op == plan.Skip && isFoundation(step.Ref):
@@ -93,14 +104,16 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 	case carried.Op == plan.Skip:
 		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
 	case carried.Op == plan.Unchanged:
-		live = carried.Have
+		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: reasonOf(carried.Have), seen: cluster.Sighting{Object: carried.Have}}
 	}
-	done := &result{op: carried.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: live}}
-	if live.GetDeletionTimestamp() != nil {
-		done.reason = beingDeleted
+	done := amended(ctx, c, p, carried, live, o)
+	if done.err != nil {
+		return done
 	}
+	live = done.seen.Object
+	done.reason = reasonOf(live)
 	switch {
-	case dryRun == DryRunServer:
+	case o.DryRun == DryRunServer:
 		done.would = live
 		if carried.Have != nil && reflect.DeepEqual(live.Object, carried.Have.Object) {
 			done.op = plan.Unchanged // a dry run never gives a new resource version
@@ -111,14 +124,23 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dry
 	return done
 }
 
+// reasonOf says of an object that was written what its writing cannot change.
+func reasonOf(live *unstructured.Unstructured) string {
+	if live.GetDeletionTimestamp() != nil {
+		return beingDeleted
+	}
+	return ""
+}
+
 // request is the write of a step: server-side apply if the plan says so, else what Build computed.
-func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, dryRun DryRun) cluster.Write {
+func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options) cluster.Write {
 	w := cluster.Write{
 		Object:  obj,
 		Method:  cluster.Create,
 		Manager: p.Manager,
 		Force:   p.Force,
-		DryRun:  dryRun == DryRunServer,
+		DryRun:  o.DryRun == DryRunServer,
+		Patient: o.Patient,
 	}
 	if step.Have != nil {
 		w.UID = step.Have.GetUID()
@@ -126,6 +148,8 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, dryR
 	switch {
 	case len(step.Patch.Data) > 0:
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
+	case step.Whole && step.Have != nil:
+		w.Method, w.Object = cluster.Replace, whole(obj, step.Have)
 	case p.ServerSide:
 		w.Method = cluster.Apply
 	}
@@ -157,7 +181,7 @@ func (r *run) actFirst(ctx context.Context) error {
 		if !step.First {
 			continue
 		}
-		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, r.options.DryRun)
+		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
 			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Told(done.err, step.Private()))
 		}

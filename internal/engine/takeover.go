@@ -21,7 +21,7 @@ func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, liv
 		err = upgrade(ctx, c, p, taken)
 	}
 	if err == nil {
-		taken, err = c.Write(ctx, request(p, step, step.Want, DryRunNone))
+		taken, err = c.Write(ctx, request(p, step, step.Want, &Options{}))
 	}
 	if err != nil {
 		return live, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)

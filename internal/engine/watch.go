@@ -21,7 +21,7 @@ type sighting struct {
 	facts   *ready.Facts
 	kin     *ready.Relative            // what the object itself explains; nil when it is current or gone
 	err     error                      // why the object cannot be seen at present
-	object  *unstructured.Unstructured // kept if others take values from it
+	object  *unstructured.Unstructured // kept if others take values from it, if it is to appear, or if the dialect judges
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.

@@ -21,23 +21,46 @@ var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "AP
 // attempts is how often a write is sent in all that fails because somebody else changed the object meanwhile.
 const attempts = 5
 
+// reworks is how often it is sent where a dialect reworks it each time.
+const reworks = 10
+
 // apply carries a step out that creates or updates, and gives it as it was carried out: where the object is not as it was when
 // the plan was made, it is decided on anew. An object that comes with an error was stored before that.
-func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*plan.Step, *unstructured.Unstructured, error) {
+func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*plan.Step, *unstructured.Unstructured, error) {
+	rework := o.Dialect.Rework
 	for attempt := 1; ; attempt++ {
-		stored, err := write(ctx, c, p, step, dryRun)
-		if !overtaken(step, err) || stored != nil || attempt == attempts {
+		stored, err := write(ctx, c, p, step, o)
+		switch {
+		case !overtaken(step, err) || stored != nil || rework != nil && apierrors.IsNotFound(err):
 			return step, stored, err
+		case attempt == attempts && rework == nil:
+			return step, nil, err
+		case attempt == reworks:
+			return step, nil, &ContestedError{attempt, err}
 		}
-		live, err := again(ctx, c, step.Want, step.Have, err)
+		before := step.Have
+		if rework != nil {
+			before = nil // whether it may be another object is for the dialect to say
+		}
+		refused := err
+		live, err := again(ctx, c, step.Want, before, err)
 		if err != nil {
 			return step, nil, err
 		}
 		if live == nil {
 			continue // what was in the way of creating it is gone
 		}
-		if step, err = p.Anew(step, live); err != nil || !step.Op.Writes() {
+		next := step
+		if rework != nil {
+			next, err = rework(step, live, refused)
+		} else {
+			next, err = p.Anew(step, live)
+		}
+		if err != nil {
 			return step, nil, err
+		}
+		if step = next; !step.Op.Writes() {
+			return step, nil, nil
 		}
 	}
 }
@@ -85,16 +108,16 @@ func (e *vanishedError) Error() string {
 func (e *vanishedError) Unwrap() error { return e.cause }
 
 // write sends the object of a step, in as many requests as its way of applying needs. As to the result, see apply.
-func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
-	live, err := c.Write(ctx, request(p, step, step.Want, dryRun))
+func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
+	live, err := c.Write(ctx, request(p, step, step.Want, o))
 	switch {
 	case !p.ServerSide:
 		return live, err
 	case step.Ref.GroupKind() == apiServiceKind && cluster.BrokenStream(err):
-		return writeInstead(ctx, c, p, step, dryRun)
+		return writeInstead(ctx, c, p, step, o)
 	case err != nil || p.LastApplied == "" || diff.ClientAppliers(live, p.LastApplied).Len() == 0:
 		return live, err
-	case dryRun != DryRunNone:
+	case o.DryRun != DryRunNone:
 		return p.TakenOver(step, live) // the server could not say it without having taken the first step
 	default:
 		return takeOver(ctx, c, p, step, live)
@@ -102,7 +125,7 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun
 }
 
 // writeInstead applies an object on the client's side that the server could not merge.
-func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) (*unstructured.Unstructured, error) {
+func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
 	merged, err := p.Merged(step, step.Have)
 	if err != nil {
 		return nil, err
@@ -110,7 +133,7 @@ func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step,
 	if merged.Op == plan.Unchanged {
 		return step.Have, nil
 	}
-	w := request(p, merged, merged.Want, dryRun)
+	w := request(p, merged, merged.Want, o)
 	if merged.Op == plan.Create {
 		w.Method = cluster.Create
 	}

@@ -19,13 +19,16 @@ import (
 type Kind string
 
 // The kinds, in the order in which they reach a step. Every step that concerns an object is Settled once, and Acted once
-// before that unless the run was interrupted before the step began. Waiting comes at most once between the two, Observed
-// any number of times after it.
+// before that unless the run was interrupted before its write was over. Waiting comes at most once between the two, Observed
+// any number of times after it, and Retried any number of times before Acted.
 const (
 	Acted    Kind = "acted"    // the write is over, or there was none to do: Op, Outcome and Err say how it went
 	Waiting  Kind = "waiting"  // the object is written but not yet ready, or not yet gone
 	Observed Kind = "observed" // the object was seen in a new Status
 	Settled  Kind = "settled"  // nothing more will happen to the step: Outcome
+	// Retried tells by Err why the step is tried again: in a moment or, where an object is missing that somebody else is to
+	// create, when it is there.
+	Retried Kind = "retried"
 	// Explained tells by Causes why a step is not ready: while it is waited for, when they change, and once after the run
 	// if it never was.
 	Explained Kind = "explained"
@@ -61,8 +64,19 @@ type Event struct {
 	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err     error         `json:"-"`
 
+	Made     []Made `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
+	Released bool   `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
+	Own      bool   `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+
 	// Would is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
 	Would *unstructured.Unstructured `json:"-"`
+}
+
+// Made is an object that others made for that of a step, and what is said of it.
+type Made struct {
+	Ref     object.Ref   `json:"ref"`
+	Version string       `json:"version"` // of its kind, as in apiVersion
+	Status  ready.Status `json:"status"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

@@ -32,6 +32,8 @@ const (
 	Orphan    Op = "orphan" // leave the object in the cluster and forget it
 	Keep      Op = "keep"   // leave the object in the cluster and in the record
 	Skip      Op = "skip"   // do not apply the object
+	Appear    Op = "appear" // somebody else creates the object: wait until it is there
+	Vanish    Op = "vanish" // somebody else deletes the object: wait until it is gone
 	Barrier   Op = "barrier"
 	Guard     Op = "guard"
 )
@@ -53,6 +55,21 @@ func (o Op) Removes() bool {
 func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
+
+// Ends reports whether the operation is over when the object is gone.
+func (o Op) Ends() bool { return o == Delete || o == Vanish }
+
+// Alien reports whether the operation concerns an object that is not the set's own, which is waited for alone.
+func (o Op) Alien() bool { return o == Appear || o == Vanish }
+
+// Replacement says when an object is deleted and created anew instead of being updated.
+type Replacement string
+
+// The replacements. The zero value is never.
+const (
+	ReplaceInvalid Replacement = "invalid" // when the server refuses the update as invalid
+	ReplaceAlways  Replacement = "always"
+)
 
 // Why says as data for what reason an object is not simply applied, or deleted in its order; Reason says the same in words.
 type Why string
@@ -84,6 +101,9 @@ type Step struct {
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
 
+	Whole   bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
+	Replace Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Want
+
 	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
 	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be
 	// foreseen, with Want as the draft.
@@ -111,6 +131,11 @@ func (s *Step) Private() bool { return s.Discreet || s.Ref.GroupKind() == secret
 // Leaving reports whether the object is to be applied although somebody is deleting it.
 func (s *Step) Leaving() bool {
 	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
+}
+
+// Leaves reports whether the object is to be deleted and somebody has seen to that already.
+func (s *Step) Leaves() bool {
+	return s.Op == Delete && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
 // Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
@@ -154,6 +179,12 @@ func (p *Plan) String() string {
 		writeEdges(&b, " after", step.After)
 		if step.First {
 			b.WriteString(" first")
+		}
+		if step.Whole {
+			b.WriteString(" whole")
+		}
+		if step.Replace != "" {
+			fmt.Fprintf(&b, " replace %s", step.Replace)
 		}
 		if step.Timeout > 0 {
 			fmt.Fprintf(&b, " timeout %s", step.Timeout)

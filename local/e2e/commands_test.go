@@ -24,6 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"expand":         expand,
 		"sorted":         sorted,
 		"replay":         replay,
+		"replayapp":      replayApp,
 		"requests":       requests,
 		"manyconfigmaps": manyConfigMaps,
 		"killafter":      killAfter,

@@ -38,19 +38,29 @@ func TestLive(t *testing.T) {
 // namespace of the script, ${NS10} for as much of it, or of one whose name begins with it and -demo, as a table shows.
 func replay(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "replay FILE")
+	replayAs(ts, args[0], normal)
+}
+
+// replayApp does what replay does with a session of kapp.
+func replayApp(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1, neg, "replayapp FILE")
+	replayAs(ts, args[0], normalApp)
+}
+
+func replayAs(ts *testscript.TestScript, file string, normal func(string) []string) {
 	namespace := ts.Getenv("NS")
-	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10], "${WORK}", ts.Getenv("WORK")).Replace(ts.ReadFile(args[0]))
+	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10], "${WORK}", ts.Getenv("WORK")).Replace(ts.ReadFile(file))
 	commands := strings.Split("\n"+text, "\n$ ")[1:]
 	if len(commands) == 0 {
-		ts.Fatalf("%s has no commands", args[0])
+		ts.Fatalf("%s has no commands", file)
 	}
 	for _, command := range commands {
 		line, want, _ := strings.Cut(command, "\n")
 		got := transcript(ts, line)
-		if same(ts, got, want) {
+		if same(ts, normal(got), normal(want)) {
 			continue
 		}
-		ts.Fatalf("%s: %s printed something else", args[0], line)
+		ts.Fatalf("%s: %s printed something else", file, line)
 	}
 }
 
@@ -73,8 +83,7 @@ func transcript(ts *testscript.TestScript, line string) string {
 }
 
 // same compares two transcripts, as far as they can be the same twice, and shows the difference.
-func same(ts *testscript.TestScript, got, want string) bool {
-	g, w := normal(got), normal(want)
+func same(ts *testscript.TestScript, g, w []string) bool {
 	if slices.Equal(g, w) {
 		return true
 	}

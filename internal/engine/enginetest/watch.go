@@ -15,12 +15,16 @@ import (
 // watcher is one Watch call: what it has still to see, in order.
 type watcher struct {
 	wants func(cluster.Sighting) bool
+	sees  func(cluster.Sighting) cluster.Sighting // how it sees what it wants; nil is as it is
 	queue []cluster.Sighting
 	more  chan struct{} // holds one token while the queue is not empty
 }
 
 // Watch reports every change of the refs since the latest Read.
 func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+	c.mu.Lock()
+	c.Watched = append(c.Watched, refs)
+	c.mu.Unlock()
 	if c.Polls {
 		go c.poll(ctx, refs, see) // it ends with the context
 		return
@@ -45,9 +49,16 @@ func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster
 		panic(err) // the engine made it
 	}
 	w := &watcher{more: make(chan struct{}, 1)}
+	selected := object.NewSet() // what was reported: it is gone for the survey when it loses its labels
 	w.wants = func(seen cluster.Sighting) bool {
-		return seen.Listed || seen.Ref.GroupKind() == s.Kind && seen.Ref.Namespace == s.Namespace &&
-			(seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels())))
+		matches := seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels()))
+		return seen.Listed || seen.Ref.GroupKind() == s.Kind && seen.Ref.Namespace == s.Namespace && (matches && selected.Insert(seen.Ref) || selected.Has(seen.Ref))
+	}
+	w.sees = func(seen cluster.Sighting) cluster.Sighting {
+		if seen.Object != nil && !selector.Matches(labels.Set(seen.Object.GetLabels())) {
+			return cluster.Sighting{Ref: seen.Ref, Version: seen.Object.GetResourceVersion()}
+		}
+		return seen
 	}
 	c.mu.Lock()
 	for _, obj := range c.objects {
@@ -111,6 +122,9 @@ func (w *watcher) add(s cluster.Sighting) {
 	if !w.wants(s) {
 		return
 	}
+	if w.sees != nil {
+		s = w.sees(s)
+	}
 	w.queue = append(w.queue, s)
 	select {
 	case w.more <- struct{}{}:
@@ -142,11 +156,15 @@ func (c *Cluster) script(ref object.Ref, uid types.UID) {
 	}
 }
 
-// later makes a change in time, if the object is still the same.
+// later makes a change in time, if the object is still the same; what it has a controller make is made in any case.
 func (c *Cluster) later(ref object.Ref, uid types.UID, change Change) {
 	time.AfterFunc(change.After, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if change.Makes != nil {
+			c.store(change.Makes.DeepCopy(), true)
+			return
+		}
 		obj := c.objects[ref]
 		if obj == nil || obj.GetUID() != uid {
 			return

@@ -30,8 +30,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -40,10 +42,12 @@ const noChildren = "kapp.k14s.io/disable-associated-resources-wait"
 
 // Judgement is what kapp says of one object.
 type Judgement struct {
-	Object     string // the object's description, as "deployment/web (apps/v1) namespace: demo"
-	Done       bool   // nothing is waited for any more
-	Successful bool   // and all is well; never without Done
-	Message    string // why; empty when there is nothing to say
+	Object     string     // the object's description, as "deployment/web (apps/v1) namespace: demo"
+	Done       bool       // nothing is waited for any more
+	Successful bool       // and all is well; never without Done
+	Message    string     // why; empty when there is nothing to say
+	Ref        object.Ref // the object
+	Version    string     // of its kind, as in apiVersion
 	// Children are those that the user is told of: while the object is not done, and of the kinds that belong to its kind,
 	// in the order in which they are printed. They have no children themselves.
 	Children []Judgement
@@ -60,17 +64,30 @@ func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, r
 	k := kindOf(obj)
 	family := k.family(obj, children)
 	j, own := k.judgement(obj, family, rules)
-	j.Object = resource.Describe(obj)
+	j = j.of(obj)
 	if j.Done || !own {
 		return j
 	}
 	for _, child := range family {
 		told, _ := kindOf(child).judgement(child, nil, rules)
-		told.Object = resource.Describe(child)
-		j.Children = append(j.Children, told)
+		j.Children = append(j.Children, told.of(child))
 	}
 	slices.SortFunc(j.Children, func(a, b Judgement) int { return strings.Compare(b.Object, a.Object) })
 	return j
+}
+
+// of says which object is judged.
+func (j Judgement) of(obj *unstructured.Unstructured) Judgement {
+	j.Object, j.Ref, j.Version = resource.Describe(obj), object.RefOf(obj), obj.GroupVersionKind().Version
+	return j
+}
+
+// Children are the kinds of objects that are told of while an object is not done.
+func Children(obj *unstructured.Unstructured) []schema.GroupKind {
+	if _, refused := obj.GetAnnotations()[noChildren]; refused {
+		return nil
+	}
+	return kindOf(obj).children
 }
 
 // judgement judges one object alone, and says whether its kind did: only then its children belong to the answer.
@@ -95,7 +112,7 @@ func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.U
 
 // family picks the children that belong to an object of the kind.
 func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
-	if _, refused := obj.GetAnnotations()[noChildren]; refused {
+	if Children(obj) == nil {
 		return nil
 	}
 	var family []*unstructured.Unstructured
@@ -111,7 +128,10 @@ func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Un
 // the same name, which is said by a live object of nil.
 func Gone(description string, obj *unstructured.Unstructured) Judgement {
 	j := done("")
-	if obj != nil {
+	switch {
+	case obj != nil && obj.GetDeletionTimestamp() == nil:
+		j = ongoing("")
+	case obj != nil:
 		j = deleting(obj)
 	}
 	j.Object = description

@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 // compare gives what ready says, and whether that is what kapp says.
 func compare(j Judgement, s ready.Status) string {
 	words := map[ready.State]string{ready.Current: "ok", ready.Failed: "fail", ready.InProgress: "ongoing", ready.Terminating: "ongoing"}
-	if words[s.State] != j.word() {
+	if words[s.State] != j.Word() {
 		return string(s.State) + ", which differs: " + s.Message
 	}
 	return string(s.State)
@@ -49,8 +49,9 @@ func TestEveryKindHasTestData(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	held := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, finalizers: [example.com/a, example.com/b]}}")[0]
-	free := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n}}")[0]
+	held := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, deletionTimestamp: '2026-11-21T09:26:14Z', finalizers: [example.com/a, example.com/b]}}")[0]
+	free := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, deletionTimestamp: '2026-11-21T09:26:14Z'}}")[0]
+	left := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n}}")[0]
 	for _, tc := range []struct {
 		name string
 		obj  *unstructured.Unstructured
@@ -58,6 +59,7 @@ func TestGone(t *testing.T) {
 	}{
 		{"gone", nil, []string{"ok: delete configmap/x (v1) namespace: n"}},
 		{"held", held, []string{"ongoing: delete configmap/x (v1) namespace: n", " ^ Waiting on finalizers: example.com/a, example.com/b"}},
+		{"not yet deleted", left, []string{"ongoing: delete configmap/x (v1) namespace: n"}},
 		{"free", free, []string{"ongoing: delete configmap/x (v1) namespace: n", " ^ Deleting"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

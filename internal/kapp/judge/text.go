@@ -3,12 +3,12 @@ package judge
 // Lines are what is printed of a judgement, without the time of day: the state, with the verb of what is waited for
 // (reconcile or delete), the message below it, and the children.
 func (j Judgement) Lines(verb string) []string {
-	lines := []string{j.word() + ": " + verb + " " + j.Object}
+	lines := []string{j.Word() + ": " + verb + " " + j.Object}
 	if j.Message != "" {
 		lines = append(lines, " ^ "+j.Message)
 	}
 	for _, child := range j.Children {
-		lines = append(lines, " L "+child.word()+": waiting on "+child.Object)
+		lines = append(lines, " L "+child.Word()+": waiting on "+child.Object)
 		if child.Message != "" {
 			lines = append(lines, "    ^ "+child.Message)
 		}
@@ -16,8 +16,8 @@ func (j Judgement) Lines(verb string) []string {
 	return lines
 }
 
-// word is the state of a judgement in one word, as it also stands in tables.
-func (j Judgement) word() string {
+// Word is the state of a judgement in one word, as it also stands in tables.
+func (j Judgement) Word() string {
 	switch {
 	case !j.Done:
 		return "ongoing"

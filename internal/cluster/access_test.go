@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+func TestAllowed(t *testing.T) {
+	const path = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+	answer := func(status map[string]any) any {
+		return map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": status}
+	}
+	for _, tc := range []struct {
+		answer  any
+		want    bool
+		failure string
+	}{
+		{answer(map[string]any{"allowed": true}), true, ""},
+		{answer(map[string]any{"allowed": false, "reason": "no"}), false, ""},
+		{answer(map[string]any{"allowed": true, "evaluationError": "webhook"}), true, ""},
+		{answer(map[string]any{"allowed": false, "evaluationError": "webhook"}), false, "ask for permission to create pods: webhook"},
+		{http.StatusForbidden, false, "ask for permission to create pods: no"},
+	} {
+		a := &api{answers: map[string][]any{path: {tc.answer}}}
+		got, err := a.start(t).Allowed(t.Context(), "create", "", "pods", "", "n", "")
+		if got != tc.want || (err == nil) != (tc.failure == "") || err != nil && err.Error() != tc.failure {
+			t.Errorf("%v: %t, %v", tc.answer, got, err)
+		}
+		if diff := cmp.Diff([]string{path}, a.requests()); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestNodes(t *testing.T) {
+	const path = "GET /api/v1/nodes?limit=250"
+	for _, tc := range []struct {
+		answer any
+		oldest string
+		more   int
+		fails  bool
+	}{
+		{`{"items":[{"metadata":{"name":"a","creationTimestamp":"2026-01-02T00:00:00Z"}},{"metadata":{"name":"b","creationTimestamp":"2026-01-01T00:00:00Z"}}]}`, "b", 1, false},
+		{`{"metadata":{"continue":"c","remainingItemCount":4750},"items":[{"metadata":{"name":"a"}}]}`, "a", 4750, false},
+		{`{"items":[]}`, "", 0, false},
+		{`{"items":3}`, "", 0, true},
+		{http.StatusForbidden, "", 0, true},
+	} {
+		a := &api{answers: map[string][]any{path: {tc.answer}}}
+		oldest, more, err := a.start(t).Nodes(t.Context())
+		if oldest != tc.oldest || more != tc.more || (err != nil) != tc.fails {
+			t.Errorf("%v: %s, %d, %v", tc.answer, oldest, more, err)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	const path = "GET /api/v1/namespaces/n/pods/web/log?container=app&follow="
+	a := &api{answers: map[string][]any{path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"}}}
+	c := a.start(t)
+	pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
+	for want, o := range map[string]FollowOptions{"one\ntwo\n": {On: true}, "two\n": {Lines: 10}} {
+		stream, err := c.Follow(t.Context(), pod, "app", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(stream); err != nil || string(text) != want {
+			t.Errorf("%+v: %q, %v", o, text, err)
+		}
+		_ = stream.Close()
+	}
+	if _, err := c.Follow(t.Context(), pod, "other", FollowOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
+		t.Errorf("a log that may not be read: %v", err)
+	}
+}
+
+// A survey of what may not be read says so once, and ends.
+func TestSurveyRefused(t *testing.T) {
+	a := &api{groups: kindsOfAPI()}
+	seen := make(chan Sighting)
+	a.start(t).Survey(t.Context(), Survey{Kind: configMaps, Labels: "x=y"}, func(s Sighting) { seen <- s })
+	if s := <-seen; !s.Listed || s.Err == nil || s.Object != nil {
+		t.Errorf("seen %+v", s)
+	}
+}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// Listable is a kind whose objects can be listed.
+type Listable struct {
+	schema.GroupKind
+	Version    string // the one that the server prefers
+	Namespaced bool
+}
+
+// noise are the kinds of which there are very many objects that nobody deploys; some copy the labels of what they tell of.
+var noise = []schema.GroupKind{
+	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
+}
+
+// Listable gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
+// deploys. Broken are the group versions that the server could not describe, and why, as when an aggregated API is down: of
+// their kinds nothing is known.
+func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[schema.GroupVersion]error, err error) {
+	if err := c.discover(ctx); err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for gk, kind := range c.kinds.known {
+		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(noise, gk) {
+			found = append(found, Listable{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced})
+		}
+	}
+	slices.SortFunc(found, func(a, b Listable) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
+	return found, maps.Clone(c.kinds.failed), nil
+}
+
+// Incomplete is the error for group versions that the server could not describe, all of which it names; nil for none.
+func Incomplete(broken map[schema.GroupVersion]error) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	return &discovery.ErrGroupDiscoveryFailed{Groups: broken}
+}

@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// metadataOnly asks for lists without what the objects say.
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// headers is what is read of a list of metadata.
+type headers struct {
+	Metadata struct {
+		Continue           string `json:"continue"`
+		RemainingItemCount int    `json:"remainingItemCount"`
+	} `json:"metadata"`
+	Items []struct {
+		Metadata struct {
+			Name    string    `json:"name"`
+			Created time.Time `json:"creationTimestamp"`
+		} `json:"metadata"`
+	} `json:"items"`
+}
+
+// headers reads one page of a list without what the objects say.
+func (c *Client) headers(ctx context.Context, path, next string, limit int) (*headers, error) {
+	request := c.discovery.RESTClient().Get().AbsPath(path).SetHeader("Accept", metadataOnly).Param("limit", strconv.Itoa(limit))
+	if next != "" {
+		request = request.Param("continue", next)
+	}
+	data, err := request.DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var page headers
+	if err := json.Unmarshal(data, &page); err != nil {
+		return nil, fmt.Errorf("read the list of %s: %w", path, err)
+	}
+	return &page, nil
+}
+
+// names gives the names of all objects of a kind without namespaces, by its path.
+func (c *Client) names(ctx context.Context, path string) ([]string, error) {
+	var names []string
+	for next := ""; ; {
+		var page *headers
+		err := c.retry(ctx, func() (err error) {
+			page, err = c.headers(ctx, path, next, pageSize)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			names = append(names, item.Metadata.Name)
+		}
+		if next = page.Metadata.Continue; next == "" {
+			return names, nil
+		}
+	}
+}
+
+// maxNodes is how many nodes are read to find the oldest: more than most clusters have, and few enough not to be noticed.
+const maxNodes = 250
+
+// Nodes gives the name of the oldest node, empty if there is none, and how many more there are. It sends one request, for
+// metadata alone: in a very large cluster it is the oldest of the first by name, since no server sorts by age.
+func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error) {
+	page, err := c.headers(ctx, "/api/v1/nodes", "", maxNodes)
+	if err != nil {
+		return "", 0, c.explain(fmt.Errorf("list nodes: %w", err))
+	}
+	if len(page.Items) == 0 {
+		return "", 0, nil
+	}
+	first := page.Items[0].Metadata
+	for _, item := range page.Items {
+		if item.Metadata.Created.Before(first.Created) {
+			first = item.Metadata
+		}
+	}
+	return first.Name, len(page.Items) - 1 + page.Metadata.RemainingItemCount, nil
+}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A patient write goes on after a webhook could not be called, any other does not. What was stored although the answer was an
+// error is recognised as ours.
+func TestPatientWrite(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		patient bool
+		stored  bool // the first request was carried out
+		sent    int
+		fails   bool
+	}{
+		{"impatient", false, false, 1, true},
+		{"patient", true, false, 2, false},
+		{"patient, and stored at first", true, true, 2, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sent := 0
+			client := serving(t, func(w http.ResponseWriter, r *http.Request) {
+				answer := func(failed *apierrors.StatusError) {
+					w.WriteHeader(int(failed.ErrStatus.Code))
+					_ = json.NewEncoder(w).Encode(failed.ErrStatus)
+				}
+				if r.Method == http.MethodPost {
+					sent++
+				}
+				switch {
+				case r.Method == http.MethodPost && sent == 1:
+					answer(apierrors.NewInternalError(errors.New(`failed calling webhook "check": no endpoints`)))
+				case r.Method == http.MethodPost && tc.stored:
+					answer(apierrors.NewAlreadyExists(pods, "a"))
+				default:
+					_ = json.NewEncoder(w).Encode(crontab().Object)
+				}
+			})
+			learn(t, client)
+			stored, err := client.Write(t.Context(), Write{Object: crontab(), Method: Create, Patient: tc.patient})
+			if (err != nil) != tc.fails || sent != tc.sent || err == nil && stored.GetName() != "a" {
+				t.Errorf("%v, %v after %d requests", stored, err, sent)
+			}
+		})
+	}
+}
+
+// learn has a client know the kind of crontab.
+func learn(t *testing.T, client *Client) {
+	t.Helper()
+	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
+		"versions": []any{map[string]any{"name": "v1", "served": true}},
+	}}}
+	if err := client.Learn(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"iter"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// memory is what lists have told: which objects were looked for, and since when a watch would have to look to miss nothing of
+// them. Versions of one resource can be compared whatever the namespace; those of two resources cannot.
+type memory struct {
+	versions map[schema.GroupResource]string // the earliest at which the resource was listed; empty where versions have no order
+	listed   map[object.Ref]struct{}         // what a list has shown, or shown not to exist
+}
+
+// remember keeps the version of a list, and the objects that are known by it.
+func (c *Client) remember(resource schema.GroupResource, version string, refs iter.Seq[object.Ref]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.memory.versions[resource]
+	switch order, err := resourceversion.CompareResourceVersion(version, known); {
+	case !ok:
+		c.memory.versions[resource] = version
+	case err != nil:
+		c.memory.versions[resource] = ""
+	case order < 0:
+		c.memory.versions[resource] = version
+	}
+	for ref := range refs {
+		c.memory.listed[ref] = struct{}{}
+	}
+}
+
+// since gives the version from which a watch of objects of one resource misses nothing that was not listed; empty if one of
+// them was never looked for in a list.
+func (c *Client) since(resource schema.GroupResource, refs []object.Ref) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ref := range refs {
+		if _, ok := c.memory.listed[ref]; !ok {
+			return ""
+		}
+	}
+	return c.memory.versions[resource]
+}

@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// selectConcurrency is how many lists are asked for at once.
+const selectConcurrency = 16
+
+// Selection says which objects are looked for, whatever their names: those that carry labels.
+type Selection struct {
+	Selector     string                                // label selector
+	Kinds        []schema.GroupKind                    // those that are looked through; nil for all, and what is not served is passed over
+	Versions     map[schema.GroupKind]string           // in which objects are wanted; the server's preferred one where nothing is said
+	Fallback     []string                              // namespaces to look through where neither all can be listed at once nor their names
+	OnlyFallback bool                                  // look through no other namespaces, and do not try
+	Owners       bool                                  // keep who owns which field
+	Ignorable    func(group string) bool               // groups whose lists may fail; nil for none
+	Prefer       func(*unstructured.Unstructured) bool // which of several forms of one object is wanted, if any is
+	Told         func(text string)                     // takes what the user may want to know; called by one goroutine at a time; may be nil
+}
+
+// ListError says that objects of one kind could not be listed.
+type ListError struct {
+	Resource   schema.GroupVersionResource
+	Namespaced bool
+	Cause      error
+}
+
+func (e *ListError) Error() string {
+	return fmt.Sprintf("list %s: %v", e.Resource.GroupResource(), e.Cause)
+}
+
+func (e *ListError) Unwrap() error { return e.Cause }
+
+// Select gives the objects that a selector selects, sorted by kind, with one paginated list for each kind, in one version. A
+// kind that may not be listed in all namespaces is listed in each, and passed over where that is not allowed either, as is one
+// without namespaces. Its error is a *ListError where a list fails in another way. An object that is served as several kinds
+// is given once: as the kind that is preferred, or else in the lexically first version.
+func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstructured, error) {
+	selector, err := labels.Parse(s.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("read the label selector: %w", err)
+	}
+	kinds, err := c.selected(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
+	found := make([][]*unstructured.Unstructured, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		group.Go(func() (err error) {
+			found[i], err = search.kind(ctx, kind)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return search.once(slices.Concat(found...)), nil
+}
+
+// sought is one kind that is looked through, in one version.
+type sought struct {
+	schema.GroupKind
+	resource   schema.GroupVersionResource
+	namespaced bool
+}
+
+// selected gives the kinds that are looked through.
+func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
+	listable, _, err := c.Listable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[schema.GroupKind]bool, len(s.Kinds))
+	for _, gk := range s.Kinds {
+		wanted[gk] = true
+	}
+	var kinds []sought
+	for _, l := range listable {
+		if s.Kinds != nil && !wanted[l.GroupKind] {
+			continue
+		}
+		kind, err := c.Kind(ctx, l.GroupKind)
+		if err != nil {
+			return nil, err
+		}
+		resource := kind.Resource
+		resource.Version = kind.readable(s.Versions[l.GroupKind])
+		kinds = append(kinds, sought{l.GroupKind, resource, kind.Namespaced})
+	}
+	return kinds, nil
+}
+
+// search is one Select.
+type search struct {
+	Selection
+	client   *Client
+	selector labels.Selector
+	slots    chan struct{} // holds one for each request that is under way
+	telling  sync.Mutex
+
+	naming     sync.Mutex // held while the namespaces are asked for, once
+	named      bool
+	namespaces []string
+}
+
+func (s *search) tell(text string) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.Told != nil {
+		s.Told(text)
+	}
+}
+
+// kind gives the objects of one kind.
+func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
+	found, err := s.reach(ctx, k)
+	switch {
+	case err == nil:
+		return found, nil
+	case s.Ignorable != nil && s.Ignorable(k.Group) && ctx.Err() == nil:
+		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
+		return nil, nil
+	default:
+		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
+	}
+}
+
+// reach lists a kind in all namespaces at once, or else in each of those that can be reached.
+func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
+	if k.namespaced && s.OnlyFallback {
+		return s.each(ctx, k, s.Fallback)
+	}
+	found, err := s.list(ctx, k, "")
+	if !apierrors.IsForbidden(err) {
+		return found, err
+	}
+	if !k.namespaced {
+		return nil, nil
+	}
+	namespaces, err := s.reachable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.each(ctx, k, namespaces)
+}
+
+// each lists a kind in these namespaces, and passes over those where that is not allowed.
+func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*unstructured.Unstructured, error) {
+	found := make([][]*unstructured.Unstructured, len(namespaces))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(selectConcurrency)
+	for i, namespace := range namespaces {
+		group.Go(func() (err error) {
+			if found[i], err = s.list(ctx, k, namespace); apierrors.IsForbidden(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(found...), err
+}
+
+// reachable gives the namespaces that are looked through one by one: all, or those of the fallback if they may not be listed.
+func (s *search) reachable(ctx context.Context) ([]string, error) {
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	if s.named {
+		return s.namespaces, nil
+	}
+	names, err := s.client.names(ctx, "/api/v1/namespaces")
+	switch {
+	case apierrors.IsForbidden(err):
+		names = s.Fallback
+	case err != nil:
+		return nil, err
+	default:
+		s.tell("Falling back to checking each namespace separately (much slower)")
+	}
+	s.named, s.namespaces = true, names
+	return names, nil
+}
+
+// list gives the objects of one kind in one namespace, or in all if that is empty. Where the kind is not served (any more) there
+// are none.
+func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.selector.String()}
+	for {
+		page, err := s.page(ctx, k, namespace, options)
+		switch {
+		case apierrors.IsResourceExpired(err) && options.Continue != "":
+			found, options.Limit, options.Continue = nil, 0, "" // in one piece, since it changes too fast for pages
+			continue
+		case err != nil:
+			return nil, err
+		case page == nil:
+			return nil, nil
+		}
+		if options.Continue == "" {
+			version = page.GetResourceVersion()
+		}
+		for i := range page.Items {
+			obj := &page.Items[i]
+			if !s.selector.Matches(labels.Set(obj.GetLabels())) {
+				continue // aggregated APIs may not care about selectors
+			}
+			if !s.Owners {
+				obj.SetManagedFields(nil)
+			}
+			found = append(found, obj)
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			break
+		}
+	}
+	s.client.remember(k.resource.GroupResource(), version, func(yield func(object.Ref) bool) {
+		for _, obj := range found {
+			if !yield(object.RefOf(obj)) {
+				return
+			}
+		}
+	})
+	return found, nil
+}
+
+// page sends one request as soon as there are not too many. It gives nil if the kind is not served.
+func (s *search) page(ctx context.Context, k sought, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	var page *unstructured.UnstructuredList
+	err := s.client.retry(ctx, func() (err error) {
+		page, err = s.client.in(k.resource, namespace).List(ctx, options)
+		if unserved(err) {
+			return nil
+		}
+		return err
+	})
+	return page, err
+}
+
+// once leaves out the other forms of objects that are served as several kinds, which have the same UID.
+func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+	best := make(map[types.UID]*unstructured.Unstructured, len(all))
+	for _, obj := range all {
+		if known, ok := best[obj.GetUID()]; !ok || s.better(obj, known) {
+			best[obj.GetUID()] = obj
+		}
+	}
+	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj })
+}
+
+// better reports whether one form of an object is to be had in place of another.
+func (s *search) better(one, other *unstructured.Unstructured) bool {
+	if s.Prefer != nil {
+		if a, b := s.Prefer(one), s.Prefer(other); a != b {
+			return a
+		}
+	}
+	return one.GetAPIVersion() < other.GetAPIVersion()
+}

@@ -1,0 +1,257 @@
+package cluster
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+var (
+	configMaps  = schema.GroupKind{Kind: "ConfigMap"}
+	namespaces  = schema.GroupKind{Kind: "Namespace"}
+	deployments = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+)
+
+func TestListable(t *testing.T) {
+	a := &api{groups: kindsOfAPI()}
+	a.groups["down.example.com/v1"] = nil
+	found, broken, err := a.start(t).Listable(t.Context())
+	want := []Listable{{configMaps, "v1", true}, {namespaces, "v1", false}, {deployments, "v1", true}}
+	if diff := cmp.Diff(want, found); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	down := schema.GroupVersion{Group: "down.example.com", Version: "v1"}
+	if len(broken) != 1 || broken[down] == nil {
+		t.Errorf("broken: %v", broken)
+	}
+	const text = "unable to retrieve the complete list of server APIs: down.example.com/v1: no"
+	if err := Incomplete(broken); err == nil || err.Error() != text {
+		t.Errorf("incomplete: %v, want %s", err, text)
+	}
+	if err := Incomplete(nil); err != nil {
+		t.Errorf("complete: %v", err)
+	}
+}
+
+// The selector is x=y in all of these.
+const (
+	query  = "?labelSelector=x%3Dy&limit=500"
+	cmPath = "GET /api/v1/configmaps" + query
+	nsPath = "GET /api/v1/namespaces" + query
+	dpPath = "GET /apis/apps/v1/deployments" + query
+)
+
+// TestSelect goes through what one search asks for and finds.
+func TestSelect(t *testing.T) {
+	one, two := thing("v1", "ConfigMap", "n/one", "x=y"), thing("v1", "ConfigMap", "m/two", "x=y")
+	other := thing("v1", "ConfigMap", "n/other", "x=z")
+	names := map[string]any{"items": []any{map[string]any{"metadata": map[string]any{"name": "n"}}, map[string]any{"metadata": map[string]any{"name": "m"}}}}
+	both := Selection{Kinds: []schema.GroupKind{configMaps, namespaces}, Fallback: []string{"n"}}
+	inN, inM := "GET /api/v1/namespaces/n/configmaps"+query, "GET /api/v1/namespaces/m/configmaps"+query
+	allNames := "GET /api/v1/namespaces?limit=500"
+	const slower = "Falling back to checking each namespace separately (much slower)"
+	for _, tc := range []struct {
+		name    string
+		s       Selection
+		answers map[string][]any
+		asked   []string
+		want    []string
+		told    []string
+		failure string
+	}{
+		{
+			name: "all kinds", answers: map[string][]any{cmPath: {page("5", "", one, other)}, nsPath: {page("5", "")}, dpPath: {page("6", "", thing("apps/v1", "Deployment", "n/web", "x=y"))}},
+			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one", "n/web"},
+		},
+		{
+			name: "a version that is wanted", s: Selection{Kinds: []schema.GroupKind{deployments, {Group: "gone", Kind: "Gone"}}, Versions: map[schema.GroupKind]string{deployments: "v1beta1"}},
+			answers: map[string][]any{"GET /apis/apps/v1beta1/deployments" + query: {page("6", "")}}, asked: []string{"GET /apis/apps/v1beta1/deployments" + query},
+		},
+		{
+			name: "no kinds", s: Selection{Kinds: []schema.GroupKind{}},
+		},
+		{
+			name: "in pages", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{cmPath: {page("5", "c", one)}, "GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {page("5", "", two)}},
+			asked:   []string{"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500", cmPath}, want: []string{"n/one", "m/two"},
+		},
+		{
+			name: "in pages that are too slow", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{
+				cmPath: {page("5", "c", one)}, "GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {http.StatusGone},
+				"GET /api/v1/configmaps?labelSelector=x%3Dy": {page("7", "", one, two)},
+			},
+			asked: []string{"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500", "GET /api/v1/configmaps?labelSelector=x%3Dy", cmPath},
+			want:  []string{"n/one", "m/two"},
+		},
+		{
+			name: "forbidden, but for each namespace", s: both,
+			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)}},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower},
+		},
+		{
+			name: "forbidden, and so are the names", s: both, answers: map[string][]any{inN: {page("5", "", one)}},
+			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"},
+		},
+		{
+			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN},
+		},
+		{
+			name: "only the fallback", s: Selection{Kinds: both.Kinds, Fallback: both.Fallback, OnlyFallback: true}, answers: map[string][]any{inN: {page("5", "", one)}, nsPath: {page("5", "")}},
+			asked: []string{nsPath, inN}, want: []string{"n/one"},
+		},
+		{
+			name: "not served any more", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {unservedPath}}, asked: []string{cmPath},
+		},
+		{
+			name: "a hiccup", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {http.StatusServiceUnavailable, page("5", "", one)}},
+			asked: []string{cmPath, cmPath}, want: []string{"n/one"},
+		},
+		{
+			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {http.StatusInternalServerError}},
+			asked: []string{cmPath}, failure: "list configmaps: no",
+		},
+		{
+			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
+			s:     Selection{Ignorable: func(group string) bool { return group == "apps" }},
+			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
+			told: []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+		},
+		{
+			name: "one object as two kinds", s: Selection{Kinds: []schema.GroupKind{configMaps, deployments}},
+			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
+			asked:   []string{cmPath, dpPath}, want: []string{"Deployment n/one"},
+		},
+		{
+			name: "one object as two kinds, of which one is preferred",
+			s: Selection{Kinds: []schema.GroupKind{configMaps, deployments},
+				Prefer: func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "ConfigMap" }},
+			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
+			asked:   []string{cmPath, dpPath}, want: []string{"ConfigMap n/one"},
+		},
+		{
+			name: "objects without a UID", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{cmPath: {page("5", "", withoutUID("n/a"), withoutUID("n/b"))}}, asked: []string{cmPath}, want: []string{"n/a", "n/b"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := &api{groups: kindsOfAPI(), answers: tc.answers}
+			var told []string
+			tc.s.Selector, tc.s.Told = "x=y", func(text string) { told = append(told, text) }
+			found, err := a.start(t).Select(t.Context(), tc.s)
+			if failed := (*ListError)(nil); tc.failure != "" && (!errors.As(err, &failed) || err.Error() != tc.failure) || tc.failure == "" && err != nil {
+				t.Errorf("error %v, want %s", err, tc.failure)
+			}
+			var got []string
+			for _, obj := range found {
+				name := obj.GetNamespace() + "/" + obj.GetName()
+				if slices.ContainsFunc(tc.want, func(want string) bool { return want == obj.GetKind()+" "+name }) {
+					name = obj.GetKind() + " " + name
+				}
+				got = append(got, name)
+				if obj.GetManagedFields() != nil {
+					t.Errorf("%s has its managed fields", name)
+				}
+			}
+			slices.Sort(tc.asked)
+			for what, diff := range map[string]string{"found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "told": cmp.Diff(tc.told, told)} {
+				if diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
+func withoutUID(name string) map[string]any {
+	obj := thing("v1", "ConfigMap", name, "x=y")
+	delete(obj["metadata"].(map[string]any), "uid")
+	return obj
+}
+
+func TestSelectKeepsOwners(t *testing.T) {
+	a := &api{groups: kindsOfAPI(), answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}}}
+	found, err := a.start(t).Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, Owners: true})
+	if err != nil || len(found) != 1 || len(found[0].GetManagedFields()) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if _, err := a.start(t).Select(t.Context(), Selection{Selector: "==="}); err == nil {
+		t.Error("a selector that is none was taken")
+	}
+}
+
+// A watch goes on from the earliest list only for what lists have shown, or shown not to exist.
+func TestSince(t *testing.T) {
+	single := func(name string) string {
+		return "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3D" + name + "&limit=500"
+	}
+	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
+		cmPath: {page("9", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, single("two"): {page("10", "")}, single("three"): {page("8", "")}, single("odd"): {page("x1", "")},
+	}}
+	c := a.start(t)
+	resource := schema.GroupResource{Resource: "configmaps"}
+	ref := func(name string) object.Ref { return object.Ref{Kind: "ConfigMap", Namespace: "n", Name: name} }
+	check := func(want string, names ...string) {
+		t.Helper()
+		var refs []object.Ref
+		for _, name := range names {
+			refs = append(refs, ref(name))
+		}
+		if got := c.since(resource, refs); got != want {
+			t.Errorf("%v are known since %q, want %q", names, got, want)
+		}
+	}
+	read := func(name string) {
+		t.Helper()
+		if _, err := c.Read(t.Context(), []Target{{Ref: ref(name)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("", "one")
+	if _, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}}); err != nil {
+		t.Fatal(err)
+	}
+	check("9", "one")
+	check("", "one", "two")
+	read("two")
+	check("9", "one", "two")
+	read("three")
+	check("8", "one", "three")
+	read("odd")
+	check("", "one")
+}
+
+// What a definition has taught outlives asking the server again, until the server serves it.
+func TestRediscover(t *testing.T) {
+	a := &api{groups: kindsOfAPI()}
+	c := a.start(t)
+	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
+		"versions": []any{map[string]any{"name": "v1", "served": true}},
+	}}}
+	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
+	if err := c.Learn(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}); err != nil || len(found) > 0 || len(a.requests()) > 0 {
+		t.Errorf("a kind that is only just being defined: %v, %v", found, err)
+	}
+	coming := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true, Listed: true}
+	for _, want := range []Kind{coming, {Resource: coming.Resource, Served: []string{"v1"}, Coming: []string{}, Namespaced: true, Listed: true}} {
+		if err := c.Rediscover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Kind(t.Context(), gk); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
+		}
+		a.groups["example.com/v1"] = []metav1.APIResource{{Name: "crontabs", Kind: "CronTab", Namespaced: true, Verbs: listing}}
+	}
+}

@@ -1,0 +1,291 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+func TestAppear(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		there bool
+		after time.Duration // when it is created; 0 for never
+		wait  bool
+		polls bool
+		want  string
+		took  time.Duration
+	}{
+		{name: "there by now", there: true, wait: true, want: `
+			acted appear deployment.apps/theirs succeeded
+			waiting appear deployment.apps/theirs (InProgress)
+			settled appear deployment.apps/theirs succeeded (Current)`, took: 2 * time.Second},
+		{name: "later", after: time.Minute, wait: true, took: time.Minute + 2*time.Second, want: `
+			retried appear deployment.apps/theirs: External resource doesn't exists
+			acted appear deployment.apps/theirs succeeded
+			waiting appear deployment.apps/theirs (InProgress)
+			settled appear deployment.apps/theirs succeeded (Current)`},
+		{name: "later, by reading again and again", after: time.Minute + time.Second, wait: true, polls: true, took: time.Minute + 4*time.Second, want: `
+			retried appear deployment.apps/theirs: External resource doesn't exists
+			acted appear deployment.apps/theirs succeeded
+			waiting appear deployment.apps/theirs (InProgress)
+			settled appear deployment.apps/theirs succeeded (Current)`},
+		{name: "and in whatever state", after: time.Minute, took: time.Minute, want: `
+			retried appear deployment.apps/theirs: External resource doesn't exists
+			acted appear deployment.apps/theirs succeeded
+			settled appear deployment.apps/theirs succeeded`},
+		{name: "never", took: 5 * time.Minute, want: `
+			retried appear deployment.apps/theirs: External resource doesn't exists
+			acted appear deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists
+			settled appear deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists`},
+	} {
+		each(t, tc.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Polls: tc.polls})
+			began := time.Now()
+			if tc.there {
+				w.Put(thing("Deployment/theirs"))
+			}
+			if tc.after > 0 {
+				time.AfterFunc(tc.after, func() { w.Put(thing("Deployment/theirs")) })
+			}
+			time.AfterFunc(tc.after+2*time.Second, func() {
+				if obj := w.Object(ref("Deployment/theirs")); obj != nil {
+					obj.Object["status"] = phase("ready")
+					w.Put(obj)
+				}
+			})
+			o := judging()
+			o.RetryFor = 5 * time.Minute
+			var last error
+			w.hear = func(e event.Event) { last = e.Err }
+			w.run(t.Context(), t, o, plan.Step{Ref: ref("Deployment/theirs"), Op: plan.Appear, Wait: tc.wait})
+			w.expect(t, tc.want)
+			if took := time.Since(began); took.Truncate(2*time.Second) != tc.took.Truncate(2*time.Second) {
+				t.Errorf("it took %s, want %s", took, tc.took)
+			}
+			if absent := (*engine.AbsentError)(nil); errors.As(last, &absent) != strings.Contains(tc.want, "failed") {
+				t.Errorf("the error is %#v", last)
+			}
+			if len(w.Sent) > 0 || len(w.Watched) > 1 || len(w.Asked) > 1 {
+				t.Errorf("written %v, watched %v, read %v", w.Sent, w.Watched, w.Asked)
+			}
+		})
+	}
+}
+
+// What is awaited may also be created by the same run, and is judged by package ready where the dialect judges nothing.
+func TestAppearWithoutDialect(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{}})
+		time.AfterFunc(time.Second, func() { w.Put(thing("ConfigMap/theirs")) })
+		w.run(t.Context(), t, engine.Options{}, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Wait: true}, create("ConfigMap/a", 0))
+		w.expect(t, `
+			retried appear configmap/theirs: External resource doesn't exists
+			acted appear configmap/theirs succeeded
+			settled appear configmap/theirs succeeded (Current)
+			acted create configmap/a succeeded
+			settled create configmap/a succeeded (Current)`)
+	})
+}
+
+// Nothing is sent for what somebody else deletes, or has begun to delete.
+func TestVanish(t *testing.T) {
+	for _, op := range []plan.Op{plan.Vanish, plan.Delete} {
+		each(t, string(op), func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			held := thing("ConfigMap/a")
+			held.SetFinalizers([]string{"hold"})
+			held.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+			have := w.put(held)
+			time.AfterFunc(time.Second, func() {
+				less := have.DeepCopy()
+				less.SetFinalizers([]string{"more"})
+				w.Put(less)
+			})
+			time.AfterFunc(2*time.Second, func() { w.Remove(ref("ConfigMap/a")) })
+			w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: op, Have: have, Wait: true})
+			w.expect(t, strings.ReplaceAll(`
+				acted OP configmap/a succeeded
+				waiting OP configmap/a (InProgress)
+				observed OP configmap/a (InProgress)
+				settled OP configmap/a succeeded (NotFound)`, "OP", string(op)))
+			expectWritten(t, w)
+		})
+	}
+	each(t, "gone before", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.Vanish, Wait: true})
+		w.expect(t, `
+			acted vanish configmap/a succeeded
+			settled vanish configmap/a succeeded (NotFound)`)
+	})
+}
+
+// The time of the run begins anew whenever something happens, and is up for all at once.
+func TestIdle(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/a"): {phaseAfter(40, "ready")}, ref("Deployment/b"): {phaseAfter(80, "ready")},
+		}})
+		o := judging()
+		o.Idle = time.Minute
+		began := time.Now()
+		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Wait: true}
+		w.run(t.Context(), t, o, create("Deployment/a"), create("Deployment/b"), create("Deployment/c"), create("Deployment/d"), theirs, create("ConfigMap/z", 3))
+		if took := time.Since(began); took != 140*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		w.lines = w.lines[len(w.lines)-8:]
+		w.expect(t, `
+			settled create deployment.apps/a succeeded (Current)
+			settled create deployment.apps/b succeeded (Current)
+			settled create deployment.apps/c timed out (InProgress)
+			settled create deployment.apps/d timed out (InProgress)
+			acted appear configmap/theirs skipped
+			acted create configmap/z skipped
+			settled appear configmap/theirs skipped: External resource doesn't exists
+			settled create configmap/z skipped`)
+	})
+}
+
+// By kind of failure, the first ends the run: what is being written is finished, and nothing else starts or is waited for.
+func TestEndOnFailure(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		onWrite, onWait bool
+		want            string
+	}{
+		{name: "a failing write", onWrite: true, want: `
+			acted create configmap/bad failed: ` + forbidden.Error() + `
+			settled create configmap/bad failed: ` + forbidden.Error() + `
+			acted create configmap/next skipped
+			settled create deployment.apps/ill skipped (InProgress)
+			settled create configmap/next skipped
+			acted create configmap/slow succeeded
+			settled create configmap/slow succeeded (Current)`},
+		{name: "a failing wait", onWait: true, want: `
+			acted create configmap/bad failed: ` + forbidden.Error() + `
+			settled create configmap/bad failed: ` + forbidden.Error() + `
+			acted create configmap/slow succeeded
+			settled create configmap/slow succeeded (Current)
+			settled create deployment.apps/ill failed (Failed)
+			acted create configmap/next skipped
+			settled create configmap/next skipped`},
+		{name: "neither", want: `
+			acted create configmap/bad failed: ` + forbidden.Error() + `
+			settled create configmap/bad failed: ` + forbidden.Error() + `
+			acted create configmap/slow succeeded
+			settled create configmap/slow succeeded (Current)
+			settled create deployment.apps/ill failed (Failed)
+			acted create configmap/next skipped
+			settled create configmap/next skipped`},
+	} {
+		each(t, tc.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{
+				Slow:   map[object.Ref]time.Duration{ref("ConfigMap/bad"): time.Second, ref("ConfigMap/slow"): 2 * time.Second},
+				Fails:  map[object.Ref]error{ref("ConfigMap/bad"): forbidden},
+				Script: map[object.Ref][]enginetest.Change{ref("Deployment/ill"): {phaseAfter(5, "failed")}},
+			})
+			early := 0
+			w.hear = func(e event.Event) {
+				if e.Early {
+					early++
+				}
+			}
+			o := judging()
+			o.EndOnWriteError, o.EndOnWaitError = tc.onWrite, tc.onWait
+			w.run(t.Context(), t, o, create("Deployment/ill"), create("ConfigMap/bad"), create("ConfigMap/slow"), create("ConfigMap/next", 0))
+			w.lines = w.lines[2:] // the Deployment is written and waited for
+			w.expect(t, tc.want)
+			if ended := tc.onWrite || tc.onWait; (early == 1) != ended {
+				t.Errorf("%d steps were skipped because the run ended", early)
+			}
+		})
+	}
+}
+
+// busy is a run in which everything happens that a dialect can want, and what it leaves.
+func busy(ctx context.Context, t *testing.T, w *world) event.Summary {
+	t.Helper()
+	o := withPods(map[string]string{"app": "x"})
+	o.Concurrency, o.RetryFor, o.Idle = 2, time.Hour, time.Hour
+	o.EndOnWriteError, o.EndOnWaitError = true, true
+	o.Dialect.Rework, o.Dialect.Amend = rework, amend
+	o.Dialect.Again = func(_ int, err error) bool { return errors.Is(err, hiccup) }
+	replaced := plan.Step{Ref: ref("ConfigMap/replaced"), Op: plan.Create, Want: thing("ConfigMap/replaced"), Wait: true}
+	if have := w.Object(ref("ConfigMap/replaced")); have != nil {
+		replaced = update(have, "amended")
+		replaced.Want.SetFinalizers(nil)
+		replaced.Replace = plan.ReplaceAlways
+	}
+	return w.run(ctx, t, o, replaced, create("ConfigMap/again"), create("ConfigMap/there"), create("Deployment/web", 0),
+		plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Have: w.Object(ref("ConfigMap/theirs")), Wait: true},
+		plan.Step{Ref: ref("ConfigMap/leaving"), Op: plan.Vanish, Have: w.Object(ref("ConfigMap/leaving")), Wait: true}, create("ConfigMap/last", 3, 4, 5))
+}
+
+// TestEveryEnd ends such a run after each event in turn, by an interrupt or by having every write fail: each step settles once,
+// and the same run afterwards goes well.
+func TestEveryEnd(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		eachMoment(t, 20, func(t *testing.T, moment int) bool {
+			w := newWorld(&enginetest.Cluster{
+				Takes:   10 * time.Millisecond,
+				Answers: map[object.Ref][]error{ref("ConfigMap/again"): {hiccup, hiccup}},
+				Lingers: map[object.Ref]time.Duration{ref("ConfigMap/replaced"): 3 * time.Second},
+				Script: map[object.Ref][]enginetest.Change{
+					ref("Deployment/web"): {{After: time.Second, Makes: pod("web", "p", "running")}, phaseAfter(2, "release"), phaseAfter(9, "ready")},
+				},
+			})
+			held := thing("ConfigMap/replaced")
+			held.SetFinalizers([]string{"hold"})
+			w.Put(held)
+			w.Put(thing("ConfigMap/there"))
+			w.Put(thing("ConfigMap/leaving"))
+			time.AfterFunc(4*time.Second, func() { w.Put(thing("ConfigMap/theirs")) })
+			time.AfterFunc(5*time.Second, func() { w.Remove(ref("ConfigMap/leaving")) })
+
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			came, settled := false, map[int]int{}
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Settled {
+					settled[e.Step]++
+				}
+				if came = came || len(w.lines) == moment; len(w.lines) != moment {
+					return
+				}
+				if refuse {
+					w.Refuse(forbidden)
+				} else {
+					cancel()
+				}
+			}
+			summary := busy(ctx, t, w)
+			if !refuse && summary.Settled[event.Failed]+summary.Settled[event.TimedOut] > 0 {
+				t.Errorf("an interrupt made steps fail: %q", w.lines)
+			}
+			for i := range 7 {
+				if settled[i] != 1 {
+					t.Errorf("step %d settled %d times: %q", i, settled[i], w.lines)
+				}
+			}
+			time.Sleep(10 * time.Second) // others do their part whatever becomes of the run
+			w.hear = nil
+			w.Refuse(nil)
+			if summary := busy(t.Context(), t, w); summary.Bad() > 0 || w.is("ConfigMap/last") != "amended" || w.is("ConfigMap/replaced") != "amended" {
+				t.Errorf("running again: %+v, %q", summary, w.lines)
+			}
+			return came
+		})
+	}
+}

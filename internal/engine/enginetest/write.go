@@ -1,0 +1,168 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Write stores one object.
+func (c *Cluster) Write(_ context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+	ref := object.RefOf(w.Object)
+	if err := c.enter(ref); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Sent = append(c.Sent, w)
+	next, err := c.next(ref, w)
+	if err != nil || w.DryRun {
+		return next, err
+	}
+	stored := c.store(next, w.Subresource == "")
+	c.script(ref, stored.GetUID())
+	return stored.DeepCopy(), c.count(string(w.Method), ref)
+}
+
+// Delete removes one object, at once or after it has lingered.
+func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
+	if err := c.enter(d.Ref); err != nil {
+		return false, err
+	}
+	defer c.leave()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	obj := c.objects[d.Ref]
+	switch {
+	case obj == nil:
+		return true, nil
+	case d.UID != "" && obj.GetUID() != d.UID:
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the UID is another"))
+	case d.Version != "" && obj.GetResourceVersion() != d.Version:
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the object has been modified"))
+	case d.DryRun:
+		return false, nil
+	}
+	wait, held := c.Lingers[d.Ref], len(obj.GetFinalizers()) > 0
+	if held {
+		marked, now := obj.DeepCopy(), metav1.Now()
+		marked.SetDeletionTimestamp(&now)
+		c.store(marked, false)
+	}
+	switch {
+	case wait > 0:
+		c.later(d.Ref, obj.GetUID(), Change{After: wait, Gone: true})
+	case !held:
+		c.remove(d.Ref)
+	}
+	return false, c.count("delete", d.Ref)
+}
+
+// enter and leave frame one write.
+func (c *Cluster) enter(ref object.Ref) error {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		return ErrDead
+	}
+	c.flying++
+	c.most = max(c.most, c.flying)
+	c.mu.Unlock()
+	time.Sleep(c.Takes + c.Slow[ref])
+	err := c.Fails[ref]
+	if err == nil {
+		err = c.answer(ref)
+	}
+	if err != nil {
+		c.leave()
+	}
+	return err
+}
+
+// answer takes the next of the answers to writes of an object.
+func (c *Cluster) answer(ref object.Ref) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.Answers[ref]) == 0 {
+		return c.refusal
+	}
+	next := c.Answers[ref][0]
+	c.Answers[ref] = c.Answers[ref][1:]
+	return next
+}
+
+func (c *Cluster) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flying--
+}
+
+// count notes a change of an object.
+func (c *Cluster) count(method string, ref object.Ref) error {
+	return c.note(method + " " + ref.String())
+}
+
+// countRecord notes a change of the record.
+func (c *Cluster) countRecord(method string) error { return c.note(method + " record") }
+
+// note keeps a change and dies if it was the one to die at.
+func (c *Cluster) note(change string) error {
+	c.Wrote = append(c.Wrote, change)
+	if len(c.Wrote) == c.Dies {
+		c.dead = true
+		return ErrDead
+	}
+	return nil
+}
+
+// next is the object that a write makes, not yet stored.
+func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructured, error) {
+	live := c.objects[ref]
+	switch {
+	case c.dead:
+		return nil, ErrDead
+	case w.Method == cluster.Create && live != nil:
+		return nil, apierrors.NewAlreadyExists(resourceOf(ref), ref.Name)
+	case w.Method == cluster.Create || w.Method == cluster.Apply && live == nil:
+		return w.Object.DeepCopy(), nil
+	case live == nil:
+		return nil, apierrors.NewNotFound(resourceOf(ref), ref.Name)
+	case w.Method == cluster.Patch:
+		return patched(live, w.Patch)
+	case w.Method == cluster.Replace && w.Object.GetUID() != "" && w.Object.GetUID() != live.GetUID():
+		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
+	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion():
+		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the object has been modified"))
+	default:
+		next := w.Object.DeepCopy()
+		next.SetUID(live.GetUID())
+		next.SetGeneration(live.GetGeneration())
+		if status, ok := live.Object["status"]; ok && w.Subresource == "" {
+			next.Object["status"] = status
+		}
+		return next, nil
+	}
+}
+
+// patched applies a patch as a JSON merge, which is what the patches of tests are.
+func patched(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
+	before, err := live.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		return nil, err
+	}
+	next := &unstructured.Unstructured{}
+	return next, next.UnmarshalJSON(after)
+}

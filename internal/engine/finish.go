@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// finish takes in the end of a step's write, unless it goes on later.
+func (r *run) finish(ctx context.Context, i int, done *result) {
+	if !r.paused(ctx, i, done) {
+		r.conclude(ctx, i, done)
+	}
+}
+
+// conclude settles a step whose write is over, or begins to wait.
+func (r *run) conclude(ctx context.Context, i int, done *result) {
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	done.err = cluster.Told(done.err, step.Private())
+	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
+	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
+	r.schedule.acted(i)
+	r.active = time.Now()
+	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
+		t.base = r.look(step.Ref, done.seen)
+	}
+	t.gone = done.leaving && done.seen.Object == nil
+	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
+		r.settle(i, done.outcome, nil)
+		return
+	}
+	if done.leaving && done.seen.Object != nil {
+		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
+	}
+	if t.seen.before(t.base) || t.seen.undated() {
+		t.seen, t.missed = t.base, 0
+	}
+	if done.op == plan.Create || done.op == plan.Update {
+		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
+	}
+	now := time.Now()
+	t.waiting, t.began, t.since, t.changed = true, now, now, now
+	r.waiting++
+	r.setDeadline(i)
+	r.judge(ctx, i)
+	switch {
+	case t.waiting && (r.interrupted || r.ended):
+		r.settle(i, r.cutShort(), nil)
+	case t.waiting:
+		r.watch(ctx, groupOf(step.Ref))
+	}
+}
+
+func (r *run) emit(e event.Event) {
+	e.Ref = r.plan.Steps[e.Step].Ref
+	r.summary.Add(e)
+	r.sink(e)
+}

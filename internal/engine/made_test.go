@@ -1,0 +1,109 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// pod is a pod that carries the labels of a Deployment's pods, in a phase.
+func pod(of, name, in string) *unstructured.Unstructured {
+	obj := thing("Pod/" + name)
+	obj.SetLabels(map[string]string{"app": "x", "of": of})
+	obj.Object["status"] = phase(in)
+	return obj
+}
+
+// withPods are options under which the pods of Deployments that are not ready are looked for, by these labels and the name.
+func withPods(common map[string]string) engine.Options {
+	o := judging()
+	o.Dialect.Made = func(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+		if obj.GetKind() != "Deployment" {
+			return nil, nil
+		}
+		labels := map[string]string{"of": obj.GetName()}
+		for key, value := range common {
+			labels[key] = value
+		}
+		return []schema.GroupKind{{Kind: "Pod"}}, labels
+	}
+	return o
+}
+
+// What was made for an object is told with it, from all that there is on, and only what was made for it.
+func TestMade(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		makes := func(second int, obj *unstructured.Unstructured) enginetest.Change {
+			return enginetest.Change{After: time.Duration(second) * time.Second, Makes: obj}
+		}
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): {
+			makes(1, pod("web", "c", "pending")), makes(2, pod("other", "z", "pending")), makes(3, pod("web", "c", "pending")),
+			makes(4, pod("web", "c", "running")), makes(5, pod("other", "a", "running")), phaseAfter(6, "ready"),
+		}}})
+		w.Put(pod("web", "a", "running"))
+		w.Put(pod("web", "b", "running"))
+		w.run(t.Context(), t, withPods(nil), create("Deployment/web"))
+		w.expect(t, `
+			acted create deployment.apps/web succeeded
+			waiting create deployment.apps/web (InProgress)
+			observed create deployment.apps/web [pod/a running] [pod/b running] (InProgress)
+			observed create deployment.apps/web [pod/a running] [pod/b running] [pod/c pending] (InProgress)
+			observed create deployment.apps/web [pod/a running] [pod/b running] [pod/c running] (InProgress)
+			observed create deployment.apps/web [pod/b running] [pod/c running] (InProgress)
+			settled create deployment.apps/web succeeded [pod/b running] [pod/c running] (Current)`)
+		if len(w.Surveys) != 1 || w.Surveys[0].Labels != "of=web" || w.Surveys[0].Namespace != "n" {
+			t.Errorf("surveys: %+v", w.Surveys)
+		}
+	})
+}
+
+// A few objects have surveys of their own; many share one, of what their labels have in common, and none has two.
+func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
+	for _, tc := range []struct {
+		number int
+		common map[string]string
+		want   string
+	}{
+		{3, map[string]string{"app": "x"}, "app=x,of=d0|app=x,of=d1|app=x,of=d2"},
+		{30, map[string]string{"app": "x"}, "app=x,of=d0|app=x,of=d1|app=x,of=d2|app=x,of=d3|app=x"},
+		{30, nil, "of=d0|of=d1|of=d2|of=d3|"},
+	} {
+		each(t, fmt.Sprint(tc.number, tc.common), func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{}})
+			var steps []plan.Step
+			for i := range tc.number {
+				name := fmt.Sprintf("d%d", i)
+				w.Put(pod(name, name+"-a", "running"))
+				w.Script[ref("Deployment/"+name)] = []enginetest.Change{{After: time.Second, Makes: pod(name, name+"-b", "running")}, phaseAfter(2, "ready")}
+				steps = append(steps, create("Deployment/"+name))
+			}
+			o := withPods(tc.common)
+			o.Concurrency = 1 // in order
+			if summary := w.run(t.Context(), t, o, steps...); summary.Bad() > 0 {
+				t.Errorf("%+v", summary)
+			}
+			var surveys []string
+			for _, s := range w.Surveys {
+				surveys = append(surveys, s.Labels)
+			}
+			if got := strings.Join(surveys, "|"); got != tc.want {
+				t.Errorf("surveys %s, want %s", got, tc.want)
+			}
+			for i := range tc.number {
+				want := fmt.Sprintf("settled create deployment.apps/d%d succeeded [pod/d%d-a running] [pod/d%d-b running] (Current)", i, i, i)
+				if !strings.Contains(strings.Join(w.lines, "\n"), want) {
+					t.Errorf("no %q", want)
+				}
+			}
+		})
+	}
+}

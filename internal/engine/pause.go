@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// pause is why a step whose turn came is not being written: it goes on later. No slot is held meanwhile.
+type pause string
+
+// The pauses. The zero value is none.
+const (
+	passing   pause = "passing"   // its write failed for a reason that passes: until its alarm
+	lingering pause = "lingering" // its object was deleted, to be created anew: until that is gone
+	absent    pause = "absent"    // somebody else is to create its object: until that is there
+	due       pause = "due"       // over: it waits for a slot
+)
+
+// find looks for the object of a step that somebody else is to create.
+func (r *run) find(ctx context.Context, step *plan.Step) *result {
+	done := &result{op: step.Op, outcome: event.Failed}
+	snapshot, err := r.engine.Cluster.Read(ctx, []cluster.Target{{Ref: step.Ref, Version: r.version(step.Ref)}})
+	switch {
+	case err != nil:
+		done.err = err
+	case snapshot.Objects[step.Ref] == nil:
+		done.err, done.pause = &AbsentError{}, absent
+	default:
+		done.outcome, done.seen.Object = event.Succeeded, snapshot.Objects[step.Ref]
+	}
+	return done
+}
+
+// paused lets a step go on later, if what came of it so far asks for that. A step that was tried for long enough is not: it
+// failed.
+func (r *run) paused(ctx context.Context, i int, done *result) bool {
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	why := done.pause
+	if again := r.options.Dialect.Again; why == "" && again != nil && done.err != nil && !done.stored && again(i, done.err) {
+		why = passing
+	}
+	if done.rest != nil {
+		t.next = done.rest
+	}
+	if why == "" {
+		return false
+	}
+	now := time.Now()
+	at, told := r.goesOn(t, why, now)
+	switch {
+	case why == passing && (r.interrupted || r.ended):
+		return false // it failed, and is not tried again
+	case why == passing && !at.After(now):
+		done.err = &TimedOutError{After: r.options.RetryFor, Last: done.err}
+		return false
+	}
+	t.pause, t.err = why, cluster.Told(done.err, step.Private())
+	r.pausing++
+	if r.interrupted || r.ended {
+		r.cut(i)
+		return true
+	}
+	if told {
+		r.emit(event.Event{Kind: event.Retried, Step: i, Op: step.Op, Err: t.err})
+	}
+	if !at.IsZero() {
+		heap.Push(&r.alarms, alarm{at, i, pauseOver})
+	}
+	if why != passing {
+		t.base = r.look(step.Ref, done.seen)
+		r.watch(ctx, groupOf(step.Ref))
+		r.glimpse(ctx, i)
+	}
+	return true
+}
+
+// goesOn is when a paused step is due at the latest, zero if never, and whether somebody is told that it is tried again.
+func (r *run) goesOn(t *track, why pause, now time.Time) (at time.Time, told bool) {
+	limit := func(from time.Time, d time.Duration) time.Time {
+		if d <= 0 {
+			return time.Time{}
+		}
+		return from.Add(d)
+	}
+	switch why {
+	case lingering:
+		return limit(now, r.leaveLimit()), false
+	case absent:
+		return limit(t.tried, r.options.RetryFor), true
+	default:
+		every := r.options.RetryEvery
+		if every <= 0 {
+			every = DefaultRetryEvery
+		}
+		at = now.Add(every)
+		if end := limit(t.tried, r.options.RetryFor); !end.IsZero() && end.Before(at) {
+			at = end // once more, at the end of the time
+		}
+		return at, true
+	}
+}
+
+// leaveLimit is how long an object that is to be created anew may take to be gone.
+func (r *run) leaveLimit() time.Duration {
+	if r.options.DeleteTimeout > 0 {
+		return r.options.DeleteTimeout
+	}
+	return r.options.Idle
+}
+
+// glimpse lets a paused step go on if what was seen of its object last is what it waits for.
+func (r *run) glimpse(ctx context.Context, i int) {
+	t := &r.tracks[i]
+	seen := &t.seen
+	switch {
+	case *seen == sighting{} || seen.before(t.base):
+	case t.pause == lingering && (seen.status.State == ready.NotFound || seen.uid != t.base.uid):
+		r.goOn(i)
+	case t.pause == absent && seen.object != nil:
+		r.unpause(i)
+		r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: seen.object}})
+	}
+}
+
+// overdue ends or goes on with a paused step whose time is up.
+func (r *run) overdue(ctx context.Context, i int) {
+	t := &r.tracks[i]
+	limit := r.options.RetryFor
+	switch t.pause {
+	case passing:
+		r.goOn(i)
+		return
+	case lingering:
+		limit = r.leaveLimit()
+	}
+	r.unpause(i)
+	r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Failed, err: &TimedOutError{After: limit, Last: t.err}})
+}
+
+// goOn has a paused step go on as soon as there is a slot.
+func (r *run) goOn(i int) {
+	r.tracks[i].pause = due
+	r.due = append(r.due, i)
+}
+
+// takeDue hands out a step that goes on now.
+func (r *run) takeDue() (int, bool) {
+	for len(r.due) > 0 {
+		i := r.due[0]
+		r.due = r.due[1:]
+		if r.tracks[i].pause == due {
+			r.unpause(i)
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (r *run) unpause(i int) {
+	r.tracks[i].pause = ""
+	r.pausing--
+}

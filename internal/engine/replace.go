@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// amendFor is how long a second write is tried while others change the object, from its first attempt.
+const amendFor = time.Minute
+
+// replaces reports whether the object of a step is to be deleted and created anew in such a case.
+func replaces(step *plan.Step, in plan.Replacement, o *Options) bool {
+	return step.Op == plan.Update && step.Have != nil && step.Replace == in && o.DryRun == DryRunNone
+}
+
+// replace deletes the object of a step and creates it anew. The creation is tried at once, since most objects are gone with the
+// answer to their deletion; where the old object is in its way the result says so, and what remains to be done.
+func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	if step.Have.GetDeletionTimestamp() == nil {
+		_, err := c.Delete(ctx, cluster.Delete{Ref: step.Ref, UID: step.Have.GetUID(), Propagation: metav1.DeletePropagationBackground})
+		if err != nil {
+			return &result{op: step.Op, outcome: event.Failed, err: err}
+		}
+	}
+	rest := anew(step)
+	stored, err := write(ctx, c, p, rest, o)
+	if apierrors.IsAlreadyExists(err) {
+		return &result{op: rest.Op, outcome: event.Failed, err: &LingeringError{}, rest: rest, pause: lingering, seen: cluster.Sighting{Object: step.Have}}
+	}
+	if err != nil {
+		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest}
+	}
+	return amended(ctx, c, p, rest, stored, o)
+}
+
+// anew is the step that creates the object of a step once more: without what only an object has that is there.
+func anew(step *plan.Step) *plan.Step {
+	rest := *step
+	rest.Op, rest.Have, rest.Whole, rest.Replace = plan.Create, nil, false, ""
+	rest.Want = reheaded(step.Want, func(metadata map[string]any) {
+		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+			delete(metadata, field)
+		}
+	})
+	return &rest
+}
+
+// whole is an object as it is sent in place of all that is live, if nobody has changed that.
+func whole(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
+	return reheaded(obj, func(metadata map[string]any) {
+		metadata["uid"], metadata["resourceVersion"] = string(live.GetUID()), live.GetResourceVersion()
+	})
+}
+
+// reheaded is an object with other metadata, and without what says who owns its fields; all else is shared.
+func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]any)) *unstructured.Unstructured {
+	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "managedFields")
+	change(metadata)
+	next.Object["metadata"] = metadata
+	return next
+}
+
+// amended is the result of a step whose write is over, after the second write if the dialect wants one.
+func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: stored}}
+	if o.Dialect.Amend == nil || o.DryRun != DryRunNone {
+		return done
+	}
+	live, err := amend(ctx, c, p, step, stored, o)
+	if err != nil {
+		return &result{op: step.Op, outcome: event.Failed, err: err, stored: true}
+	}
+	done.seen.Object = live
+	return done
+}
+
+// amend sends the second write of a step and gives the object afterwards. Whoever changes the object meanwhile makes it be read
+// and amended again: soon, then every second.
+func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, o *Options) (*unstructured.Unstructured, error) {
+	pause := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 7, Cap: time.Second}
+	for end := time.Now().Add(amendFor); ; {
+		next, err := o.Dialect.Amend(step, live)
+		if err != nil || next == nil {
+			return live, err
+		}
+		stored, err := c.Write(ctx, cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager, Patient: o.Patient})
+		if !apierrors.IsConflict(err) || !time.Now().Before(end) {
+			return stored, err
+		}
+		select {
+		case <-time.After(pause.Step()):
+		case <-ctx.Done():
+			return nil, err
+		}
+		if live, err = again(ctx, c, step.Want, live, err); err != nil {
+			return nil, err
+		}
+	}
+}

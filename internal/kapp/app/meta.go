@@ -1,0 +1,104 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Meta is what the record of an app says, in the JSON that kapp writes: the order of the fields, their names, and when one is
+// left out are part of the format.
+type Meta struct {
+	LabelKey       string                `json:"labelKey"`
+	LabelValue     string                `json:"labelValue"`
+	LastChangeName string                `json:"lastChangeName,omitempty"`
+	LastChange     Change                `json:"lastChange"` // the zero Change if there was none
+	UsedGVs        []schema.GroupVersion `json:"usedGVs,omitempty"`
+	UsedGKs        *[]schema.GroupKind   `json:"usedGKs"` // nil: not known, its objects may be of any kind
+}
+
+// Change is one run against an app, in the JSON that kapp writes. Times are UTC, and zero until they are known.
+type Change struct {
+	StartedAt   time.Time `json:"startedAt"`
+	FinishedAt  time.Time `json:"finishedAt"`
+	Successful  *bool     `json:"successful,omitempty"` // nil until it has finished
+	Description string    `json:"description,omitempty"`
+	Namespaces  []string  `json:"namespaces,omitempty"` // sorted; "(cluster)" stands for objects without one
+}
+
+// JSON is the form in which the record holds it, and which `--app-metadata-file-output` writes.
+func (m Meta) JSON() string { return encode(m) }
+
+// JSON is the form in which the record of a change holds it.
+func (c Change) JSON() string { return encode(c) }
+
+// encode gives the JSON of a Meta or Change. It can fail only for times beyond the year 9999, which no clock shows and no
+// record holds: they could not have been read.
+func encode(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("encode a record: %v", err))
+	}
+	return string(text)
+}
+
+// parseMeta reads the text of a record. What could not lead to its objects is an error: an empty label would select others.
+func parseMeta(text string) (Meta, error) {
+	var m Meta
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return Meta{}, fmt.Errorf("Parsing app metadata: %w", err)
+	}
+	if m.LabelKey == "" || m.LabelValue == "" {
+		return Meta{}, errors.New("Expected 'labelKey' and 'labelValue' to be non-empty")
+	}
+	if problems := validation.IsQualifiedName(m.LabelKey); len(problems) > 0 {
+		return Meta{}, fmt.Errorf("Expected 'labelKey' to be a label key, but was '%s': %s", m.LabelKey, problems[0])
+	}
+	if problems := validation.IsValidLabelValue(m.LabelValue); len(problems) > 0 {
+		return Meta{}, fmt.Errorf("Expected 'labelValue' to be a label value, but was '%s': %s", m.LabelValue, problems[0])
+	}
+	return m, nil
+}
+
+// parseChange reads the text of the record of a change.
+func parseChange(text string) (Change, error) {
+	var c Change
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return Change{}, fmt.Errorf("Parsing app change metadata: %w", err)
+	}
+	return c, nil
+}
+
+// used is which kinds, in which versions, the objects of an app have.
+type used struct {
+	versions []schema.GroupVersion
+	kinds    *[]schema.GroupKind
+}
+
+func (m Meta) used() used { return used{m.UsedGVs, m.UsedGKs} }
+
+func (m *Meta) setUsed(u used) { m.UsedGVs, m.UsedGKs = u.versions, u.kinds }
+
+// usedOf puts kinds and versions into the order of the format, each once.
+func usedOf(versions []schema.GroupVersion, kinds []schema.GroupKind) used {
+	versions = slices.Clone(versions)
+	slices.SortFunc(versions, func(a, b schema.GroupVersion) int { return cmp.Compare(a.Group+a.Version, b.Group+b.Version) })
+	kinds = append([]schema.GroupKind{}, kinds...) // an empty list is not null in the format
+	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	kinds = slices.Compact(kinds)
+	return used{slices.Compact(versions), &kinds}
+}
+
+// with is what two runs use together. Kinds that are not known may be any, so that the sum is not known either.
+func (u used) with(other used) used {
+	if u.kinds == nil || other.kinds == nil {
+		return used{usedOf(slices.Concat(u.versions, other.versions), nil).versions, nil}
+	}
+	return usedOf(slices.Concat(u.versions, other.versions), slices.Concat(*u.kinds, *other.kinds))
+}

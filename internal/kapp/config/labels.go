@@ -1,0 +1,57 @@
+package config
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// scope is a map that receives the label of the app, if it is there.
+type scope struct {
+	path    path
+	builtIn bool // a flag switches these off
+}
+
+func (c *Config) addLabels(labels map[string]string) {
+	if c.labels == nil {
+		c.labels = map[string]string{}
+	}
+	maps.Copy(c.labels, labels)
+}
+
+// Own puts labels on an object, and the additional labels of the configuration, which do not replace those: into every map
+// that an ownership rule names, and which is made if need be. The object is changed in place, and what has been done by the
+// time of an error stays.
+func (c *Config) Own(obj *unstructured.Unstructured, labels map[string]string) error {
+	for _, p := range c.owned.matching(obj.Object) {
+		v := visitor{path: p, create: true, found: func(fields map[string]any) {
+			put(fields, c.labels)
+			put(fields, labels)
+		}}
+		if err := v.visit(obj, "StringMapAppendMod"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scope puts labels into the selectors that label scoping rules name, as far as the object has them. Without defaults, the
+// built-in rules are passed over. The object is changed in place.
+func (c *Config) Scope(obj *unstructured.Unstructured, labels map[string]string, defaults bool) error {
+	for _, s := range c.scoped.matching(obj.Object) {
+		if s.builtIn && !defaults {
+			continue
+		}
+		v := visitor{path: s.path, found: func(fields map[string]any) { put(fields, labels) }}
+		if err := v.visit(obj, "StringMapAppendMod"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func put(fields map[string]any, labels map[string]string) {
+	for label, value := range labels {
+		fields[label] = value
+	}
+}

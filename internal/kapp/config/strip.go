@@ -1,0 +1,39 @@
+package config
+
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+// StripLastApplied takes the fields out of a stored object, in place, that do not count when it is compared with what was
+// last applied.
+func (c *Config) StripLastApplied(obj *unstructured.Unstructured) error {
+	return strip(&c.notApplied, obj)
+}
+
+// StripExisting takes the fields out of an object, in place, that do not count in any comparison.
+func (c *Config) StripExisting(obj *unstructured.Unstructured) error {
+	return strip(&c.notCompared, obj)
+}
+
+func strip(rules *table[path], obj *unstructured.Unstructured) error {
+	for _, p := range rules.matching(obj.Object) {
+		if err := remove(p, obj.Object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
+// for it. hide is asked in the order of the keys. After an error the object may still hold such values, and must not be shown.
+func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) string) error {
+	for _, p := range c.masked.matching(obj.Object) {
+		v := visitor{path: p, found: func(fields map[string]any) {
+			for _, name := range sortedKeys(fields) {
+				fields[name] = hide(fields[name])
+			}
+		}}
+		if err := v.visit(obj, "ObjectRefSetMod"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"iter"
+	"slices"
+)
+
+// table holds the rules of a section in their order, and knows which of them may match objects of a kind, so that an object
+// costs no more for the rules of other kinds.
+type table[T any] struct {
+	rules    []T
+	matchers []matcher
+	byKind   map[string][]int // by kind that a rule names: the rules that may match, in order
+	open     []int            // the rules that may match every kind
+}
+
+// add appends a rule.
+func (t *table[T]) add(m matcher, rule T) {
+	at := len(t.rules)
+	t.rules = append(t.rules, rule)
+	t.matchers = append(t.matchers, m)
+	kinds, named := m.kinds()
+	if !named {
+		t.open = append(t.open, at)
+		for kind, list := range t.byKind {
+			t.byKind[kind] = append(list, at)
+		}
+		return
+	}
+	if t.byKind == nil {
+		t.byKind = map[string][]int{}
+	}
+	for _, kind := range kinds {
+		list, found := t.byKind[kind]
+		if !found {
+			list = slices.Clone(t.open)
+		}
+		t.byKind[kind] = append(list, at)
+	}
+}
+
+// candidates gives the rules that may match a kind.
+func (t *table[T]) candidates(kind string) []int {
+	if list, found := t.byKind[kind]; found {
+		return list
+	}
+	return t.open
+}
+
+// matching gives the rules that match an object, in order. A rule is asked when its turn comes: what has been done to the
+// object by then decides.
+func (t *table[T]) matching(obj map[string]any) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		kind := text(obj, "kind")
+		list := t.candidates(kind)
+		if len(list) == 0 {
+			return
+		}
+		s := &subject{obj: obj}
+		for at := 0; at < len(list); at++ {
+			rule := list[at]
+			if !t.matchers[rule].matches(s) {
+				continue
+			}
+			if !yield(rule, t.rules[rule]) {
+				return
+			}
+			s.known = false
+			if now := text(obj, "kind"); now != kind {
+				kind, list = now, t.candidates(now)
+				at, _ = slices.BinarySearch(list, rule+1)
+				at--
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package config
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// demand checks a minimum version, which is written without a leading v and may leave out its last numbers.
+func (n node) demand(have string) {
+	least := n.text()
+	if least == "" {
+		return
+	}
+	if strings.HasPrefix(least, "v") {
+		n.kapp("Validating minimum version: Must not have prefix 'v' (e.g. '0.8.0')")
+		return
+	}
+	want, err := parseVersion(least)
+	if err != nil {
+		n.kapp("Parsing minimum version constraint: Malformed constraint: >=" + least)
+		return
+	}
+	is, err := parseVersion(have)
+	if err != nil {
+		n.kapp("Parsing version constraint: Malformed version: " + have)
+		return
+	}
+	if is.LessThan(want) {
+		n.kapp("kapp version '" + have + "' does not meet the minimum required version '" + least + "'")
+	}
+}
+
+// parseVersion reads a semantic version of one to three numbers.
+func parseVersion(text string) (*version.Version, error) {
+	numbers, rest := text, ""
+	if end := strings.IndexAny(text, "-+"); end >= 0 {
+		numbers, rest = text[:end], text[end:]
+	}
+	for strings.Count(numbers, ".") < 2 {
+		numbers += ".0"
+	}
+	return version.ParseSemantic(numbers + rest)
+}

@@ -1,0 +1,167 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/kapp/app"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/config"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/kapp/ui"
+)
+
+// deletion is a run of delete.
+type deletion struct {
+	app    appFlags
+	diff   diffFlags
+	filter filterFlags
+	apply  applyFlags
+	kinds  kindFlags
+	prev   string
+
+	*session
+}
+
+func (p *program) newDelete() *cobra.Command {
+	d := &deletion{}
+	cmd := &cobra.Command{
+		Use:   "delete",
+		Short: "Delete app",
+		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.`,
+	}
+	d.app.add(cmd)
+	d.diff.add(cmd, "diff-")
+	d.filter.add(cmd)
+	d.apply.add(cmd, "", true)
+	d.kinds.add(cmd)
+	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
+	return p.speaks(cmd, true, d.run)
+}
+
+func (d *deletion) run(ctx context.Context, s *session) error {
+	d.session = s
+	if err := d.apply.check(); err != nil {
+		return err
+	}
+	target, err := d.find(ctx)
+	if err != nil {
+		return err
+	}
+	if !target.Exists() {
+		s.ui.Line(target.Absent(ctx))
+		return nil
+	}
+	return d.remove(ctx, target)
+}
+
+// find gives the app, or the one that it was before.
+func (d *deletion) find(ctx context.Context) (*app.App, error) {
+	target, err := d.session.find(ctx, d.app)
+	if err != nil || target.Exists() || d.prev == "" {
+		return target, err
+	}
+	flags := d.app
+	flags.name = d.prev
+	prev, err := d.session.find(ctx, flags)
+	if err != nil || !prev.Exists() {
+		return target, err
+	}
+	return prev, nil
+}
+
+// remove deletes the objects of an app, and the app if nothing is left.
+func (d *deletion) remove(ctx context.Context, target *app.App) error {
+	all, err := d.objects(ctx, target)
+	if err != nil {
+		return err
+	}
+	narrow, err := d.filter.Resource(time.Now())
+	if err != nil {
+		return err
+	}
+	some := all
+	if narrow != nil {
+		some = slices.DeleteFunc(slices.Clone(all), func(obj live) bool { return !narrow.Matches(obj) })
+	}
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default()}
+	if err := r.decide(some, nil, true); err != nil {
+		return err
+	}
+	whole := len(some) == len(all) && d.diff.filter == ""
+	if !whole {
+		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
+			target.Name, target.Namespace))
+	}
+	if err := r.present(); err != nil {
+		return err
+	}
+	if d.diff.run {
+		return nil
+	}
+	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
+		return err
+	}
+	if err := d.carry(ctx, r, target, whole); err != nil {
+		return err
+	}
+	if d.apply.exitStatus {
+		return ui.Applied(len(r.changes) > 0)
+	}
+	return nil
+}
+
+// objects are all of an app.
+func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error) {
+	found, err := d.client.Select(ctx, d.selection(target, d.kinds, d.diff.changes))
+	return change.Distinct(found), err
+}
+
+// carry deletes between the two ends of the record of the change.
+func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
+	if err := target.Begin(ctx, "delete", nil, false); err != nil {
+		return err
+	}
+	err := r.run(ctx)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
+	if err == nil && whole {
+		return d.forget(closing, target)
+	}
+	if finished := target.Finish(closing, err == nil); finished != nil {
+		d.ui.Info(finished.Error(), "App")
+	}
+	keep := changesToKeep
+	if whole {
+		keep = fewChanges
+	}
+	if _, _, trimmed := target.Trim(closing, keep); trimmed != nil && err == nil {
+		return trimmed
+	}
+	return err
+}
+
+// fewChanges is how many records of changes are kept of an app that could not be deleted.
+const fewChanges = 5
+
+// forget deletes the record of an app of which nothing is left.
+func (d *deletion) forget(ctx context.Context, target *app.App) error {
+	left, err := d.objects(ctx, target)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, obj := range left {
+		names = append(names, resource.Describe(obj))
+	}
+	if len(names) > 0 {
+		return errors.New("Expected all resources to be gone, but found: " + strings.Join(names, ", "))
+	}
+	return target.Delete(ctx)
+}

@@ -1,0 +1,278 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/app"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/config"
+	"github.com/muster-deploy/muster/internal/kapp/preflight"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/kapp/ui"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// deployment is a run of deploy: what was asked for, and what is found out on the way.
+type deployment struct {
+	app    appFlags
+	files  fileFlags
+	diff   diffFlags
+	filter filterFlags
+	apply  applyFlags
+	deploy deployFlags
+	kinds  kindFlags
+	labels []string
+	prev   string
+	checks []string
+	group  string // the group of apps that this one belongs to
+
+	*session
+	namespace string // of resources that name none
+	request   app.Request
+	target    *app.App
+	config    *config.Config
+	prepare   preparation
+	places    []string // the namespaces of the resources, as the record has them
+}
+
+func (p *program) newDeploy() *cobra.Command {
+	d := &deployment{}
+	cmd := &cobra.Command{
+		Use:     "deploy",
+		Aliases: []string{"d", "dep"},
+		Short:   "Deploy app",
+		Long: `Deploy app: make the resources in the cluster what the files say, wait until they are ready, and delete
+those of the app that the files do not have any more.`,
+		Example: strings.ReplaceAll(`  # Deploy app 'web' with the files of a folder
+  NAME deploy -a web -f config/
+
+  # Show what would change, and how
+  NAME deploy -a web -f config/ --diff-run --diff-changes`, "NAME", p.env.Name()),
+	}
+	d.app.add(cmd)
+	d.add(cmd)
+	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
+	sectioned(cmd)
+	return p.speaks(cmd, true, d.run)
+}
+
+// add gives a command the flags by which apps are deployed, one or several.
+func (d *deployment) add(cmd *cobra.Command) {
+	d.files.add(cmd)
+	d.diff.add(cmd, "diff-")
+	d.filter.add(cmd)
+	d.apply.add(cmd, "", false)
+	d.deploy.add(cmd)
+	d.kinds.add(cmd)
+	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
+	cmd.Flags().StringSliceVar(&d.checks, "preflight", nil, "Preflight checks to run: PermissionValidation, CRDUpgradeSafety (can repeat)")
+}
+
+func (d *deployment) run(ctx context.Context, s *session) error {
+	d.session = s
+	if err := d.apply.check(); err != nil {
+		return err
+	}
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	wanted, err := d.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	existing, err := d.existing(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	r, err := d.calculate(wanted, existing)
+	if err != nil {
+		return err
+	}
+	if err := r.present(); err != nil {
+		return err
+	}
+	if err := d.prepare.Allowed(wanted); err != nil {
+		return err
+	}
+	if d.diff.page {
+		return r.serve(ctx)
+	}
+	if d.diff.run || len(r.changes) == 0 {
+		return d.leave(ctx, len(r.changes) > 0)
+	}
+	if err := d.check(ctx, r.changes); err != nil {
+		return err
+	}
+	if err := s.ui.Confirm(ctx, s.env.In); err != nil {
+		return err
+	}
+	if err := d.carry(ctx, r, wanted, existing); err != nil {
+		return err
+	}
+	if d.apply.exitStatus {
+		return ui.Applied(true)
+	}
+	return nil
+}
+
+// open finds the app. One that is new gets its record just before the first object is written.
+func (d *deployment) open(ctx context.Context) error {
+	namespace, home, err := d.home(ctx, d.app)
+	if err != nil {
+		return err
+	}
+	d.namespace = namespace
+	labels, err := parseLabels(d.labels)
+	if err != nil {
+		return err
+	}
+	d.request = app.Request{Name: d.app.name, Namespace: home, Prev: d.prev, Labels: labels, Group: d.group, DryRun: true}
+	d.target, err = d.apps.Ensure(ctx, d.request)
+	return err
+}
+
+// parseLabels reads the labels of an app's record.
+func parseLabels(texts []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, text := range texts {
+		key, value, ok := strings.Cut(text, "=")
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("Expected label '%s' to be in format 'key=val' or 'key='", text)
+		case key == "":
+			return nil, fmt.Errorf("Expected label '%s' to have non-empty key", text)
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}
+
+// leave ends a deployment that writes no object.
+func (d *deployment) leave(ctx context.Context, changes bool) error {
+	if !d.diff.run {
+		if err := d.target.Settle(ctx, d.request); err != nil {
+			return err
+		}
+	}
+	if err := d.writeMetadata(); err != nil {
+		return err
+	}
+	switch {
+	case d.diff.run && d.diff.exitStatus:
+		return ui.Diffed(changes)
+	case d.apply.exitStatus:
+		return ui.Applied(changes)
+	}
+	return nil
+}
+
+// writeMetadata writes the record of the app to the file of the flag.
+func (d *deployment) writeMetadata() error {
+	if d.deploy.metadataFile == "" {
+		return nil
+	}
+	return os.WriteFile(d.deploy.metadataFile, []byte(d.target.Meta.JSON()), 0o777)
+}
+
+// check runs the preflight checks that the flags or the configuration ask for.
+func (d *deployment) check(ctx context.Context, changes []*change.Change) error {
+	names := d.checks
+	for _, name := range names {
+		if !preflight.Known(name) {
+			return fmt.Errorf("unknown preflight check %q specified", name)
+		}
+	}
+	if len(names) == 0 {
+		var err error
+		if names, err = d.config.Preflight(preflight.Known); err != nil || len(names) == 0 {
+			return err
+		}
+	}
+	var subjects []preflight.Subject
+	for _, c := range changes {
+		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
+			subjects = append(subjects, preflight.Subject{Delete: op == change.Delete, New: c.Applied, Existing: c.Existing})
+		}
+	}
+	return preflight.Run(ctx, names, subjects, d.checking())
+}
+
+// checking is what the checks need of the cluster.
+func (d *deployment) checking() preflight.Deps {
+	return preflight.Deps{
+		Reviewer: d.client,
+		Resource: func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
+			kind, err := d.client.Kind(ctx, gvk.GroupKind())
+			if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+				return schema.GroupVersionResource{}, false, unknown.Cause
+			}
+			return kind.Resource.GroupResource().WithVersion(gvk.Version), err == nil && slices.Contains(kind.Served, gvk.Version), err
+		},
+		Get: func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+			ref := object.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: name}
+			found, err := d.client.Read(ctx, []cluster.Target{{Ref: ref, Version: gvk.Version}})
+			if err != nil {
+				return nil, err
+			}
+			return found.Objects[ref], nil
+		},
+	}
+}
+
+// carry carries the changes out between the two ends of the record of the change.
+func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource, existing []live) (err error) {
+	if err := d.target.Settle(ctx, d.request); err != nil {
+		return err
+	}
+	d.target.Used(usedBy(wanted, existing))
+	op, wait := change.Summary(r.changes)
+	if !d.diff.summary {
+		op, wait = change.Summary(nil)
+	}
+	description := "update: Op: " + op + " / Wait to: " + wait
+	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
+		return err
+	}
+	stop := d.follow(ctx, existing)
+	defer d.trim(ctx)
+	err = r.run(ctx)
+	stop()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
+	if err == nil {
+		d.target.Used(usedBy(wanted, nil))
+	}
+	finished := d.target.Finish(closing, err == nil)
+	if err != nil {
+		_ = d.writeMetadata() // the failure of the run matters more
+		return err
+	}
+	if finished != nil {
+		d.ui.Info(finished.Error(), "App")
+	}
+	return d.writeMetadata()
+}
+
+// closingTime bounds the last writes of a run that was interrupted.
+const closingTime = 30 * time.Second
+
+// trim deletes the oldest records of changes.
+func (d *deployment) trim(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	if deleted, _, err := d.target.Trim(ctx, d.deploy.changesToKeep); err == nil && deleted > 0 {
+		d.ui.Line(fmt.Sprintf("Deleted %d older app changes", deleted))
+	}
+}

@@ -1,0 +1,187 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/input"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// live is an object as it was read.
+type live = *unstructured.Unstructured
+
+// podKind is looked for on every deployment that shows logs.
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// existing finds the objects of the app, and those that are wanted and exist without belonging to it.
+func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) ([]live, error) {
+	var found []live
+	if !d.target.New {
+		selected, err := d.client.Select(ctx, d.selection(wanted))
+		if err != nil {
+			return nil, err
+		}
+		found = change.Distinct(selected)
+	}
+	adopted, err := d.adoptable(ctx, wanted, found)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, adopted...)
+	if err := input.Disallowed(found); err != nil {
+		return nil, err
+	}
+	if err := d.collides(wanted); err != nil {
+		return nil, err
+	}
+	if d.deploy.patch {
+		found = d.matching(found, wanted)
+	}
+	return found, nil
+}
+
+// collides refuses a wanted object that has the name of the app's record, which would be overwritten.
+func (d *deployment) collides(wanted []resource.Resource) error {
+	for _, r := range wanted {
+		if object.RefOf(r.Unstructured) == d.target.Record() {
+			return fmt.Errorf("Resource '%s' would overwrite the record of the app, which is kept under this name (hint: give the app or the resource another name) (%s)",
+				resource.Describe(r.Unstructured), r.Origin)
+		}
+	}
+	return nil
+}
+
+// selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
+func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
+	s := d.session.selection(d.target, d.kinds, d.diff.changes)
+	s.Fallback = append(s.Fallback, d.namespace)
+	required := map[string]bool{}
+	s.Versions = map[schema.GroupKind]string{}
+	var kinds []schema.GroupKind
+	for _, gv := range d.target.Meta.UsedGVs {
+		required[gv.Group] = true
+	}
+	for _, r := range wanted {
+		gvk := r.GroupVersionKind()
+		required[gvk.Group] = true
+		if s.Versions[gvk.GroupKind()] == "" {
+			s.Versions[gvk.GroupKind()] = gvk.Version
+			kinds = append(kinds, gvk.GroupKind())
+		}
+		if r.GetNamespace() != "" {
+			s.Fallback = append(s.Fallback, r.GetNamespace())
+		}
+	}
+	if !d.kinds.ignoreFailing {
+		s.Ignorable = func(group string) bool { return !required[group] }
+	}
+	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
+		kinds = append(kinds, *used...)
+		if d.deploy.logs {
+			kinds = append(kinds, podKind)
+		}
+		s.Kinds = distinctKinds(kinds)
+	}
+	return s
+}
+
+func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
+	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(kinds)
+}
+
+// adoptable reads what is wanted and was not found by the label of the app, and refuses what belongs to another one.
+func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, found []live) ([]live, error) {
+	if !d.deploy.adopts {
+		return nil, nil
+	}
+	known := make(map[object.Ref]bool, len(found))
+	for _, obj := range found {
+		known[object.RefOf(obj)] = true
+	}
+	var targets []cluster.Target
+	origin := map[object.Ref]resource.Resource{}
+	for _, r := range wanted {
+		ref := object.RefOf(r.Unstructured)
+		if _, twice := origin[ref]; known[ref] || ref.Name == "" || twice {
+			continue
+		}
+		origin[ref] = r
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.diff.changes})
+	}
+	snapshot, err := d.client.Read(ctx, targets)
+	if err != nil {
+		return nil, fmt.Errorf("Checking existence of resources: %w", err)
+	}
+	var adopted []live
+	var refused []string
+	for _, target := range targets {
+		obj := snapshot.Objects[target.Ref]
+		if obj == nil {
+			continue
+		}
+		if owner := d.otherOwner(origin[target.Ref].Unstructured, obj); owner != "" {
+			refused = append(refused, fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(obj), d.nameOwner(ctx, owner)))
+			continue
+		}
+		adopted = append(adopted, obj)
+	}
+	if len(refused) > 0 {
+		return nil, errors.New("Ownership errors:\n" + strings.Join(refused, "\n"))
+	}
+	return adopted, nil
+}
+
+// otherOwner is the value of the app's label on an object that belongs to another app and may not be taken over.
+func (d *deployment) otherOwner(wanted, obj *unstructured.Unstructured) string {
+	key, value, _ := d.target.Label() // it was asked for without an error when resources were marked
+	owner, labelled := obj.GetLabels()[key]
+	_, exists := wanted.GetAnnotations()[resource.AnnExists]
+	_, noop := wanted.GetAnnotations()[resource.AnnNoop]
+	if !labelled || owner == value || exists || noop || d.deploy.overrides {
+		return ""
+	}
+	return owner
+}
+
+// nameOwner says whose label a value is.
+func (d *deployment) nameOwner(ctx context.Context, owner string) string {
+	key, _, _ := d.target.Label()
+	label := fmt.Sprintf("label '%s=%s'", key, owner)
+	apps, err := d.apps.List(ctx, d.request.Namespace, nil)
+	if err == nil {
+		for _, other := range apps {
+			if other.Meta.LabelKey == key && other.Meta.LabelValue == owner {
+				return fmt.Sprintf("different %s (%s)", other, label)
+			}
+		}
+	}
+	return "different " + label
+}
+
+// matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.
+func (d *deployment) matching(found []live, wanted []resource.Resource) []live {
+	keys := map[string]bool{}
+	for _, r := range wanted {
+		keys[resource.Key(r.Unstructured)] = true
+	}
+	return slices.DeleteFunc(found, func(obj live) bool {
+		key := resource.Key(obj)
+		if _, versioned := obj.GetAnnotations()[resource.AnnVersioned]; versioned {
+			if at := strings.LastIndex(key, "-ver-"); at >= 0 && keys[key[:at]] {
+				return false
+			}
+		}
+		return !keys[key]
+	})
+}

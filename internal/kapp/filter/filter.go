@@ -1,0 +1,179 @@
+// Package filter says which objects and which changes a user means: the filters that kapp takes as flags and as JSON. All of a
+// filter is checked when it is read, so that matching has no errors; it is pure, and may be used by several at once.
+package filter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Resource selects objects. The nil Resource selects all.
+type Resource struct {
+	And      []Resource
+	Or       []Resource
+	Not      *Resource
+	Resource *clause
+}
+
+// clause is what one object has to be: every list that is not empty has to name it, and both times have to hold.
+type clause struct {
+	CreatedAtBeforeTime, CreatedAtAfterTime *time.Time
+	Kinds, Namespaces, Names                []string // a * or % at the start or the end stands for anything
+	KindNames                               []string // "KIND/NAME"
+	KindNamespaces                          []string // "KIND/NAMESPACE"
+	KindNsNames                             []string // "KIND/NAMESPACE/NAME"
+	Labels                                  []string // selectors
+
+	selectors []labels.Selector
+}
+
+// ParseResource reads a filter in JSON, whose keys are taken in any case: and, or, not or resource. An object without any of
+// them selects nothing.
+func ParseResource(text string) (*Resource, error) {
+	r := &Resource{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("Parsing filter '%s': %w", text, err)
+	}
+	if err := r.compile(); err != nil {
+		return nil, fmt.Errorf("Parsing filter '%s': %w", text, err)
+	}
+	return r, nil
+}
+
+func (r *Resource) compile() error {
+	if r == nil {
+		return nil
+	}
+	var failed []error
+	for _, list := range [][]Resource{r.And, r.Or} {
+		for i := range list {
+			failed = append(failed, list[i].compile())
+		}
+	}
+	return errors.Join(append(failed, r.Not.compile(), r.Resource.compile())...)
+}
+
+// Matches reports whether the object is selected. Of and, or, not and resource, the first that is there decides.
+func (r *Resource) Matches(obj *unstructured.Unstructured) bool {
+	switch {
+	case r == nil:
+		return true
+	case len(r.And) > 0:
+		return all(r.And, func(in *Resource) bool { return in.Matches(obj) })
+	case len(r.Or) > 0:
+		return !all(r.Or, func(in *Resource) bool { return !in.Matches(obj) })
+	case r.Not != nil:
+		return !r.Not.Matches(obj)
+	case r.Resource != nil:
+		return r.Resource.matches(obj)
+	}
+	return false
+}
+
+func all[T any](list []T, holds func(*T) bool) bool {
+	for i := range list {
+		if !holds(&list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// compile checks the texts of a clause, and reads its selectors.
+func (c *clause) compile() error {
+	if c == nil {
+		return nil
+	}
+	var failed []error
+	for _, list := range []struct {
+		name  string
+		texts []string
+	}{{"kinds", c.Kinds}, {"namespaces", c.Namespaces}, {"names", c.Names}} {
+		for _, text := range list.texts {
+			if text == "" {
+				failed = append(failed, fmt.Errorf("Expected %s to be non-empty, but one is an empty string ('*' stands for any)", list.name))
+			}
+		}
+	}
+	c.selectors = nil
+	for _, text := range c.Labels {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("Parsing label selector failed: %w", err))
+			continue
+		}
+		c.selectors = append(c.selectors, selector)
+	}
+	return errors.Join(failed...)
+}
+
+func (c *clause) matches(obj *unstructured.Unstructured) bool {
+	created := obj.GetCreationTimestamp().Time // zero for what does not exist yet
+	if c.CreatedAtBeforeTime != nil && created.After(*c.CreatedAtBeforeTime) ||
+		c.CreatedAtAfterTime != nil && created.Before(*c.CreatedAtAfterTime) {
+		return false
+	}
+	kind, namespace, name := obj.GetKind(), obj.GetNamespace(), obj.GetName()
+	for _, list := range []struct {
+		texts []string
+		value string
+	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
+		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return Like(text, list.value) }) {
+			return false
+		}
+	}
+	for _, list := range []struct {
+		texts []string
+		value []string
+	}{{c.KindNames, []string{kind, name}}, {c.KindNamespaces, []string{kind, namespace}}, {c.KindNsNames, []string{kind, namespace, name}}} {
+		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
+			return false
+		}
+	}
+	if none(c.selectors) {
+		return true
+	}
+	has := labels.Set(obj.GetLabels())
+	return anyOf(c.selectors, func(selector labels.Selector) bool { return selector.Matches(has) })
+}
+
+func none[T any](list []T) bool { return len(list) == 0 }
+
+func anyOf[T any](list []T, holds func(T) bool) bool {
+	for _, in := range list {
+		if holds(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// like compares with a pattern, which is not empty.
+func Like(pattern, value string) bool {
+	const wild = "*%"
+	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]
+	starts := len(rest) < len(pattern)
+	if rest == "" {
+		return true
+	}
+	last := len(rest) - 1
+	ends := strings.ContainsAny(rest[last:], wild)
+	if ends {
+		rest = rest[:last]
+	}
+	switch {
+	case starts && ends:
+		return strings.Contains(value, rest)
+	case starts:
+		return strings.HasSuffix(value, rest)
+	case ends:
+		return strings.HasPrefix(value, rest)
+	}
+	return value == rest
+}

@@ -1,0 +1,50 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Flags are the filter flags as they were typed; the zero value asks for nothing.
+type Flags struct {
+	Age                                                 string // "5m+" is older than five minutes, "5m-" younger
+	Kinds, Namespaces, Names, KindNames, KindNamespaces []string
+	KindNsNames, Labels                                 []string
+	JSON                                                string // when given, all others but a wrong Age are passed over
+}
+
+// errAge is kapp's answer to an age that is none.
+var errAge = errors.New("Expected age filter to be either empty or parseable time.Duration (example: 5m+, 24h-; valid units: ns, us, ms, s, m, h)")
+
+// Resource is the filter that the flags ask for: nil when they ask for nothing. Ages are counted back from now.
+func (f Flags) Resource(now time.Time) (*Resource, error) {
+	c := &clause{Kinds: f.Kinds, Namespaces: f.Namespaces, Names: f.Names, KindNames: f.KindNames,
+		KindNamespaces: f.KindNamespaces, KindNsNames: f.KindNsNames, Labels: f.Labels}
+	if f.Age != "" {
+		length, older := strings.CutSuffix(f.Age, "+")
+		length, younger := strings.CutSuffix(length, "-")
+		age, err := time.ParseDuration(length)
+		if err != nil || older == younger {
+			return nil, errAge
+		}
+		at := now.Add(-age)
+		if older {
+			c.CreatedAtBeforeTime = &at
+		} else {
+			c.CreatedAtAfterTime = &at
+		}
+	}
+	if f.JSON != "" {
+		return ParseResource(f.JSON)
+	}
+	asked := len(f.Kinds) + len(f.Namespaces) + len(f.Names) + len(f.KindNames) + len(f.KindNamespaces) + len(f.KindNsNames) + len(f.Labels)
+	if asked == 0 && f.Age == "" {
+		return nil, nil
+	}
+	if err := c.compile(); err != nil {
+		return nil, fmt.Errorf("Parsing filter flags: %w", err)
+	}
+	return &Resource{Resource: c}, nil
+}

@@ -1,0 +1,119 @@
+package input
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// errMore says that a part of the text between two markers would not be read.
+var errMore = errors.New("yaml: more text follows the document; put --- between documents")
+
+// decode reads one document by the rules of YAML 1.1, in which yes and on are true and the last of equal keys counts. The values
+// are those of unstructured objects; nil if there is no content.
+func decode(document []byte) (any, error) {
+	parser := yaml.NewDecoder(bytes.NewReader(document))
+	var value, more any
+	if err := parser.Decode(&value); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := parser.Decode(&more); err != io.EOF {
+		return nil, errMore
+	}
+	return converted(value)
+}
+
+// converted gives a value of the YAML library as JSON would have it.
+func converted(value any) (any, error) {
+	switch v := value.(type) {
+	case nil, bool, int64:
+		return value, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return nil, errors.New("yaml: bytes that are no text cannot be part of an object")
+		}
+		return value, nil
+	case int:
+		return int64(v), nil
+	case uint64: // beyond the numbers of int64
+		return float64(v), nil
+	case float64:
+		return number(v)
+	case []any:
+		for i, element := range v {
+			var err error
+			if v[i], err = converted(element); err != nil {
+				return nil, err
+			}
+		}
+		return v, nil
+	case map[any]any:
+		return entries(v)
+	}
+	return nil, fmt.Errorf("yaml: values of type %T cannot be part of an object", value)
+}
+
+// number gives a whole number as an integer if it is one in JSON.
+func number(v float64) (any, error) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+		return int64(v), nil
+	}
+	return v, nil
+}
+
+// entries gives a map with texts as keys.
+func entries(from map[any]any) (any, error) {
+	to := make(map[string]any, len(from))
+	for key, value := range from {
+		name, err := keyText(key)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := to[name]; ok {
+			return nil, fmt.Errorf("yaml: a map has two keys that both stand for %q", name)
+		}
+		if to[name], err = converted(value); err != nil {
+			return nil, err
+		}
+	}
+	return to, nil
+}
+
+// keyText gives the text of a key. Numbers and truth values are keys as well.
+func keyText(key any) (string, error) {
+	switch k := key.(type) {
+	case string:
+		if utf8.ValidString(k) {
+			return k, nil
+		}
+	case int:
+		return strconv.Itoa(k), nil
+	case bool:
+		return strconv.FormatBool(k), nil
+	case float64:
+		switch {
+		case math.IsNaN(k):
+			return ".nan", nil
+		case math.IsInf(k, 1):
+			return ".inf", nil
+		case math.IsInf(k, -1):
+			return "-.inf", nil
+		}
+		return strconv.FormatFloat(k, 'g', -1, 32), nil
+	case nil:
+		return "", errors.New("yaml: a map has an empty key; is this a template that has not been rendered?")
+	}
+	return "", fmt.Errorf("yaml: keys of type %T cannot be part of an object; is this a template that has not been rendered?", key)
+}

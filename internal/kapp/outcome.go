@@ -1,0 +1,77 @@
+package kapp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/ui"
+)
+
+// writes are the words for what was asked of the server, by what is done.
+var writes = map[change.Op]string{
+	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting", change.Exists: "Checking existence of",
+}
+
+// refusal is the error of a change that could not be applied.
+func refusal(c *change.Change, err error) error {
+	text := err.Error()
+	if late := (*engine.TimedOutError)(nil); errors.As(err, &late) {
+		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, asked(c, late.Last))
+	}
+	hint := ""
+	switch {
+	case strings.Contains(text, "the server does not allow this method on the requested resource"):
+		hint = " (hint: resource is possibly not namespaced but must be)"
+	case strings.Contains(text, "the server could not find the requested resource"):
+		hint = " (hint: resource is possibly namespaced but cannot be)"
+	}
+	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(asked(c, err).Error()), hint)
+}
+
+// asked says which request the server refused, where it was the server.
+func asked(c *change.Change, err error) error {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
+		return err
+	}
+	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[c.ApplyOp()], c.Description(), err, status.Status().Reason)
+}
+
+// failed is the error of a change that was applied and came to a bad end.
+func failed(verb, description, message string) error {
+	return fmt.Errorf("waiting on %s %s: Finished unsuccessfully (%s)", verb, description, message)
+}
+
+// late is the error of a change that took longer than one resource may.
+func late(verb, description string, after time.Duration) error {
+	return fmt.Errorf("waiting on %s %s: Errored: Resource timed out waiting after %s", verb, description, after)
+}
+
+// overdue is the error of a run in which nothing came of waiting.
+func overdue(after time.Duration, descriptions []string) error {
+	return fmt.Errorf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))
+}
+
+// errored is the error of a change of whose object nothing more can be said.
+func errored(verb, description string, err error) error {
+	return fmt.Errorf("waiting on %s %s: Errored: %w", verb, description, err)
+}
+
+// check refuses what cannot be meant.
+func (f *applyFlags) check() error {
+	switch {
+	case f.applyAtOnce < 0:
+		return fmt.Errorf("Expected --apply-concurrency to be at least 1, but was %d", f.applyAtOnce)
+	case f.waitAtOnce < 1:
+		return fmt.Errorf("Expected --wait-concurrency to be at least 1, but was %d", f.waitAtOnce)
+	case f.mode != "" && f.mode != modeUpdate && f.mode != modeServerSide:
+		return fmt.Errorf("Expected --apply-mode to be %s or %s, but was '%s'", modeUpdate, modeServerSide, f.mode)
+	}
+	return nil
+}

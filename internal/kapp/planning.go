@@ -1,0 +1,220 @@
+package kapp
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/config"
+	"github.com/muster-deploy/muster/internal/kapp/filter"
+	"github.com/muster-deploy/muster/internal/kapp/graph"
+	"github.com/muster-deploy/muster/internal/kapp/history"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// rollout is a set of changes on its way: decided, ordered, shown and carried out.
+type rollout struct {
+	*session
+	diff   diffFlags
+	apply  applyFlags
+	kinds  kindFlags
+	config *config.Config
+
+	changes []*change.Change
+	graph   *graph.Graph
+	masker  *change.Masker
+	order   *plan.Plan
+	at      []int // the change of each step of the order; -1 for a step that joins others
+	byRef   map[object.Ref]*change.Change
+	sums    sync.Map // the fingerprint of each object as the server stored it first, by its reference
+}
+
+// calculate decides what changes and in what order.
+func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*rollout, error) {
+	narrow, err := d.filter.Resource(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var fresh, old []*unstructured.Unstructured
+	for _, w := range wanted {
+		if narrow == nil || narrow.Matches(w.Unstructured) {
+			fresh = append(fresh, w.Unstructured)
+		}
+	}
+	if len(fresh) == 0 && !d.deploy.patch && !d.deploy.allowEmpty {
+		return nil, fmt.Errorf("Trying to apply empty set of resources will result in deletion of resources on cluster. " +
+			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified.")
+	}
+	for _, obj := range existing {
+		if narrow == nil || narrow.Matches(obj) {
+			old = append(old, obj)
+		}
+	}
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config}
+	return r, r.decide(old, fresh, false)
+}
+
+// decide calculates the changes and puts them in order.
+func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes bool) error {
+	options := change.Options{
+		DefaultUpdateStrategy: r.apply.updateStrategy, Now: time.Now(),
+		ApplyIgnored: r.apply.applyIgnored, Wait: r.apply.wait, WaitIgnored: r.apply.waitIgnored,
+		OwnedDeleted: deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing,
+	}
+	if r.diff.lastApplied {
+		options.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+			return history.LastApplied(live, r.config)
+		}
+	}
+	if r.diff.filter != "" {
+		some, err := filter.ParseChange(r.diff.filter)
+		if err != nil {
+			return err
+		}
+		options.Filter = some.Matches
+	}
+	var err error
+	if r.changes, err = change.Calculate(existing, wanted, r.config, options); err != nil {
+		return err
+	}
+	r.masker = r.newMasker()
+	return r.arrange()
+}
+
+// newMasker hides what the rules of the configuration say, unless the flags show all.
+func (r *rollout) newMasker() *change.Masker {
+	if !r.diff.mask {
+		return nil
+	}
+	return change.NewMasker(r.config)
+}
+
+// arrange orders the changes by their groups and rules.
+func (r *rollout) arrange() error {
+	nodes := make([]graph.Node, len(r.changes))
+	for i, c := range r.changes {
+		node, err := graph.NodeOf(c.Description(), graph.Op(c.GraphOp()), change.GraphObject(c), r.config)
+		if err != nil {
+			return err
+		}
+		node.Waits = c.WaitOp() == change.Reconcile
+		nodes[i] = node
+	}
+	var err error
+	r.graph, err = graph.Build(nodes, graph.Options{HoldForUnchanged: r.apply.holdUnready})
+	return err
+}
+
+// lay makes the plan of the changes.
+func (r *rollout) lay() error {
+	steps := make([]plan.Step, len(r.graph.Needs))
+	of := make(map[object.Ref]int, len(r.changes))
+	r.byRef = make(map[object.Ref]*change.Change, len(r.changes))
+	for i := range steps {
+		steps[i] = plan.Step{Op: plan.Guard}
+		if i < len(r.changes) {
+			step, err := r.step(r.changes[i])
+			if err != nil {
+				return err
+			}
+			steps[i] = step
+			of[step.Ref], r.byRef[step.Ref] = i, r.changes[i]
+			steps[i].Needs = r.graph.Needs[i]
+			continue
+		}
+		steps[i].After = r.graph.Needs[i]
+	}
+	var err error
+	if r.order, err = plan.Lay(steps); err != nil {
+		return err
+	}
+	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
+	r.order.ServerSide = r.apply.mode == modeServerSide
+	r.order.Force = r.order.ServerSide // as an update, it sets what the files say
+	r.at = make([]int, len(r.order.Steps))
+	for i, step := range r.order.Steps {
+		r.at[i] = -1
+		if step.Op.IsObject() {
+			r.at[i] = of[step.Ref]
+		}
+	}
+	return nil
+}
+
+// step is what is done for a change.
+func (r *rollout) step(c *change.Change) (plan.Step, error) {
+	obj := c.Object()
+	step := plan.Step{
+		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
+		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout,
+	}
+	if step.Ref.Name == "" {
+		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // nobody knows which object it will be
+	}
+	strategy, err := c.Strategy()
+	if err != nil {
+		return step, err
+	}
+	switch c.ApplyOp() {
+	case change.Add:
+		step.Op = plan.Create
+	case change.Update:
+		step.Op, step.Whole = plan.Update, true
+		switch strategy {
+		case change.Skip:
+			step.Op, step.Whole = plan.Unchanged, false
+		case change.AlwaysReplace:
+			step.Replace = plan.ReplaceAlways
+		case change.FallbackOnReplace:
+			step.Replace = plan.ReplaceInvalid
+		}
+	case change.Delete:
+		step.Op = plan.Delete
+		if strategy == change.Orphan {
+			step.Op, step.Wait = plan.Update, false
+			step.Want = c.Existing
+			step.Patch, err = release()
+		}
+	case change.Exists:
+		step.Op = plan.Appear
+	default:
+		step.Op = plan.Unchanged
+		if c.WaitOp() == change.Gone {
+			step.Op = plan.Vanish
+		}
+	}
+	if err == nil && (step.Op == plan.Create || step.Whole) {
+		step.Want, err = r.signed(c, step.Replace != "")
+	}
+	return step, err
+}
+
+// signed is the object that is sent for a change, with its identity and the history that is foreseen. One that may be created
+// anew carries nothing of the object that it replaces.
+func (r *rollout) signed(c *change.Change, replaces bool) (*unstructured.Unstructured, error) {
+	sent, existing := c.Applied, c.Existing
+	if replaces {
+		sent, existing = c.New, nil
+	}
+	sent, err := history.Sign(sent, c.New, existing, r.config)
+	if err == nil {
+		sent.SetManagedFields(nil)
+	}
+	return sent, err
+}
+
+// release is the patch that takes an object out of its app and leaves it in the cluster.
+func release() (diff.Patch, error) {
+	labels := map[string]any{resource.LabelApp: nil, resource.LabelOrphaned: ""}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	return diff.Patch{Type: types.MergePatchType, Data: data}, err
+}

@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// crd is the kind of definitions that is checked.
+var crd = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// definition is what of one the check looks at.
+type definition struct {
+	Spec struct {
+		Scope    string `json:"scope"`
+		Versions []struct {
+			Name string `json:"name"`
+		} `json:"versions"`
+	} `json:"spec"`
+	Status struct {
+		StoredVersions []string `json:"storedVersions"`
+	} `json:"status"`
+}
+
+// checkDefinitions compares each definition that is applied with the one on the cluster.
+func checkDefinitions(ctx context.Context, subjects []Subject, deps Deps) error {
+	var applied []*unstructured.Unstructured
+	for _, s := range subjects {
+		if obj := s.object(); !s.Delete && obj.GroupVersionKind() == crd {
+			applied = append(applied, obj)
+		}
+	}
+	unsafe := make([]error, len(applied))
+	err := each(ctx, len(applied), func(i int) (err error) {
+		unsafe[i], err = checkDefinition(ctx, applied[i], deps)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unsafe...); err != nil {
+		return fmt.Errorf("validation for safe CRD upgrades failed\n%w", err)
+	}
+	return nil
+}
+
+// checkDefinition says what makes an upgrade unsafe; err is why that cannot be said.
+func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Deps) (unsafe, err error) {
+	live, err := deps.Get(ctx, crd, "", obj.GetName())
+	if err != nil {
+		return nil, fmt.Errorf("checking for existing CRD resource: %w", err)
+	}
+	if live == nil {
+		return nil, nil
+	}
+	var before, after definition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &before); err != nil {
+		return nil, fmt.Errorf("couldn't convert old CRD resource to a CRD object: %w", err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &after); err != nil {
+		return nil, fmt.Errorf("couldn't convert new CRD resource to a CRD object: %w", err)
+	}
+	var found []error
+	if before.Spec.Scope != after.Spec.Scope {
+		found = append(found, refused(obj, "NoScopeChange", "scope changed from %q to %q", before.Spec.Scope, after.Spec.Scope))
+	}
+	if removed := removedVersion(before, after); removed != "" {
+		found = append(found, refused(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
+	}
+	return errors.Join(found...), nil
+}
+
+// removedVersion is the first version in which objects are stored that the definition would no longer have.
+func removedVersion(before, after definition) string {
+	kept := map[string]bool{}
+	for _, version := range after.Spec.Versions {
+		kept[version.Name] = true
+	}
+	if i := slices.IndexFunc(before.Status.StoredVersions, func(stored string) bool { return !kept[stored] }); i >= 0 {
+		return before.Status.StoredVersions[i]
+	}
+	return ""
+}
+
+func refused(obj *unstructured.Unstructured, check, format string, args ...any) error {
+	return fmt.Errorf("CustomResourceDefinition %s failed upgrade safety validation. %q validation failed: %w",
+		obj.GetName(), check, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,113 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// question is what is asked of the reviewer; the version is for the answer alone.
+type question struct {
+	verb            string
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// permissions asks every question once: the rules of a role are looked at for creating and for updating it.
+type permissions struct {
+	deps  Deps
+	mu    sync.Mutex
+	asked map[question]func() error
+}
+
+// checkPermissions asks for every object whether it may be deleted, or created and updated.
+func checkPermissions(ctx context.Context, subjects []Subject, deps Deps) error {
+	p := &permissions{deps: deps, asked: map[question]func() error{}}
+	return each(ctx, len(subjects), func(i int) error {
+		obj := subjects[i].object()
+		rules := sync.OnceValues(func() ([]rule, error) { return giving[obj.GroupVersionKind()].rules(ctx, deps, obj) })
+		if subjects[i].Delete {
+			return p.check(ctx, obj, "delete", nil)
+		}
+		return errors.Join(p.check(ctx, obj, "create", rules), p.check(ctx, obj, "update", rules))
+	})
+}
+
+// allowed is nil if what is asked may be done.
+func (p *permissions) allowed(ctx context.Context, q question) error {
+	p.mu.Lock()
+	answer, ok := p.asked[q]
+	if !ok {
+		answer = sync.OnceValue(func() error { return p.ask(ctx, q) })
+		p.asked[q] = answer
+	}
+	p.mu.Unlock()
+	return answer()
+}
+
+func (p *permissions) ask(ctx context.Context, q question) error {
+	resource, sub, _ := strings.Cut(q.resource.Resource, "/")
+	allowed, err := p.deps.Reviewer.Allowed(ctx, q.verb, q.resource.Group, resource, sub, q.namespace, q.name)
+	if err != nil {
+		return fmt.Errorf("unable to validate permissions: %w", err)
+	}
+	if !allowed {
+		return fmt.Errorf("not permitted to %q %s", q.verb, q.resource)
+	}
+	return nil
+}
+
+// check asks whether a verb may be done to an object. Roles and bindings may be written only by those who are told so, or who
+// may do themselves all that they give, which rules says.
+func (p *permissions) check(ctx context.Context, obj *unstructured.Unstructured, verb string, rules func() ([]rule, error)) error {
+	gvk := obj.GroupVersionKind()
+	resource, ok, err := p.deps.Resource(ctx, gvk)
+	if err == nil && !ok {
+		err = &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
+	}
+	if err != nil {
+		return err
+	}
+	q := question{verb, resource, obj.GetNamespace(), obj.GetName()}
+	guarded, ok := giving[gvk]
+	if !ok || verb == "delete" {
+		return p.allowed(ctx, q)
+	}
+	told := q
+	told.verb = guarded.verb
+	if p.allowed(ctx, told) == nil {
+		return nil
+	}
+	if err := p.allowed(ctx, q); err != nil {
+		return err
+	}
+	given, err := rules()
+	if err != nil {
+		return err
+	}
+	if missing := p.missing(ctx, given, obj.GetNamespace()); missing != nil {
+		return errors.Join(fmt.Errorf("potential privilege escalation, not permitted to %q %s", verb, gvk), missing)
+	}
+	return nil
+}
+
+// missing is what of the rules the user may not do, each thing on its own.
+func (p *permissions) missing(ctx context.Context, rules []rule, namespace string) error {
+	var failed []error
+	for _, r := range rules {
+		for _, q := range r.questions(namespace) {
+			failed = append(failed, p.allowed(ctx, q))
+		}
+		if len(r.NonResourceURLs) > 0 {
+			failed = append(failed, fmt.Errorf("unable to validate permissions: a rule gives URLs that are no resources (%s), for which there is no check",
+				strings.Join(r.NonResourceURLs, ", ")))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,156 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/history"
+	"github.com/muster-deploy/muster/internal/kapp/judge"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// run carries the changes out and tells of it. The error is that of the run: the first bad end, or all of them.
+func (r *rollout) run(ctx context.Context) error {
+	if err := r.lay(); err != nil {
+		return err
+	}
+	t := r.newTelling()
+	stop := t.tick()
+	e := &engine.Engine{Cluster: r.client}
+	summary, err := e.Apply(ctx, r.order, engine.Options{
+		Idle: r.apply.waitTimeout, Concurrency: r.apply.applyAtOnce,
+		RetryEvery: r.apply.applyInterval, RetryFor: r.apply.applyTimeout,
+		EndOnWriteError: r.apply.earlyApplyError, EndOnWaitError: r.apply.earlyWaitError,
+		Patient: true, Dialect: r.dialect(),
+	}, t.take)
+	stop()
+	t.progress.End(err == nil && summary.Bad() == 0)
+	switch {
+	case err != nil:
+		return err
+	case summary.Interrupted:
+		return errors.New("Interrupted: what was begun is in the record (hint: run the command again to continue)")
+	}
+	return t.result()
+}
+
+// dialect is what this dialect decides during a run.
+func (r *rollout) dialect() engine.Dialect {
+	var mu sync.Mutex // of what the changes share: masks are numbered
+	return engine.Dialect{
+		Rework: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return r.rework(step, live, refused)
+		},
+		Amend: r.amend,
+		Judge: r.judge,
+		Made: func(step int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+			association, ok := obj.GetLabels()[resource.LabelAssociation]
+			if !ok {
+				return nil, nil
+			}
+			return judge.Children(obj), map[string]string{resource.LabelApp: obj.GetLabels()[resource.LabelApp], resource.LabelAssociation: association}
+		},
+		Again: func(_ int, err error) bool { return retryable(err) },
+	}
+}
+
+// amend is the second write of a change: the history of the object, unless it was foreseen right. The object that the server
+// stored first is what the history tells of, also if somebody has changed it by the time it is written.
+func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c := r.changeOf(step)
+	if c.New == nil {
+		return nil, nil
+	}
+	if sum, again := r.sums.Load(step.Ref); again {
+		return history.Record(stored, c.New, sum.(string), r.config)
+	}
+	sum, err := history.Fingerprint(stored, c.New, r.config)
+	if err != nil {
+		return nil, err
+	}
+	r.sums.Store(step.Ref, sum)
+	return history.Amend(stored, c.New, r.config)
+}
+
+// changeOf is the change that a step carries out.
+func (r *rollout) changeOf(step *plan.Step) *change.Change { return r.byRef[step.Ref] }
+
+// rework decides what becomes of a change whose object is not as it was when it was shown.
+func (r *rollout) rework(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	c := r.changeOf(step)
+	again, err := c.Rework(live, asked(c, refused), r.masker)
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.step(again)
+	if err != nil {
+		return nil, err
+	}
+	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
+	return &next, nil
+}
+
+// judge judges an object that is waited for.
+func (r *rollout) judge(step int, obj *unstructured.Unstructured, made []*unstructured.Unstructured) engine.Verdict {
+	c := r.changes[r.at[step]]
+	if c.WaitOp() == change.Gone {
+		return engine.Verdict{Status: status(judge.Gone(c.Description(), obj))}
+	}
+	j := judge.Of(obj, made, change.Rules(r.config, r.kinds.ignoreFailing)...)
+	verdict := engine.Verdict{Status: status(j)}
+	if !j.Done {
+		_, verdict.Release, _ = r.config.Wait(obj)
+	}
+	for _, child := range j.Children {
+		verdict.Made = append(verdict.Made, event.Made{Ref: child.Ref, Version: child.Version, Status: status(child)})
+	}
+	return verdict
+}
+
+// status is a judgement in neutral terms.
+func status(j judge.Judgement) ready.Status {
+	state := ready.InProgress
+	switch {
+	case j.Done && j.Successful:
+		state = ready.Current
+	case j.Done:
+		state = ready.Failed
+	}
+	return ready.Status{State: state, Message: j.Message}
+}
+
+// retryable reports whether a change that was refused is tried again in the course of the run: webhooks that cannot be called
+// may well be what it is waiting for.
+func retryable(err error) bool {
+	for _, texts := range [][]string{
+		{"Internal error occurred: failed calling admission webhook"},
+		{"Internal error occurred: failed calling webhook"},
+		{"conversion webhook for ", " failed:"},
+	} {
+		if containsAll(err.Error(), texts) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

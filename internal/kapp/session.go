@@ -1,0 +1,159 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/app"
+	"github.com/muster-deploy/muster/internal/kapp/ui"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// manager is the field manager of what is written. It is kapp's, since both tools write the same.
+const manager = "kapp"
+
+// session is one command at work: how it speaks, and the cluster once it has been reached.
+type session struct {
+	*program
+	ui     *ui.UI
+	client *cluster.Client
+	apps   *app.Store
+}
+
+// speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
+// kapp's form, and its exit code is kapp's.
+func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
+	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s := &session{program: p, ui: p.newUI(tty)}
+		err := alone(cmd, args)
+		if err == nil {
+			err = run(cmd.Context(), s)
+		}
+		return p.end(cmd.Context(), s.ui, err)
+	}
+	return cmd
+}
+
+// exit gives the exit code of the program, and tells an error that no command has told: one about the command line itself.
+func (p *program) exit(ctx context.Context, err error) int {
+	coded := (*cli.CodeError)(nil)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &coded):
+		return coded.Code
+	}
+	if errors.As(p.end(ctx, p.newUI(true), err), &coded) {
+		return coded.Code
+	}
+	return 0
+}
+
+// end tells how a command ended and gives the error that carries its exit code.
+func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
+	code := u.Close(err)
+	switch {
+	case code == 0:
+		return nil
+	case ctx.Err() != nil && code == 1:
+		return &cli.CodeError{Code: cli.ExitInterrupted}
+	}
+	return &cli.CodeError{Code: code}
+}
+
+func (p *program) newUI(tty bool) *ui.UI {
+	terminal := p.env.IsTerminal()
+	options := ui.Options{
+		Name: p.env.Name(), Out: p.env.Out, Err: p.env.Err, Mode: ui.Plain,
+		Colour: ui.Colours(terminal, os.Getenv), Dull: !p.global.color,
+		Columns: p.global.columns, Yes: p.global.yes, Debug: p.global.debug,
+	}
+	switch {
+	case p.global.json:
+		options.Mode = ui.JSON
+	case tty || terminal:
+		options.Mode = ui.Decorated
+	}
+	return ui.New(options)
+}
+
+// connect reaches the cluster and tells which one it is.
+func (s *session) connect(ctx context.Context) error {
+	if s.client != nil {
+		return nil
+	}
+	client, err := s.kube.Connect(s.warn())
+	if err != nil {
+		return err
+	}
+	s.client = client
+	s.apps = &app.Store{
+		Cluster: client, Manager: manager, Now: time.Now,
+		FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+	}
+	first, more, err := client.Nodes(ctx)
+	if err != nil {
+		first, more = "", 0 // whoever may not read nodes is not told their names
+	}
+	s.ui.Banner(client.Host(), first, more)
+	return nil
+}
+
+// warn tells the server's warnings about what is written.
+func (s *session) warn() cluster.Warn {
+	return func(about object.Ref, text string) {
+		if s.global.warnings && about != (object.Ref{}) {
+			s.ui.Warn(text)
+		}
+	}
+}
+
+// namespaceOf is the namespace of the flag, or else of the environment or the kubeconfig.
+func (s *session) namespaceOf(flag string) (string, error) {
+	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
+		return namespace, nil
+	}
+	namespace, _, err := s.kube.Namespace()
+	return namespace, err
+}
+
+// home reaches the cluster, and gives the namespace of an app's resources and that of its record.
+func (s *session) home(ctx context.Context, f appFlags) (namespace, home string, err error) {
+	if namespace, err = s.namespaceOf(f.namespace); err != nil {
+		return "", "", err
+	}
+	if home = f.appNamespace; home == "" {
+		home = namespace
+	}
+	return namespace, home, s.connect(ctx)
+}
+
+// find gives the app of the flags, whether it exists or not.
+func (s *session) find(ctx context.Context, f appFlags) (*app.App, error) {
+	_, home, err := s.home(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.apps.Find(ctx, f.name, home)
+}
+
+// existing gives the app of the flags; that it does not exist is an error.
+func (s *session) existing(ctx context.Context, f appFlags) (*app.App, error) {
+	found, err := s.find(ctx, f)
+	if err == nil && !found.Exists() {
+		err = found.Missing(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

@@ -1,0 +1,109 @@
+package kapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/kapp/config"
+)
+
+func (p *program) newDeployConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deploy-config", Short: "Show default deploy config",
+		Long: `Show default deploy config: the rules for resources of the usual kinds, in the language of Config documents.`,
+	}
+	return p.speaks(cmd, false, func(_ context.Context, s *session) error {
+		s.ui.Block(config.DefaultText())
+		return nil
+	})
+}
+
+func (p *program) newLabel() *cobra.Command {
+	var flags appFlags
+	cmd := &cobra.Command{
+		Use: "label", Short: "Print specified app label",
+		Long: `Print specified app label: the selector by which the resources of the app are found.`,
+	}
+	flags.add(cmd)
+	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
+		target, err := s.existing(ctx, flags)
+		if err != nil {
+			return err
+		}
+		s.ui.Block(target.Selector())
+		return nil
+	})
+}
+
+func (p *program) newRename() *cobra.Command {
+	var flags appFlags
+	var name, namespace string
+	cmd := &cobra.Command{
+		Use: "rename", Short: "Rename app",
+		Long: `Rename app: give its record another name, or another place. Its resources are not touched.`,
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&name, "new-name", "", "Set new name (format: new-name)")
+	cmd.Flags().StringVar(&namespace, "new-namespace", "", "Set new namespace (format: new-ns)")
+	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
+		if name == "" && namespace == "" {
+			return errors.New("Expected either --new-name or/and --new-namespace to be supplied")
+		}
+		target, err := s.existing(ctx, flags)
+		if err != nil {
+			return err
+		}
+		if target.Labelled() {
+			return errors.New("Not supported")
+		}
+		to, at := name, namespace
+		if to == "" {
+			to = target.Name
+		}
+		if at == "" {
+			at = target.Namespace
+		}
+		s.ui.Line(fmt.Sprintf("Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be renamed)",
+			target.Name, target.Namespace, to, at))
+		if err := s.ui.Confirm(ctx, s.env.In); err != nil {
+			return err
+		}
+		return target.Rename(ctx, to, at)
+	})
+}
+
+func (p *program) newVersion() *cobra.Command {
+	cmd := &cobra.Command{Use: "version", Short: "Print client version"}
+	return p.speaks(cmd, false, func(_ context.Context, s *session) error {
+		s.ui.Block(fmt.Sprintf("%s version %s\n", p.env.Name(), version))
+		return nil
+	})
+}
+
+// shells are those that completion code can be had for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (p *program) newCompletion(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:       "completion [" + strings.Join(shells, "|") + "]",
+		Short:     "Output shell completion code for the specified shell (bash, zsh or fish)",
+		ValidArgs: shells,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(p.env.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(p.env.Out)
+			case "fish":
+				return root.GenFishCompletion(p.env.Out, true)
+			default:
+				return root.GenPowerShellCompletionWithDesc(p.env.Out)
+			}
+		},
+	}
+}

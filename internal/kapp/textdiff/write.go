@@ -1,0 +1,125 @@
+package textdiff
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Format says how lines are written. The zero value writes changed lines alone, without numbers and colours.
+type Format struct {
+	Context int  // how many lines before and after a place a change may be for it to be shown; below zero all lines are
+	Numbers bool // the places of lines, from zero
+	Colour  bool // removed lines red, added ones green
+}
+
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	plain  = "\x1b[0m"
+	gap    = "  ..."
+	blanks = "   "
+)
+
+// Write writes lines in kapp's form. Of the common lines those are written that have a change within Context records before
+// them or less than Context after them, so that two are one line before a change and two after it. "  ..." stands where they
+// begin anew, at the top too if it is not the first record, and nowhere else. If there is nothing to write, an empty line is
+// written, as by kapp.
+func Write(w io.Writer, lines []Line, f Format) error {
+	out := &writer{Writer: bufio.NewWriter(w), Format: f}
+	written, shown := 0, false
+	lastChange, nextChange := -1, next(lines, 0)
+	for i, line := range lines {
+		if line.Op != Same {
+			lastChange, nextChange = i, next(lines, i+1)
+			out.line(line)
+			written++
+			continue
+		}
+		near := f.Context < 0 || lastChange >= 0 && i-lastChange <= f.Context || nextChange < len(lines) && nextChange-i < f.Context
+		if near && !shown && i > 0 {
+			out.WriteString(gap + "\n")
+		}
+		if near {
+			out.line(line)
+			written++
+		}
+		shown = near
+	}
+	if written == 0 {
+		out.WriteString("\n")
+	}
+	return out.Flush()
+}
+
+// next gives the place of the first changed record from i on, or the number of records.
+func next(lines []Line, i int) int {
+	for i < len(lines) && lines[i].Op == Same {
+		i++
+	}
+	return i
+}
+
+// writer keeps the first error of writing, as bufio does.
+type writer struct {
+	*bufio.Writer
+	Format
+}
+
+func (w *writer) line(line Line) {
+	colour, mark := "", "  "
+	switch line.Op {
+	case Removed:
+		colour, mark = red, "- "
+	case Added:
+		colour, mark = green, "+ "
+	}
+	if w.Colour {
+		w.WriteString(colour)
+	}
+	if w.Numbers {
+		w.place(line.Old, line.Op != Added)
+		if line.Op == Same {
+			w.WriteString(",")
+		} else {
+			w.WriteString(" ")
+		}
+		w.place(line.New, line.Op != Removed)
+		w.WriteString(" ")
+	}
+	w.WriteString(mark)
+	w.WriteString(line.Text)
+	if w.Colour && colour != "" {
+		w.WriteString(plain)
+	}
+	w.WriteString("\n")
+}
+
+// place writes a number in at least three columns, or as many blanks.
+func (w *writer) place(number int, known bool) {
+	text := ""
+	if known {
+		text = strconv.Itoa(number)
+	}
+	w.WriteString(blanks[:max(0, 3-len(text))])
+	w.WriteString(text)
+}
+
+// Changes gives the changed lines alone, each after its places on both sides, as kapp puts them into messages:
+//
+//	2,  2 - old
+//	3,  2 + new
+func Changes(lines []Line) string {
+	var out strings.Builder
+	for _, line := range lines {
+		switch line.Op {
+		case Removed:
+			fmt.Fprintf(&out, "%3d,%3d - %s\n", line.Old, line.New, line.Text)
+		case Added:
+			fmt.Fprintf(&out, "%3d,%3d + %s\n", line.Old, line.New, line.Text)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,235 @@
+package ytt
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// source is one line of script, or of the calls that a template makes of a YAML node.
+type source struct {
+	text string
+	line int   // in the text that was written
+	part *part // the node that this call opens; nil for everything else
+}
+
+// stmt is one logical line, with the block that it opens.
+type stmt struct {
+	source
+	lines []int // of each physical line
+	opens bool
+	body  []*stmt
+}
+
+// take appends the physical lines of a source.
+func (s *stmt) take(in source) {
+	if s.lines != nil {
+		s.text += "\n"
+	}
+	s.text += in.text
+	for range 1 + strings.Count(in.text, "\n") {
+		s.lines = append(s.lines, in.line)
+	}
+}
+
+// tangle is what is still open at the end of a physical line, so that the next belongs to the same logical line.
+type tangle struct {
+	brackets int
+	quote    string // the three quotes that end a long string
+	joined   bool   // the line ended with a backslash
+	last     byte   // the last byte that means something
+}
+
+func (t *tangle) open() bool { return t.brackets > 0 || t.quote != "" || t.joined }
+
+// read takes in one more physical line.
+func (t *tangle) read(line string) {
+	t.joined = false
+	for i := 0; i < len(line); {
+		c := line[i]
+		switch {
+		case t.quote != "":
+			i = t.long(line, i)
+			continue
+		case c == '#':
+			return
+		case c == '"' || c == '\'':
+			i = t.enter(line, i)
+			continue
+		case c == '\\' && strings.TrimRight(line[i:], " \t\r") == `\`:
+			t.joined = true
+			return
+		case strings.IndexByte("([{", c) >= 0:
+			t.brackets++
+		case strings.IndexByte(")]}", c) >= 0 && t.brackets > 0:
+			t.brackets--
+		}
+		if c != ' ' && c != '\t' && c != '\r' {
+			t.last = c
+		}
+		i++
+	}
+}
+
+// long goes on in a long string, and gives where to read on.
+func (t *tangle) long(line string, i int) int {
+	switch {
+	case line[i] == '\\':
+		return i + 2
+	case strings.HasPrefix(line[i:], t.quote):
+		i += len(t.quote)
+		t.quote, t.last = "", '"'
+		return i
+	}
+	return i + 1
+}
+
+// enter begins a string, passes over it if it is a short one, and gives where to read on.
+func (t *tangle) enter(line string, i int) int {
+	if long := strings.Repeat(line[i:i+1], 3); strings.HasPrefix(line[i:], long) {
+		t.quote = long
+		return i + 3
+	}
+	t.last = line[i]
+	for j := i + 1; j < len(line); j++ {
+		switch line[j] {
+		case '\\':
+			j++
+		case line[i]:
+			return j + 1
+		}
+	}
+	return len(line)
+}
+
+// logical joins physical lines to logical ones.
+func logical(sources []source) ([]*stmt, error) {
+	var out []*stmt
+	for i := 0; i < len(sources); i++ {
+		s := &stmt{source: source{line: sources[i].line, part: sources[i].part}}
+		s.take(sources[i])
+		s.text = strings.TrimLeft(s.text, " \t")
+		if s.part != nil {
+			out = append(out, s)
+			continue
+		}
+		var t tangle
+		t.read(s.text)
+		for t.open() && i+1 < len(sources) {
+			i++
+			if sources[i].part != nil {
+				return nil, fmt.Errorf("line %d: a bracket or string is still open where the YAML of line %d begins", s.line, sources[i].line)
+			}
+			s.take(sources[i])
+			t.read(sources[i].text)
+		}
+		s.opens = t.last == ':'
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+var closes = regexp.MustCompile(`^end\s*(#.*)?$`)
+
+// word is the keyword that a line begins with.
+func (s *stmt) word() string {
+	end := strings.IndexFunc(s.text, func(r rune) bool { return r < 'a' || r > 'z' })
+	if end < 0 {
+		return s.text
+	}
+	return s.text[:end]
+}
+
+// nest puts the lines into the blocks that they belong to. As ytt has it, a block ends with "end" or with the next branch of an
+// if, and indentation means nothing.
+func nest(stmts []*stmt) (*stmt, error) {
+	root := &stmt{}
+	stack := []*stmt{root}
+	for _, s := range stmts {
+		top := stack[len(stack)-1]
+		switch word := s.word(); {
+		case s.part == nil && closes.MatchString(s.text):
+			if len(stack) == 1 {
+				return nil, fmt.Errorf("line %d: end closes nothing", s.line)
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		case s.opens && (word == "else" || word == "elif"):
+			if before := top.word(); before != "if" && before != "elif" {
+				return nil, fmt.Errorf("line %d: %s follows no if", s.line, word)
+			}
+			stack = stack[:len(stack)-1]
+			top = stack[len(stack)-1]
+		}
+		top.body = append(top.body, s)
+		if s.opens {
+			stack = append(stack, s)
+		}
+	}
+	if open := stack[len(stack)-1]; open != root {
+		return nil, fmt.Errorf("line %d: the block of %q has no end", open.line, open.text)
+	}
+	return root, nil
+}
+
+// script is Starlark that was made of a text, and where each of its lines stood there.
+type script struct {
+	text  strings.Builder
+	lines []int
+}
+
+func (w *script) put(depth int, text string, lines ...int) {
+	w.text.WriteString(strings.Repeat(" ", depth))
+	w.text.WriteString(text)
+	w.text.WriteByte('\n')
+	w.lines = append(w.lines, lines...)
+}
+
+var defined = regexp.MustCompile(`^def\s+(\w+)`)
+
+// write puts out the lines of a block, indented as Starlark wants it.
+func (w *script) write(block *stmt, depth int) {
+	for _, s := range block.body {
+		w.put(depth, s.text, s.lines...)
+		if !s.opens {
+			continue
+		}
+		w.write(s, depth+1)
+		w.put(depth+1, "pass", s.line)
+		name := defined.FindStringSubmatch(s.text)
+		if first := s.yaml(); name != nil && first != nil {
+			w.put(depth, fmt.Sprintf("%s = %s(%s, %d)", name[1], callWrap, name[1], first.id), s.line)
+		}
+	}
+}
+
+// yaml is the first node in a block, functions inside left out; nil for a block of mere script.
+func (s *stmt) yaml() *part {
+	for _, in := range s.body {
+		if in.part != nil {
+			return in.part
+		}
+		if in.word() == "def" {
+			continue
+		}
+		if found := in.yaml(); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// scriptOf makes Starlark of lines whose blocks end with "end".
+func scriptOf(sources []source) (*script, error) {
+	stmts, err := logical(sources)
+	if err != nil {
+		return nil, err
+	}
+	root, err := nest(stmts)
+	if err != nil {
+		return nil, err
+	}
+	w := &script{}
+	w.write(root, 0)
+	return w, nil
+}

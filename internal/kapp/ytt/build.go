@@ -1,0 +1,191 @@
+package ytt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.starlark.net/starlark"
+)
+
+// builder makes the nodes of a template while its script runs. Each function with YAML inside builds on a floor of its own.
+type builder struct {
+	program *program
+	floors  [][]frame
+	pending map[int][]note // directives of the part that is opened next
+}
+
+// frame is a node whose children may follow.
+type frame struct {
+	part *part // nil for what the documents stand in
+	item *item
+}
+
+func newBuilder(p *program) *builder {
+	docs := &item{value: &nodes{kind: stream}}
+	return &builder{program: p, floors: [][]frame{{{item: docs}}}, pending: map[int][]note{}}
+}
+
+// documents are what was built when the script has ended.
+func (b *builder) documents() *nodes { return b.floors[0][0].item.value.(*nodes) }
+
+// builderKey is where a thread keeps its builder.
+const builderKey = "ytt.builder"
+
+func builderOf(thread *starlark.Thread) (*builder, error) {
+	b, ok := thread.Local(builderKey).(*builder)
+	if !ok {
+		return nil, errors.New("there is no YAML here")
+	}
+	return b, nil
+}
+
+var predeclared = starlark.StringDict{
+	callNote: starlark.NewBuiltin(callNote, noteCall),
+	callOpen: starlark.NewBuiltin(callOpen, openCall),
+	callPut:  starlark.NewBuiltin(callPut, putCall),
+	callWrap: starlark.NewBuiltin(callWrap, wrapCall),
+}
+
+// noteCall keeps a directive: part, line and name, then what stands after the name.
+func noteCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	b, err := builderOf(thread)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := starlark.AsInt32(args[0])
+	line, _ := starlark.AsInt32(args[1])
+	name, _ := starlark.AsString(args[2])
+	if len(args) > 3 {
+		return nil, fmt.Errorf("#@%s takes arguments by name: %v", name, directives[name])
+	}
+	n := note{name: name, line: line, args: map[string]starlark.Value{}}
+	for _, pair := range kwargs {
+		key, _ := starlark.AsString(pair[0])
+		if !slices.Contains(directives[name], key) {
+			return nil, fmt.Errorf("#@%s has no argument %s; it takes %v", name, key, directives[name])
+		}
+		n.args[key] = pair[1]
+	}
+	b.pending[id] = append(b.pending[id], n)
+	return starlark.None, nil
+}
+
+func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	b, err := builderOf(thread)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := starlark.AsInt32(args[0])
+	return starlark.None, b.open(b.program.parts[id])
+}
+
+// open begins a node inside of the node that its parent made last.
+func (b *builder) open(p *part) error {
+	floor := &b.floors[len(b.floors)-1]
+	at := len(*floor) - 1
+	for at >= 0 && (*floor)[at].part != p.parent {
+		at--
+	}
+	if at < 0 {
+		return fmt.Errorf("this %s stands in no node that was begun: a block holds whole nodes, and those of a function are of one level", p.kind)
+	}
+	*floor = (*floor)[:at+1]
+	into, ok := (*floor)[at].item.value.(*nodes)
+	if !ok {
+		return fmt.Errorf("this %s stands below a single value", p.kind)
+	}
+	it := &item{key: p.key, line: p.line, notes: b.pending[p.id], value: p.scalar}
+	delete(b.pending, p.id)
+	if p.holds != scalar {
+		it.value = &nodes{kind: p.holds}
+	}
+	if err := into.add(it); err != nil {
+		return err
+	}
+	*floor = append(*floor, frame{p, it})
+	return nil
+}
+
+// add appends an item. A map has no key twice, unless the later one says that it takes the place.
+func (n *nodes) add(it *item) error {
+	if n.kind == mapping {
+		there := slices.IndexFunc(n.items, func(other *item) bool { return other.key == it.key })
+		if there >= 0 {
+			if _, ok := it.note(noteOverride); !ok {
+				return fmt.Errorf("the key %q is already in this map; #@%s lets the later one take its place", it.key, noteOverride)
+			}
+			n.items = slices.Delete(n.items, there, there+1)
+		}
+	}
+	n.items = append(n.items, it)
+	return nil
+}
+
+func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	b, err := builderOf(thread)
+	if err != nil {
+		return nil, err
+	}
+	floor := b.floors[len(b.floors)-1]
+	top, above := floor[len(floor)-1], floor[len(floor)-2]
+	if instead, ok := args[1].(replacement); ok {
+		return starlark.None, instead.spread(above.item.value.(*nodes), top.item.line)
+	}
+	value, err := fromStarlark(args[1])
+	if err != nil {
+		return nil, err
+	}
+	if docs, ok := value.(*nodes); ok && docs.kind == stream {
+		if len(docs.items) != 1 {
+			return nil, fmt.Errorf("%d documents cannot be one value", len(docs.items))
+		}
+		value = docs.items[0].value
+	}
+	top.item.value = nodesOf(value, top.item.line)
+	return starlark.None, nil
+}
+
+// replacement is what template.replace gives: its items take the place of the one whose value it is.
+type replacement struct {
+	starlark.Value
+	nodes *nodes
+}
+
+func (r replacement) spread(into *nodes, line int) error {
+	if r.nodes.kind != into.kind {
+		return fmt.Errorf("template.replace puts the items of a %s into a %s", r.nodes.kind, into.kind)
+	}
+	into.items = into.items[:len(into.items)-1]
+	for _, it := range nodesOf(r.nodes, line).(*nodes).items {
+		if err := into.add(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrapCall makes of a function with YAML inside one that gives this YAML, unless it returns something else. The second
+// argument is the first node inside.
+func wrapCall(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	f := args[0].(starlark.Callable)
+	id, _ := starlark.AsInt32(args[1])
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		b, err := builderOf(thread)
+		if err != nil {
+			return nil, err
+		}
+		base := frame{item: &item{value: &nodes{kind: stream}}}
+		if first := b.program.parts[id]; first.parent != nil {
+			base = frame{first.parent, &item{value: &nodes{kind: first.parent.holds}}}
+		}
+		depth := len(b.floors)
+		b.floors = append(b.floors, []frame{base})
+		result, err := starlark.Call(thread, f, args, kwargs)
+		b.floors = b.floors[:depth]
+		if err != nil || result != starlark.None {
+			return result, err
+		}
+		return fragment(base.item.value.(*nodes)), nil
+	}), nil
+}

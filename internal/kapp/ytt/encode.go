@@ -1,0 +1,193 @@
+package ytt
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.starlark.net/starlark"
+	"go.yaml.in/yaml/v3"
+)
+
+// encodeJSON gives compact JSON with sorted keys; indent=2 spreads it over lines.
+func encodeJSON(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var given starlark.Value
+	indent := 0
+	if err := starlark.UnpackArgs(f.Name(), args, kwargs, "value", &given, "indent?", &indent); err != nil {
+		return nil, err
+	}
+	value, err := fromStarlark(given)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	encoded, err := json.Marshal(plain(value))
+	if err == nil && indent > 0 {
+		var out bytes.Buffer
+		err = json.Indent(&out, encoded, "", fmt.Sprintf("%*s", indent, ""))
+		encoded = out.Bytes()
+	}
+	return starlark.String(encoded), err
+}
+
+func decodeJSON(s string) (starlark.Value, error) {
+	decoder := json.NewDecoder(bytes.NewReader([]byte(s)))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return toDict(value)
+}
+
+func decodeYAML(s string) (starlark.Value, error) {
+	var value any
+	if err := yaml.Unmarshal([]byte(s), &value); err != nil {
+		return nil, err
+	}
+	return toDict(value)
+}
+
+// encodeYAML gives a document whose maps are in the order of their making.
+func encodeYAML(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	given, err := one(args)
+	if err != nil {
+		return nil, err
+	}
+	value, err := fromStarlark(given)
+	if err != nil {
+		return nil, err
+	}
+	node, err := yamlOf(nodesOf(value, 0))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	err = errors.Join(encoder.Encode(node), encoder.Close())
+	return starlark.String(out.String()), err
+}
+
+func yamlOf(value any) (*yaml.Node, error) {
+	out := &yaml.Node{}
+	n, ok := value.(*nodes)
+	if !ok {
+		return out, out.Encode(value)
+	}
+	out.Kind = yaml.SequenceNode
+	if n.kind == mapping {
+		out.Kind = yaml.MappingNode
+	}
+	for _, it := range n.items {
+		if n.kind == mapping {
+			key := &yaml.Node{}
+			key.SetString(it.key)
+			out.Content = append(out.Content, key)
+		}
+		in, err := yamlOf(it.value)
+		if err != nil {
+			return nil, err
+		}
+		out.Content = append(out.Content, in)
+	}
+	return out, nil
+}
+
+// toDict gives data to scripts as dicts and lists that they can change.
+func toDict(value any) (starlark.Value, error) {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return starlark.MakeInt64(n), nil
+		}
+		n, err := v.Float64()
+		return starlark.Float(n), err
+	case int:
+		return starlark.MakeInt(v), nil
+	case map[string]any:
+		out := starlark.NewDict(len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			in, err := toDict(v[key])
+			if err != nil {
+				return nil, err
+			}
+			if err := out.SetKey(starlark.String(key), in); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		out := starlark.NewList(nil)
+		for _, item := range v {
+			in, err := toDict(item)
+			if err != nil {
+				return nil, err
+			}
+			if err := out.Append(in); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case nil, bool, string, int64, float64:
+		return toStarlark(typeStruct, v), nil
+	}
+	return nil, fmt.Errorf("a value of the type %T is not supported", value)
+}
+
+// makeStruct gives a struct of the arguments by name.
+func makeStruct(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) > 0 {
+		return nil, fmt.Errorf("%s takes arguments by name", f.Name())
+	}
+	value, err := fromPairs(kwargs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return toStarlark(typeStruct, plain(value)), nil
+}
+
+func encodeStruct(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	value, err := plainArgument(args)
+	if err != nil {
+		return nil, err
+	}
+	return toStarlark(typeStruct, value), nil
+}
+
+func decodeStruct(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	value, err := plainArgument(args)
+	if err != nil {
+		return nil, err
+	}
+	return toDict(value)
+}
+
+func plainArgument(args starlark.Tuple) (any, error) {
+	given, err := one(args)
+	if err != nil {
+		return nil, err
+	}
+	value, err := fromStarlark(given)
+	return plain(value), err
+}
+
+// replaceTemplate marks a map or array whose items are to stand where its value is put.
+func replaceTemplate(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	given, err := one(args)
+	if err != nil {
+		return nil, err
+	}
+	value, err := fromStarlark(given)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := nodesOf(value, 0).(*nodes)
+	if !ok {
+		return nil, fmt.Errorf("a map or an array is expected, but here is %s", typeOf(value))
+	}
+	return replacement{given, n}, nil
+}

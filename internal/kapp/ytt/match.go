@@ -1,0 +1,156 @@
+package ytt
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// matching is how one item finds those that it is laid over.
+type matching struct {
+	by     starlark.Value // nil when it is not given
+	expect expect
+	line   int
+	orNone bool // overlay/replace with or_add takes a missing node for right
+}
+
+func matchingOf(it *item, defaults expect) (matching, error) {
+	m := matching{expect: defaults, line: it.line}
+	if n, ok := it.note(noteReplace); ok {
+		m.orNone = truth(n.args["or_add"])
+	}
+	n, ok := it.note(noteMatch)
+	if !ok {
+		return m, nil
+	}
+	m.by, m.line = n.args["by"], n.line
+	own, err := expectOf(n)
+	if err != nil {
+		return m, fmt.Errorf("line %d: %s: %w", n.line, n.name, err)
+	}
+	if own != (expect{}) {
+		m.expect = own
+	}
+	return m, nil
+}
+
+// fail words an error of the match.
+func (m matching) fail(format string, args ...any) error {
+	return fmt.Errorf("line %d: overlay/match: %w", m.line, fmt.Errorf(format, args...))
+}
+
+// candidate is a node that may match: what the function given as by is called with.
+type candidate struct {
+	index starlark.Value // position or key
+	value any
+}
+
+// find gives the places of the candidates that match. skip is true where there are too few or too many and the item is then
+// passed over, as when=… says.
+func (o *overlaying) find(m matching, candidates []candidate, it *item) (found []int, skip bool, err error) {
+	for i, c := range candidates {
+		matches, err := o.matches(m, c, it)
+		if err != nil {
+			return nil, false, m.fail("%w", o.program.told(err))
+		}
+		if matches {
+			found = append(found, i)
+		}
+	}
+	met, want, err := o.met(m, len(found))
+	switch {
+	case err != nil:
+		return nil, false, m.fail("%w", o.program.told(err))
+	case met:
+		return found, false, nil
+	case m.expect.when != nil:
+		return nil, true, nil
+	}
+	return nil, false, m.fail("%s, but %d found", want, len(found))
+}
+
+func (o *overlaying) matches(m matching, c candidate, it *item) (bool, error) {
+	switch by := m.by.(type) {
+	case starlark.String:
+		return sameKey(string(by), c.value, plain(it.value))
+	case starlark.Callable:
+		args := starlark.Tuple{c.index, toStarlark(typeFragment, c.value), toStarlark(typeFragment, it.value)}
+		result, err := starlark.Call(o.thread, by, args, nil)
+		if err != nil {
+			return false, err
+		}
+		matches, ok := result.(starlark.Bool)
+		if !ok {
+			return false, fmt.Errorf("the function given as by has to return a bool, but returned %s", result.Type())
+		}
+		return bool(matches), nil
+	case nil:
+		return false, fmt.Errorf("the argument by is missing")
+	}
+	return false, fmt.Errorf("by has to be a string or a function, but is %s", m.by.Type())
+}
+
+// sameKey reports whether two maps hold the same under a key, which both must have.
+func sameKey(key string, left, right any) (bool, error) {
+	var values [2]any
+	for i, side := range []any{left, right} {
+		in, ok := side.(map[string]any)
+		if !ok {
+			return false, fmt.Errorf("by=%q compares maps, but here is %s", key, typeOf(side))
+		}
+		if values[i], ok = in[key]; !ok {
+			return false, fmt.Errorf("by=%q finds no such key in the map with %s", key, strings.Join(slices.Sorted(maps.Keys(in)), ", "))
+		}
+	}
+	return equal(values[0], values[1]), nil
+}
+
+// subset reports whether data holds all that is expected: maps may have more keys, and arrays more items after those.
+func subset(data, expected any) bool {
+	switch want := expected.(type) {
+	case map[string]any:
+		have, ok := data.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, value := range want {
+			if in, ok := have[key]; !ok || !subset(in, value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		have, ok := data.([]any)
+		if !ok || len(have) < len(want) {
+			return false
+		}
+		for i, value := range want {
+			if !subset(have[i], value) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(data, expected)
+}
+
+func equal(a, b any) bool { return reflect.DeepEqual(plain(a), plain(b)) }
+
+// typeOf names what something is, for errors.
+func typeOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "nothing"
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "an array"
+	case *nodes:
+		return typeOf(plain(v))
+	}
+	return fmt.Sprintf("a %T", value)
+}

@@ -1,0 +1,142 @@
+package ytt
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+)
+
+// matcher makes a function for by=…: it is called with the position or key, what is there, and what is laid over it.
+func matcher(name string, f func(thread *starlark.Thread, args starlark.Tuple) (bool, error)) starlark.Value {
+	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+		if len(args) != 3 {
+			return nil, fmt.Errorf("a matcher is called with 3 arguments, but here are %d", len(args))
+		}
+		found, err := f(thread, args)
+		return starlark.Bool(found), err
+	})
+}
+
+func matchAll(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	if len(args) != 3 {
+		return nil, errors.New("it is a matcher itself: by=overlay.all, without brackets")
+	}
+	return starlark.True, nil
+}
+
+func matchIndex(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	wanted, err := one(args)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := wanted.(starlark.Int); !ok {
+		return nil, fmt.Errorf("a number is expected, but here is %s", wanted.Type())
+	}
+	return matcher("overlay.index", func(_ *starlark.Thread, args starlark.Tuple) (bool, error) {
+		return starlark.Equal(wanted, args[0])
+	}), nil
+}
+
+func matchMapKey(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	key, err := texts(args, 1)
+	if err != nil {
+		return nil, err
+	}
+	return matcher("overlay.map_key", func(_ *starlark.Thread, args starlark.Tuple) (bool, error) {
+		left, err := fromStarlark(args[1])
+		if err != nil {
+			return false, err
+		}
+		right, err := fromStarlark(args[2])
+		if err != nil {
+			return false, err
+		}
+		return sameKey(key[0], plain(left), plain(right))
+	}), nil
+}
+
+func matchSubset(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	given, err := one(args)
+	if err != nil {
+		return nil, err
+	}
+	value, err := fromStarlark(given)
+	if err != nil {
+		return nil, err
+	}
+	wanted := plain(value)
+	return matcher("overlay.subset", func(_ *starlark.Thread, args starlark.Tuple) (bool, error) {
+		data, err := fromStarlark(args[1])
+		return err == nil && subset(plain(data), wanted), err
+	}), nil
+}
+
+// combined asks several matchers until one says last.
+func combined(name string, args starlark.Tuple, last bool) (starlark.Value, error) {
+	if len(args) == 0 {
+		return nil, errors.New("at least one matcher is expected")
+	}
+	return matcher(name, func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
+		for _, f := range args {
+			result, err := starlark.Call(thread, f, asked, nil)
+			if err != nil {
+				return false, err
+			}
+			found, ok := result.(starlark.Bool)
+			if !ok {
+				return false, fmt.Errorf("a matcher has to return a bool, but one returned %s", result.Type())
+			}
+			if bool(found) == last {
+				return last, nil
+			}
+		}
+		return !last, nil
+	}), nil
+}
+
+func matchAnd(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	return combined("overlay.and_op", args, false)
+}
+
+func matchOr(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	return combined("overlay.or_op", args, true)
+}
+
+func matchNot(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	if _, err := one(args); err != nil {
+		return nil, err
+	}
+	return matcher("overlay.not_op", func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
+		result, err := starlark.Call(thread, args[0], asked, nil)
+		return err == nil && !bool(result.Truth()), err
+	}), nil
+}
+
+// applyOverlay lays each argument over what the ones before it give.
+func applyOverlay(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	b, err := builderOf(thread)
+	if err != nil {
+		return nil, err
+	}
+	var left any
+	line := b.program.line(thread.CallFrame(1).Pos)
+	for i, arg := range args {
+		value, err := fromStarlark(arg)
+		if err != nil {
+			return nil, err
+		}
+		if n, ok := value.(*nodes); ok && n.kind == stream {
+			return nil, errors.New("it takes maps and arrays, but here are documents")
+		}
+		if i == 0 {
+			left = plain(value)
+			continue
+		}
+		o := &overlaying{thread: thread, program: b.program}
+		if left, err = o.apply(left, nodesOf(value, line), line, expect{}); err != nil {
+			return nil, err
+		}
+	}
+	return toStarlark(typeFragment, left), nil
+}

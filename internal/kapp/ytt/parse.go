@@ -1,0 +1,206 @@
+package ytt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// kind says what a node is: of the first three, what it stands in; of the others, what it is made of.
+type kind string
+
+const (
+	document kind = "document"
+	entry    kind = "map item"
+	element  kind = "array item"
+
+	stream   kind = "documents"
+	mapping  kind = "map"
+	sequence kind = "array"
+	scalar   kind = "value"
+)
+
+// part is one node of a template's text: a document, an item of a map or an item of an array.
+type part struct {
+	id     int
+	kind   kind
+	line   int // 0 for a first document without ---
+	key    string
+	parent *part // nil for a document
+	holds  kind  // mapping, sequence or scalar
+	scalar any
+
+	children []*part
+	before   []comment // on lines of their own
+	beside   []comment // on the same line
+}
+
+// template is the parsed text: all parts in their order, and the comments after the last of them.
+type template struct {
+	parts []*part
+	after []comment
+}
+
+// parseTemplate reads YAML together with its comments.
+func parseTemplate(text string) (*template, error) {
+	p := &parser{lines: strings.Split(text, "\n")}
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	var docs []*yaml.Node
+	for {
+		doc := &yaml.Node{}
+		err := decoder.Decode(doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
+	p.comments = commentsOf(p.lines, docs)
+	for _, doc := range docs {
+		if err := p.document(doc); err != nil {
+			return nil, err
+		}
+	}
+	return p.attach()
+}
+
+// parser walks the nodes of a text.
+type parser struct {
+	lines    []string
+	comments map[int]comment // by line
+	parts    []*part
+}
+
+func (p *parser) add(parent *part, of kind, line int, value *yaml.Node) (*part, error) {
+	made := &part{id: len(p.parts), kind: of, line: line, parent: parent}
+	p.parts = append(p.parts, made)
+	if parent != nil {
+		parent.children = append(parent.children, made)
+	}
+	return made, p.fill(made, value)
+}
+
+func (p *parser) document(doc *yaml.Node) error {
+	line := doc.Line
+	if line > len(p.lines) || line > 0 && !strings.HasPrefix(p.lines[line-1], "---") {
+		line = 0
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	_, err := p.add(nil, document, line, doc.Content[0])
+	return err
+}
+
+func (p *parser) fill(in *part, value *yaml.Node) error {
+	switch value.Kind {
+	case yaml.MappingNode:
+		in.holds = mapping
+		for i := 0; i+1 < len(value.Content); i += 2 {
+			key := value.Content[i]
+			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+				return fmt.Errorf("line %d: a key that is no plain word, or a merge (<<), is not supported in a template", key.Line)
+			}
+			child, err := p.add(in, entry, key.Line, value.Content[i+1])
+			if err != nil {
+				return err
+			}
+			child.key = key.Value
+		}
+	case yaml.SequenceNode:
+		in.holds = sequence
+		for _, item := range value.Content {
+			line := item.Line
+			if value.Style&yaml.FlowStyle == 0 {
+				line = p.dash(item)
+			}
+			if _, err := p.add(in, element, line, item); err != nil {
+				return err
+			}
+		}
+	case yaml.ScalarNode:
+		in.holds = scalar
+		return in.decode(value)
+	default:
+		return fmt.Errorf("line %d: aliases of YAML are not supported in a template", value.Line)
+	}
+	return nil
+}
+
+// oldBools are the words that YAML 1.1 takes for true and false, as ytt does.
+var oldBools = regexp.MustCompile(`^([yY]|yes|Yes|YES|on|On|ON|([nN]|no|No|NO|off|Off|OFF))$`)
+
+// decode takes a scalar as the data of Kubernetes has it: numbers are int64 or float64, and dates are texts.
+func (in *part) decode(value *yaml.Node) error {
+	if value.ShortTag() == "!!timestamp" {
+		in.scalar = value.Value
+		return nil
+	}
+	if word := oldBools.FindStringSubmatch(value.Value); word != nil && value.Style == 0 {
+		in.scalar = word[2] == ""
+		return nil
+	}
+	var decoded any
+	if err := value.Decode(&decoded); err != nil {
+		return err
+	}
+	plain, err := clone(decoded)
+	if err != nil {
+		return fmt.Errorf("line %d: %w", value.Line, err)
+	}
+	in.scalar = plain
+	return nil
+}
+
+// dash is the line on which the item of a block array begins, which may be before the line of what stands in it.
+func (p *parser) dash(item *yaml.Node) int {
+	line := item.Line
+	if line < 1 || line > len(p.lines) {
+		return line
+	}
+	before := prefix(p.lines[line-1], item.Column-1)
+	for {
+		before = strings.TrimSpace(before)
+		if strings.HasSuffix(before, "-") {
+			return line
+		}
+		if before != "" || line == 1 {
+			return item.Line
+		}
+		line--
+		before = p.lines[line-1]
+		if c, ok := p.comments[line]; ok {
+			before = before[:c.at]
+		}
+	}
+}
+
+// attach gives each comment to its node: one beside a node to that, one on a line of its own to the next.
+func (p *parser) attach() (*template, error) {
+	t := &template{parts: p.parts}
+	for line := range p.lines {
+		c, ok := p.comments[line+1]
+		if !ok || c.kind == remark {
+			continue
+		}
+		next := sort.Search(len(p.parts), func(i int) bool { return p.parts[i].line > c.line })
+		switch {
+		case c.beside && (next == 0 || p.parts[next-1].line != c.line):
+			return nil, fmt.Errorf("line %d: #@%s stands beside no node of the YAML", c.line, c.text)
+		case c.beside:
+			p.parts[next-1].beside = append(p.parts[next-1].beside, c)
+		case next < len(p.parts):
+			p.parts[next].before = append(p.parts[next].before, c)
+		default:
+			t.after = append(t.after, c)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,100 @@
+package ytt
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// spans are the places of a text that strings take: there, a # begins no comment.
+type spans struct {
+	lines []string
+	whole map[int]bool // lines inside of a string
+	upTo  map[int]int  // where the last quoted string of a line ends, in bytes
+}
+
+// walk visits a node. indent is that of the key or dash that the node belongs to.
+func (s *spans) walk(node *yaml.Node, indent int) {
+	switch node.Kind {
+	case yaml.DocumentNode:
+		for _, child := range node.Content {
+			s.walk(child, -1)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			s.walk(node.Content[i], indent)
+			s.walk(node.Content[i+1], node.Content[i].Column-1)
+		}
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			s.walk(item, s.dash(item))
+		}
+	case yaml.ScalarNode:
+		switch {
+		case node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+			s.block(node.Line, indent)
+		case node.Style&yaml.DoubleQuotedStyle != 0:
+			s.quoted(node, '"')
+		case node.Style&yaml.SingleQuotedStyle != 0:
+			s.quoted(node, '\'')
+		}
+	}
+}
+
+// dash is the indentation of the dash before an item.
+func (s *spans) dash(item *yaml.Node) int {
+	if item.Line < 1 || item.Line > len(s.lines) {
+		return 0
+	}
+	return max(0, strings.LastIndexByte(prefix(s.lines[item.Line-1], item.Column-1), '-'))
+}
+
+// block takes the lines after the head of a block scalar: all that are empty or indented more.
+func (s *spans) block(head, indent int) {
+	for line := head + 1; line <= len(s.lines); line++ {
+		text := s.lines[line-1]
+		if strings.TrimSpace(text) != "" && len(text)-len(strings.TrimLeft(text, " ")) <= indent {
+			return
+		}
+		s.whole[line] = true
+	}
+}
+
+// quoted takes a string from its first quote to its last.
+func (s *spans) quoted(node *yaml.Node, quote byte) {
+	if node.Line < 1 || node.Line > len(s.lines) {
+		return
+	}
+	line, at := node.Line, len(prefix(s.lines[node.Line-1], node.Column-1))
+	if first := strings.IndexByte(s.lines[line-1][at:], quote); first >= 0 {
+		at += first + 1
+	}
+	for ; line <= len(s.lines); line, at = line+1, 0 {
+		text := s.lines[line-1]
+		for at < len(text) {
+			switch {
+			case quote == '"' && text[at] == '\\':
+				at++
+			case quote == '\'' && strings.HasPrefix(text[at:], "''"):
+				at++
+			case text[at] == quote:
+				s.upTo[line] = max(s.upTo[line], at+1)
+				return
+			}
+			at++
+		}
+		s.whole[line] = line != node.Line
+		s.upTo[line] = len(text)
+	}
+}
+
+// prefix is the first n characters of a line.
+func prefix(line string, n int) string {
+	for at := range line {
+		if n <= 0 {
+			return line[:at]
+		}
+		n--
+	}
+	return line
+}

@@ -1,0 +1,151 @@
+// Package ytt evaluates the part of ytt that rules of kapp are written in: overlays that change one object, and functions that
+// say whether an object is done. Both are texts of Starlark in ytt's dialect, where blocks end with "end"; an overlay is YAML
+// with Starlark and directives in its comments.
+//
+// Data goes in and comes out in the types of unstructured objects. What is not supported is an error that names it, with the
+// line; a script that does not end is an error too. Nothing is read from files or the network, and print prints nowhere.
+package ytt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// maxSteps ends a script that would run for ever: about a second of work.
+const maxSteps = 20_000_000
+
+// The names that errors call the texts by: those under which they stand in the configuration.
+const (
+	overlayFile = "overlay.yml"
+	scriptFile  = "resource.star"
+)
+
+// Overlay lays an overlay over one object, and gives the object that comes out; what goes in is not changed. The overlay sees
+// values as data.values. Its documents without #@overlay/match change nothing. It is an error if not exactly one object is left.
+func Overlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
+	defer recovered(&err)
+	p, err := compiled(overlayFile, overlay, templateSources)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := clone(resource)
+	if err != nil {
+		return nil, fmt.Errorf("the resource: %w", err)
+	}
+	thread := p.thread(values)
+	b := newBuilder(p)
+	thread.SetLocal(builderKey, b)
+	if _, err := p.starlark.Init(thread, predeclared); err != nil {
+		return nil, p.explain(err)
+	}
+	docs := []any{copied}
+	o := &overlaying{thread: thread, program: p}
+	for _, doc := range b.documents().items {
+		if _, ok := doc.note(noteMatch); !ok {
+			continue
+		}
+		defaults, err := childDefaults(doc, expect{})
+		if err == nil {
+			docs, err = o.element(docs, doc, defaults, document)
+		}
+		if err != nil {
+			return nil, p.explain(err)
+		}
+	}
+	if len(docs) != 1 {
+		return nil, fmt.Errorf("Expected one resource to be returned from ytt, but was %d", len(docs))
+	}
+	out, ok := docs[0].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: the overlay makes %s of the resource", p.file, typeOf(docs[0]))
+	}
+	return out, nil
+}
+
+// Verdict is what a wait rule says of an object.
+type Verdict struct {
+	Done, Successful, UnblockChanges bool
+	Message                          string
+}
+
+// Done calls the function is_done of a script with one object. It has to return a dict with done and successful, and may say
+// message and unblockChanges. The script sees values as data.values.
+func Done(resource map[string]any, script string, values map[string]any) (v Verdict, err error) {
+	defer recovered(&err)
+	p, err := compiled(scriptFile, script, scriptSources)
+	if err != nil {
+		return v, err
+	}
+	thread := p.thread(values)
+	globals, err := p.starlark.Init(thread, predeclared)
+	if err != nil {
+		return v, p.explain(err)
+	}
+	f, ok := globals["is_done"].(starlark.Callable)
+	if !ok {
+		return v, fmt.Errorf("%s: there is no function is_done(resource)", p.file)
+	}
+	result, err := starlark.Call(thread, f, starlark.Tuple{newMap(typeStruct, resource)}, nil)
+	if err != nil {
+		return v, p.explain(err)
+	}
+	if v, err = verdict(result); err != nil {
+		return v, fmt.Errorf("%s: what is_done returns: %w", p.file, err)
+	}
+	return v, nil
+}
+
+// verdict reads what is_done returned. Keys are taken in any case, and unknown ones are passed over, as kapp does.
+func verdict(result starlark.Value) (v Verdict, err error) {
+	value, err := fromStarlark(result)
+	if err != nil {
+		return v, err
+	}
+	if value == nil {
+		return v, nil
+	}
+	said, ok := plain(value).(map[string]any)
+	if !ok {
+		return v, fmt.Errorf("a dict is expected, with done, successful and message, but here is %s", typeOf(value))
+	}
+	for key, value := range said {
+		for name, into := range map[string]*bool{"done": &v.Done, "successful": &v.Successful, "unblockChanges": &v.UnblockChanges} {
+			if strings.EqualFold(key, name) && value != nil {
+				if *into, ok = value.(bool); !ok {
+					return v, fmt.Errorf("%s has to be True or False, but is %s", key, typeOf(value))
+				}
+			}
+		}
+		if strings.EqualFold(key, "message") && value != nil {
+			if v.Message, ok = value.(string); !ok {
+				return v, fmt.Errorf("%s has to be a string, but is %s", key, typeOf(value))
+			}
+		}
+	}
+	return v, nil
+}
+
+// thread is what a program runs in, with what it can load.
+func (p *program) thread(values map[string]any) *starlark.Thread {
+	thread := &starlark.Thread{
+		Name:  p.file,
+		Print: func(*starlark.Thread, string) {},
+		Load: func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+			return load(name, values)
+		},
+	}
+	thread.SetMaxExecutionSteps(maxSteps)
+	return thread
+}
+
+// recovered makes an error of a panic, so that a text that nobody thought of ends no program.
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("evaluating failed: %v", cause)
+	}
+}
+
+var errEndless = errors.New("the script ran more than 20 million steps: does a loop not end?")
