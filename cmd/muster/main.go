@@ -9,11 +9,14 @@ import (
 	"github.com/muster-deploy/muster/internal/kpt"
 )
 
-// run runs the command line of this process, and gives the exit code. A build with profiles puts them around it.
-var run = func() int {
-	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program}, kpt.Commands, kapp.Commands)
-}
-
 func main() {
 	os.Exit(run())
+}
+
+// run is the program: the commands of packages and of apps, or those of the tool whose name it is called by. A build with
+// the tag profile puts its profiles around it.
+var run = func() int {
+	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program},
+		cli.Group{Title: "Packages", Name: "kpt", Commands: kpt.Commands},
+		cli.Group{Title: "Apps", Commands: kapp.Commands})
 }

@@ -37,6 +37,8 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err != nil {
 		return nil, err
 	}
+	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
+	d.ui.Debug(text, "Resources")
 	found = append(found, adopted...)
 	if err := input.Disallowed(found); err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ type rollout struct {
 	at      []int // the change of each step of the order; -1 for a step that joins others
 	byRef   map[object.Ref]*change.Change
 	sums    sync.Map // the fingerprint of each object as the server stored it first, by its reference
+	carried sync.Map // the changes that were carried over to what others have made of their objects, by reference
 }
 
 // calculate decides what changes and in what order.
@@ -71,9 +72,7 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 		OwnedDeleted: deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing,
 	}
 	if r.diff.lastApplied {
-		options.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-			return history.LastApplied(live, r.config)
-		}
+		options.LastApplied = r.lastApplied
 	}
 	if r.diff.filter != "" {
 		some, err := filter.ParseChange(r.diff.filter)
@@ -87,7 +86,11 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 		return err
 	}
 	r.masker = r.newMasker()
-	return r.arrange()
+	if err := r.arrange(); err != nil {
+		return err
+	}
+	r.explain()
+	return nil
 }
 
 // newMasker hides what the rules of the configuration say, unless the flags show all.
@@ -193,19 +196,17 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 		}
 	}
 	if err == nil && (step.Op == plan.Create || step.Whole) {
-		step.Want, err = r.signed(c, step.Replace != "")
+		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.Replace != "" {
+		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces
 	}
 	return step, err
 }
 
-// signed is the object that is sent for a change, with its identity and the history that is foreseen. One that may be created
-// anew carries nothing of the object that it replaces.
-func (r *rollout) signed(c *change.Change, replaces bool) (*unstructured.Unstructured, error) {
-	sent, existing := c.Applied, c.Existing
-	if replaces {
-		sent, existing = c.New, nil
-	}
-	sent, err := history.Sign(sent, c.New, existing, r.config)
+// signed is the object that is sent for a change, with its identity and the history that is foreseen.
+func (r *rollout) signed(sent, described, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	sent, err := history.Sign(sent, described, existing, r.config)
 	if err == nil {
 		sent.SetManagedFields(nil)
 	}

@@ -73,15 +73,19 @@ func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*un
 	if c.New == nil {
 		return nil, nil
 	}
-	if sum, again := r.sums.Load(step.Ref); again {
-		return history.Record(stored, c.New, sum.(string), r.config)
+	sum, again := r.sums.Load(step.Ref)
+	if !again {
+		made := stored
+		if carried, ok := r.carried.Load(step.Ref); ok && step.Op == plan.Update { // one that was replaced is its own
+			made = carried.(*change.Change).Unmoved(stored)
+		}
+		var err error
+		if sum, err = history.Fingerprint(made, c.New, r.config); err != nil {
+			return nil, err
+		}
+		r.sums.Store(step.Ref, sum)
 	}
-	sum, err := history.Fingerprint(stored, c.New, r.config)
-	if err != nil {
-		return nil, err
-	}
-	r.sums.Store(step.Ref, sum)
-	return history.Amend(stored, c.New, r.config)
+	return history.Record(stored, c.New, sum.(string), r.config)
 }
 
 // changeOf is the change that a step carries out.
@@ -94,6 +98,7 @@ func (r *rollout) rework(step *plan.Step, live *unstructured.Unstructured, refus
 	if err != nil {
 		return nil, err
 	}
+	r.carried.Store(step.Ref, again)
 	next, err := r.step(again)
 	if err != nil {
 		return nil, err

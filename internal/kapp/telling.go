@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -89,6 +90,8 @@ func (t *telling) take(e event.Event) {
 			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
 		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
+		default:
+			told.Message = t.overtaken(e)
 		}
 	case event.Retried:
 		told.Kind, told.Err = ui.Retried, asked(c, e.Err)
@@ -100,6 +103,22 @@ func (t *telling) take(e event.Event) {
 		return
 	}
 	t.progress.Take(told)
+}
+
+// overtaken says what became of a change whose object somebody else had changed by the time it was written.
+func (t *telling) overtaken(e event.Event) string {
+	carried, ok := t.carried.Load(t.order.Steps[e.Step].Ref)
+	if !ok || e.Op == plan.Create {
+		return ""
+	}
+	c := carried.(*change.Change)
+	switch moved := c.Moved(); {
+	case c.Op == change.Keep:
+		return "Changed by others meanwhile in the same way"
+	case len(moved) > 0:
+		return "Changed by others meanwhile, which is left as it is: " + strings.Join(moved, ", ")
+	}
+	return ""
 }
 
 // refused notes the error of a change that could not be applied.

@@ -37,8 +37,11 @@ var columns = []column{
 }
 
 // printTable writes a table in Markdown, with medians and, where there are several rounds, the least and the most. Columns
-// in which nothing stands are left out.
+// in which nothing stands are left out, and so is a table without results.
 func printTable(out io.Writer, title string, results []*Result) {
+	if len(results) == 0 {
+		return
+	}
 	var titles, dashes []string
 	rows := make([][]string, len(results))
 	for _, c := range columns {
