@@ -125,6 +125,9 @@ func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error)
 
 // carry deletes between the two ends of the record of the change.
 func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
+	if err := r.lay(); err != nil {
+		return err
+	}
 	if err := target.Begin(ctx, "delete", nil, false); err != nil {
 		return err
 	}

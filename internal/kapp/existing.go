@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/change"
@@ -40,6 +41,12 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
 	found = append(found, adopted...)
+	d.pods = map[types.UID]bool{}
+	for _, obj := range found {
+		if obj.GroupVersionKind().GroupKind() == podKind {
+			d.pods[obj.GetUID()] = true
+		}
+	}
 	if err := input.Disallowed(found); err != nil {
 		return nil, err
 	}
@@ -66,7 +73,7 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.diff.changes)
-	s.Fallback = append(s.Fallback, d.namespace)
+	s.Fallback = d.within
 	required := map[string]bool{}
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
@@ -79,9 +86,6 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
-		}
-		if r.GetNamespace() != "" {
-			s.Fallback = append(s.Fallback, r.GetNamespace())
 		}
 	}
 	if !d.kinds.ignoreFailing {

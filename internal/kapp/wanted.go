@@ -52,6 +52,7 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 		}
 	}
 	d.places = placesOf(all)
+	d.within = d.fallback(d.target, d.places...)
 	return all, nil
 }
 
