@@ -65,7 +65,7 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
-	s := d.session.selection(d.target, d.kinds, d.diff.changes)
+	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback = append(s.Fallback, d.namespace)
 	required := map[string]bool{}
 	s.Versions = map[schema.GroupKind]string{}
@@ -97,6 +97,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	return s
 }
 
+// owners reports whether it matters who manages which fields of objects: it is shown, or taken over.
+func (d *deployment) owners() bool { return d.diff.changes || d.apply.merges() }
+
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(kinds)
@@ -119,7 +122,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 			continue
 		}
 		origin[ref] = r
-		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.diff.changes})
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.owners()})
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {
