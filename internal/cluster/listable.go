@@ -3,11 +3,13 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 )
 
 // Listable is a kind whose objects can be listed.
@@ -45,5 +47,10 @@ func Incomplete(broken map[schema.GroupVersion]error) error {
 	if len(broken) == 0 {
 		return nil
 	}
-	return &discovery.ErrGroupDiscoveryFailed{Groups: broken}
+	var list []string
+	for gv, err := range broken {
+		list = append(list, fmt.Sprintf("%s: %v", gv, err))
+	}
+	slices.Sort(list)
+	return errors.New("unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "))
 }

@@ -2,14 +2,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 )
 
 // Kind is what the server, or a definition that is about to be applied, says of one kind.
@@ -173,8 +170,8 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 	if asked == nil {
 		asked = &asking{done: make(chan struct{})}
 		c.asking = asked
-		// The library's requests have no context, so nobody waits for this goroutine longer than his own: it ends with its requests.
-		go c.ask(asked)
+		// It is for all who want to know, so it does not end with one of them; nobody waits for it longer than his context.
+		go c.ask(context.WithoutCancel(ctx), asked)
 	}
 	c.mu.Unlock()
 	select {
@@ -186,8 +183,8 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 }
 
 // ask asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
-func (c *Client) ask(asked *asking) {
-	found, err := c.readKinds()
+func (c *Client) ask(ctx context.Context, asked *asking) {
+	found, err := c.readKinds(ctx)
 	c.mu.Lock()
 	c.asking = nil
 	if err == nil {
@@ -200,39 +197,31 @@ func (c *Client) ask(asked *asking) {
 }
 
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
-func (c *Client) readKinds() (*kinds, error) {
-	_, lists, err := c.discovery.ServerGroupsAndResources()
-	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
-	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
-		for gv, cause := range failed.Groups {
-			found.broken[gv.Group], found.failed[gv] = cause, cause
-		}
-	} else if err != nil {
+func (c *Client) readKinds(ctx context.Context) (*kinds, error) {
+	offers, err := c.offers(ctx)
+	if err != nil {
 		return nil, c.explain(err)
 	}
-	for _, list := range lists {
-		found.add(list)
+	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
+	for i := range offers {
+		if o := &offers[i]; o.err != nil {
+			found.broken[o.Group], found.failed[o.GroupVersion] = o.err, o.err
+		} else {
+			found.add(o)
+		}
 	}
 	return found, nil
 }
 
 // add takes in the resources of one version. Versions come in the order of the server's preference.
-func (k *kinds) add(list *metav1.APIResourceList) {
-	gv, err := schema.ParseGroupVersion(list.GroupVersion)
-	if err != nil {
-		return
-	}
-	for i := range list.APIResources {
-		resource := &list.APIResources[i]
-		if isSubresource(resource.Name) {
-			continue
-		}
-		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
+func (k *kinds) add(o *offer) {
+	for _, r := range o.resources {
+		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Listed: slices.Contains(resource.Verbs, "list")}
+			kind = Kind{Resource: o.WithResource(r.name), Namespaced: r.namespaced, Listed: slices.Contains(r.verbs, "list")}
 		}
-		kind.Served = append(kind.Served, gv.Version)
+		kind.Served = append(kind.Served, o.Version)
 		k.known[gk] = kind
 	}
 }
@@ -254,13 +243,4 @@ func (k *kinds) keep(before *kinds) {
 			k.known[gk] = kind
 		}
 	}
-}
-
-func isSubresource(name string) bool {
-	for _, r := range name {
-		if r == '/' {
-			return true
-		}
-	}
-	return false
 }

@@ -2,25 +2,21 @@ package kapp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/preflight"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
-	"github.com/muster-deploy/muster/internal/object"
 )
 
 // deployment is a run of deploy: what was asked for, and what is found out on the way.
@@ -34,16 +30,19 @@ type deployment struct {
 	kinds  kindFlags
 	labels []string
 	prev   string
-	checks []string
+	checks checkList
 	group  string // the group of apps that this one belongs to
 
 	*session
-	namespace string // of resources that name none
-	request   app.Request
-	target    *app.App
-	config    *config.Config
-	prepare   preparation
-	places    []string // the namespaces of the resources, as the record has them
+	request app.Request
+	target  *app.App
+	config  *config.Config
+	prepare preparation
+	places  []string           // the namespaces of the resources, as the record has them
+	within  []string           // those that are looked through where not all may be
+	pods    map[types.UID]bool // those that there are before
+
+	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
 
 func (p *program) newDeploy() *cobra.Command {
@@ -76,7 +75,7 @@ func (d *deployment) add(cmd *cobra.Command) {
 	d.apply.add(cmd, "", false)
 	d.deploy.add(cmd)
 	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
-	cmd.Flags().StringSliceVar(&d.checks, "preflight", nil, "Preflight checks to run: PermissionValidation, CRDUpgradeSafety (can repeat)")
+	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.Names(), ", ")+" (can repeat)")
 }
 
 func (d *deployment) run(ctx context.Context, s *session) error {
@@ -128,11 +127,10 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 
 // open finds the app. One that is new gets its record just before the first object is written.
 func (d *deployment) open(ctx context.Context) error {
-	namespace, home, err := d.home(ctx, d.app)
+	home, err := d.home(ctx, d.app)
 	if err != nil {
 		return err
 	}
-	d.namespace = namespace
 	labels, err := parseLabels(d.labels)
 	if err != nil {
 		return err
@@ -185,53 +183,11 @@ func (d *deployment) writeMetadata() error {
 	return os.WriteFile(d.deploy.metadataFile, []byte(d.target.Meta.JSON()), 0o777)
 }
 
-// check runs the preflight checks that the flags or the configuration ask for.
-func (d *deployment) check(ctx context.Context, changes []*change.Change) error {
-	names := d.checks
-	for _, name := range names {
-		if !preflight.Known(name) {
-			return fmt.Errorf("unknown preflight check %q specified", name)
-		}
-	}
-	if len(names) == 0 {
-		var err error
-		if names, err = d.config.Preflight(preflight.Known); err != nil || len(names) == 0 {
-			return err
-		}
-	}
-	var subjects []preflight.Subject
-	for _, c := range changes {
-		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
-			subjects = append(subjects, preflight.Subject{Delete: op == change.Delete, New: c.Applied, Existing: c.Existing})
-		}
-	}
-	return preflight.Run(ctx, names, subjects, d.checking())
-}
-
-// checking is what the checks need of the cluster.
-func (d *deployment) checking() preflight.Deps {
-	return preflight.Deps{
-		Reviewer: d.client,
-		Resource: func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
-			kind, err := d.client.Kind(ctx, gvk.GroupKind())
-			if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-				return schema.GroupVersionResource{}, false, unknown.Cause
-			}
-			return kind.Resource.GroupResource().WithVersion(gvk.Version), err == nil && slices.Contains(kind.Served, gvk.Version), err
-		},
-		Get: func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-			ref := object.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: name}
-			found, err := d.client.Read(ctx, []cluster.Target{{Ref: ref, Version: gvk.Version}})
-			if err != nil {
-				return nil, err
-			}
-			return found.Objects[ref], nil
-		},
-	}
-}
-
 // carry carries the changes out between the two ends of the record of the change.
 func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource, existing []live) (err error) {
+	if err := r.lay(); err != nil {
+		return err
+	}
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
@@ -244,7 +200,7 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
-	stop := d.follow(ctx, existing)
+	stop := d.follow(ctx)
 	defer d.trim(ctx)
 	err = r.run(ctx)
 	stop()

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -27,11 +27,10 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) ([]live, error) {
 	var found []live
 	if !d.target.New {
-		selected, err := d.client.Select(ctx, d.selection(wanted))
-		if err != nil {
+		var err error
+		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
-		found = change.Distinct(selected)
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -40,6 +39,12 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
 	found = append(found, adopted...)
+	d.pods = map[types.UID]bool{}
+	for _, obj := range found {
+		if obj.GroupVersionKind().GroupKind() == podKind {
+			d.pods[obj.GetUID()] = true
+		}
+	}
 	if err := input.Disallowed(found); err != nil {
 		return nil, err
 	}
@@ -66,26 +71,15 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
-	s.Fallback = append(s.Fallback, d.namespace)
-	required := map[string]bool{}
+	s.Fallback, s.Ignorable = d.within, d.ignorable
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
-	for _, gv := range d.target.Meta.UsedGVs {
-		required[gv.Group] = true
-	}
 	for _, r := range wanted {
 		gvk := r.GroupVersionKind()
-		required[gvk.Group] = true
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
 		}
-		if r.GetNamespace() != "" {
-			s.Fallback = append(s.Fallback, r.GetNamespace())
-		}
-	}
-	if !d.kinds.ignoreFailing {
-		s.Ignorable = func(group string) bool { return !required[group] }
 	}
 	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
 		kinds = append(kinds, *used...)

@@ -19,11 +19,8 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// run carries the changes out and tells of it. The error is that of the run: the first bad end, or all of them.
+// run carries the changes out, which were laid out, and tells of it. The error is that of the run: the first bad end, or all of them.
 func (r *rollout) run(ctx context.Context) error {
-	if err := r.lay(); err != nil {
-		return err
-	}
 	t := r.newTelling()
 	stop := t.tick()
 	e := &engine.Engine{Cluster: r.client}

@@ -24,9 +24,10 @@ const manager = "kapp"
 // session is one command at work: how it speaks, and the cluster once it has been reached.
 type session struct {
 	*program
-	ui     *ui.UI
-	client *cluster.Client
-	apps   *app.Store
+	ui        *ui.UI
+	client    *cluster.Client
+	apps      *app.Store
+	namespace string // of resources that name none
 }
 
 // speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
@@ -181,20 +182,20 @@ func (s *session) homeOf(f appFlags) (string, error) {
 	return s.namespaceOf(f.namespace)
 }
 
-// home reaches the cluster, and gives the namespace of an app's resources and that of its record.
-func (s *session) home(ctx context.Context, f appFlags) (namespace, home string, err error) {
-	if namespace, err = s.namespaceOf(f.namespace); err != nil {
-		return "", "", err
+// home reaches the cluster, notes the namespace of an app's resources, and gives that of its record.
+func (s *session) home(ctx context.Context, f appFlags) (home string, err error) {
+	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
+		return "", err
 	}
 	if home, err = s.homeOf(f); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return namespace, home, s.connect(ctx)
+	return home, s.connect(ctx)
 }
 
 // find gives the app of the flags, whether it exists or not.
 func (s *session) find(ctx context.Context, f appFlags) (*app.App, error) {
-	_, home, err := s.home(ctx, f)
+	home, err := s.home(ctx, f)
 	if err != nil {
 		return nil, err
 	}
