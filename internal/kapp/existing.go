@@ -38,6 +38,10 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	}
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
+	d.adopted = make(map[live]bool, len(adopted))
+	for _, obj := range adopted {
+		d.adopted[obj] = true
+	}
 	found = append(found, adopted...)
 	d.pods = map[types.UID]bool{}
 	for _, obj := range found {
@@ -91,8 +95,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	return s
 }
 
-// owners reports whether it matters who manages which fields of objects: it is shown, or taken over.
-func (d *deployment) owners() bool { return d.diff.changes || d.apply.merges() }
+// owners reports whether it matters who owns which field of the live objects: where they are shown, where overlays see them, and
+// where they are taken over.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() || d.apply.merges() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
