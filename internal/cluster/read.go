@@ -129,6 +129,20 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 	return order, nil
 }
 
+// DeniedError says that an object may not be read.
+type DeniedError struct {
+	Ref   object.Ref
+	Cause error  // what the server said
+	where string // the kind and the place that the user needs a right for
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("read %s: %v; it needs the right to get or list %s", e.Ref, e.Cause, e.where)
+}
+
+// Unwrap gives the server's answer.
+func (e *DeniedError) Unwrap() error { return e.Cause }
+
 // readBatch hands every object that exists to keep, and nil for each of which nothing can be said because the path is not
 // served (any more).
 func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) error {
@@ -155,7 +169,7 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 			continue
 		}
 		if apierrors.IsForbidden(err) {
-			return fmt.Errorf("read %s: %w; it needs the right to get or list %s", ref, err, b)
+			return &DeniedError{Ref: ref, Cause: err, where: b.String()}
 		}
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))

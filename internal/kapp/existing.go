@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -125,6 +126,9 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {
+		if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
+			return nil, said(writes[change.Exists], resource.Describe(origin[denied.Ref].Unstructured), denied.Cause)
+		}
 		return nil, fmt.Errorf("Checking existence of resources: %w", err)
 	}
 	var adopted []live

@@ -22,7 +22,7 @@ var writes = map[change.Op]string{
 func refusal(c *change.Change, err error) error {
 	text := err.Error()
 	if late := (*engine.TimedOutError)(nil); errors.As(err, &late) {
-		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, asked(c, late.Last))
+		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, refusal(c, late.Last))
 	}
 	hint := ""
 	switch {
@@ -36,11 +36,16 @@ func refusal(c *change.Change, err error) error {
 
 // asked says which request the server refused, where it was the server.
 func asked(c *change.Change, err error) error {
+	return said(writes[c.ApplyOp()], c.Description(), err)
+}
+
+// said says what was asked of the server about a resource and what it said.
+func said(what, description string, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
 		return err
 	}
-	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[c.ApplyOp()], c.Description(), err, status.Status().Reason)
+	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", what, description, err, status.Status().Reason)
 }
 
 // failed is the error of a change that was applied and came to a bad end.
