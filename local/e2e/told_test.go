@@ -17,7 +17,7 @@ var toldOnce = []struct {
 	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d[AP]M: `), "TIME: "},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "WHEN"},
 	{regexp.MustCompile(`\b\d+[smhd]\s{2,}`), "AGE  "},
-	{regexp.MustCompile(`"age": "\d+[smhd]"`), `"age": "AGE"`},
+	{regexp.MustCompile(`(age": ")\d+[smhd]"`), `${1}AGE"`},
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 }
 
