@@ -34,7 +34,12 @@ func (p *program) newDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete app",
-		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.`,
+		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.` + exitCodes,
+		Example: p.named(`  # Delete app 'web'
+  NAME delete -a web
+
+  # Show what would be deleted
+  NAME delete -a web --diff-run`),
 	}
 	d.app.add(cmd)
 	d.diff.add(cmd, "diff-")
