@@ -28,7 +28,7 @@ type Selection struct {
 	Fallback     []string                              // namespaces to look through where neither all can be listed at once nor their names
 	OnlyFallback bool                                  // look through no other namespaces, and do not try
 	Owners       bool                                  // keep who owns which field
-	Ignorable    func(group string) bool               // groups whose lists may fail; nil for none
+	Ignorable    func(schema.GroupVersion) bool        // versions whose lists may fail; nil for none
 	Prefer       func(*unstructured.Unstructured) bool // which of several forms of one object is wanted, if any is
 	Told         func(text string)                     // takes what the user may want to know; called by one goroutine at a time; may be nil
 }
@@ -134,7 +134,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 	switch {
 	case err == nil:
 		return found, nil
-	case s.Ignorable != nil && s.Ignorable(k.Group) && ctx.Err() == nil:
+	case s.Ignorable != nil && s.Ignorable(k.resource.GroupVersion()) && ctx.Err() == nil:
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
 		return nil, nil
 	default:

@@ -121,7 +121,7 @@ func TestSelect(t *testing.T) {
 		},
 		{
 			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Ignorable: func(group string) bool { return group == "apps" }},
+			s:     Selection{Ignorable: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
 			told: []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
 		},

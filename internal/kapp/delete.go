@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/kapp/app"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
@@ -83,7 +82,7 @@ func (d *deletion) find(ctx context.Context) (*app.App, error) {
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	all, err := d.objects(ctx, target)
+	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}
@@ -122,12 +121,6 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	return nil
 }
 
-// objects are all of an app.
-func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error) {
-	found, err := d.client.Select(ctx, d.selection(target, d.kinds, d.diff.changes))
-	return change.Distinct(found), err
-}
-
 // carry deletes between the two ends of the record of the change.
 func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
 	if err := r.lay(); err != nil {
@@ -160,7 +153,7 @@ const fewChanges = 5
 
 // forget deletes the record of an app of which nothing is left.
 func (d *deletion) forget(ctx context.Context, target *app.App) error {
-	left, err := d.objects(ctx, target)
+	left, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}

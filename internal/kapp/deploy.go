@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/kapp/app"
@@ -40,6 +41,8 @@ type deployment struct {
 	places  []string           // the namespaces of the resources, as the record has them
 	within  []string           // those that are looked through where not all may be
 	pods    map[types.UID]bool // those that there are before
+
+	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
 
 func (p *program) newDeploy() *cobra.Command {

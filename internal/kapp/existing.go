@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -28,11 +27,10 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) ([]live, error) {
 	var found []live
 	if !d.target.New {
-		selected, err := d.client.Select(ctx, d.selection(wanted))
-		if err != nil {
+		var err error
+		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
-		found = change.Distinct(selected)
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -73,23 +71,15 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.diff.changes)
-	s.Fallback = d.within
-	required := map[string]bool{}
+	s.Fallback, s.Ignorable = d.within, d.ignorable
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
-	for _, gv := range d.target.Meta.UsedGVs {
-		required[gv.Group] = true
-	}
 	for _, r := range wanted {
 		gvk := r.GroupVersionKind()
-		required[gvk.Group] = true
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
 		}
-	}
-	if !d.kinds.ignoreFailing {
-		s.Ignorable = func(group string) bool { return !required[group] }
 	}
 	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
 		kinds = append(kinds, *used...)

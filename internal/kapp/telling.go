@@ -88,6 +88,9 @@ func (t *telling) take(e event.Event) {
 		switch {
 		case e.Outcome == event.Failed:
 			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
+			if last := givenUp(e.Err); last != nil {
+				told.Kind, told.Err = ui.GivenUp, asked(c, last)
+			}
 		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
 		default:
@@ -129,6 +132,15 @@ func (t *telling) refused(c *change.Change, err error) error {
 	err = refusal(c, err)
 	t.errs = append(t.errs, err)
 	return err
+}
+
+// givenUp is the last error of a change that was tried again until its time was up; nil for others.
+func givenUp(err error) error {
+	late := (*engine.TimedOutError)(nil)
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) || !errors.As(err, &late) {
+		return nil
+	}
+	return late.Last
 }
 
 // settle makes the end of a change an event, and notes what was bad about it.

@@ -35,6 +35,10 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.ignorable = ignorable(d.target, d.kinds, all)
+	if err := d.described(ctx, d.ignorable); err != nil {
+		return nil, err
+	}
 	if err := d.learn(ctx, all); err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func (d *deployment) kind(ctx context.Context) func(schema.GroupVersionKind) (na
 	return func(gvk schema.GroupVersionKind) (bool, bool, error) {
 		kind, err := d.client.Kind(ctx, gvk.GroupKind())
 		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-			return false, false, unknown.Cause
+			return false, false, nil // that it cannot be described now was found to be ignorable
 		}
 		if err != nil {
 			return false, false, err
