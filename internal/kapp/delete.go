@@ -55,29 +55,29 @@ func (d *deletion) run(ctx context.Context, s *session) error {
 		return err
 	}
 	target, err := d.find(ctx)
-	if err != nil {
+	if err != nil || target == nil {
 		return err
-	}
-	if !target.Exists() {
-		s.ui.Line(target.Absent(ctx))
-		return nil
 	}
 	return d.remove(ctx, target)
 }
 
-// find gives the app, or the one that it was before.
+// find gives the app, or the one that it was before. If neither exists it says so, and gives nil.
 func (d *deletion) find(ctx context.Context) (*app.App, error) {
 	target, err := d.session.find(ctx, d.app)
-	if err != nil || target.Exists() || d.prev == "" {
+	if err != nil || target.Exists() {
 		return target, err
 	}
-	flags := d.app
-	flags.name = d.prev
-	prev, err := d.session.find(ctx, flags)
-	if err != nil || !prev.Exists() {
-		return target, err
+	if d.prev != "" {
+		flags := d.app
+		flags.name = d.prev
+		prev, err := d.session.find(ctx, flags)
+		if err != nil || prev.Exists() {
+			return prev, err
+		}
+		d.ui.Line(prev.Absent(ctx))
 	}
-	return prev, nil
+	d.ui.Line(target.Absent(ctx))
+	return nil, nil
 }
 
 // remove deletes the objects of an app, and the app if nothing is left.
@@ -94,19 +94,29 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if narrow != nil {
 		some = slices.DeleteFunc(slices.Clone(all), func(obj live) bool { return !narrow.Matches(obj) })
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default()}
-	if err := r.decide(some, nil, true); err != nil {
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default(), deletes: true}
+	if err := r.decide(some, nil); err != nil {
 		return err
-	}
-	whole := len(some) == len(all) && d.diff.filter == ""
-	if !whole {
-		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
-			target.Name, target.Namespace))
 	}
 	if err := r.present(); err != nil {
 		return err
 	}
+	namespace, err := d.namespaceOf(d.app.namespace)
+	if err != nil {
+		return err
+	}
+	whole := len(some) == len(all) && !r.excluded
+	if !whole {
+		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
+			target.Name, namespace))
+	}
+	if d.diff.page {
+		return r.serve(ctx)
+	}
 	if d.diff.run {
+		if d.diff.exitStatus {
+			return ui.Diffed(len(r.changes) > 0)
+		}
 		return nil
 	}
 	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
@@ -133,7 +143,9 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil && whole {
-		return d.forget(closing, target)
+		if err = d.forget(closing, target); err == nil {
+			return nil
+		}
 	}
 	if finished := target.Finish(closing, err == nil); finished != nil {
 		d.ui.Info(finished.Error(), "App")
@@ -142,8 +154,12 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	if whole {
 		keep = fewChanges
 	}
-	if _, _, trimmed := target.Trim(closing, keep); trimmed != nil && err == nil {
-		return trimmed
+	deleted, _, trimmed := target.Trim(closing, keep)
+	if deleted > 0 {
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
+	}
+	if err == nil {
+		err = trimmed
 	}
 	return err
 }

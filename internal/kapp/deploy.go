@@ -40,6 +40,7 @@ type deployment struct {
 	prepare preparation
 	places  []string           // the namespaces of the resources, as the record has them
 	within  []string           // those that are looked through where not all may be
+	adopted map[live]bool      // objects that were found by their names
 	pods    map[types.UID]bool // those that there are before
 
 	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
@@ -229,6 +230,8 @@ func (d *deployment) trim(ctx context.Context) {
 		return
 	}
 	if deleted, _, err := d.target.Trim(ctx, d.deploy.changesToKeep); err == nil && deleted > 0 {
-		d.ui.Line(fmt.Sprintf("Deleted %d older app changes", deleted))
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
 	}
 }
+
+const olderDeleted = "Deleted %d older app changes"

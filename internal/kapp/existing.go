@@ -38,6 +38,10 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	}
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
+	d.adopted = make(map[live]bool, len(adopted))
+	for _, obj := range adopted {
+		d.adopted[obj] = true
+	}
 	found = append(found, adopted...)
 	d.pods = map[types.UID]bool{}
 	for _, obj := range found {
@@ -70,7 +74,7 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
-	s := d.session.selection(d.target, d.kinds, d.diff.changes)
+	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback, s.Ignorable = d.within, d.ignorable
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
@@ -90,6 +94,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	}
 	return s
 }
+
+// owners reports whether it matters who owns which field of the live objects: where they are shown, and where overlays see them.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
@@ -113,7 +120,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 			continue
 		}
 		origin[ref] = r
-		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.diff.changes})
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.owners()})
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {

@@ -19,6 +19,7 @@ type telling struct {
 	progress *ui.Progress
 	errs     []error  // of changes, in the order in which they came
 	overdue  []string // what was waited for when the time of the run was up
+	over     bool     // the run ends, since a change could not be applied: nothing is told of waiting any more
 }
 
 func (r *rollout) newTelling() *telling {
@@ -105,6 +106,9 @@ func (t *telling) take(e event.Event) {
 	default:
 		return
 	}
+	if t.over && (told.Kind == ui.Seen || told.Kind == ui.Settled) {
+		told.Kind = ui.Left
+	}
 	t.progress.Take(told)
 }
 
@@ -131,6 +135,7 @@ func (t *telling) refused(c *change.Change, err error) error {
 	}
 	err = refusal(c, err)
 	t.errs = append(t.errs, err)
+	t.over = t.over || t.apply.earlyApplyError
 	return err
 }
 
