@@ -79,8 +79,15 @@ func (s *set) foreign(live *unstructured.Unstructured) bool {
 
 // sides gives the two forms that are compared and shown: the object as it is, and as it is going to be.
 func (s *set) sides(live, new *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
-	if before, err = s.before(live); err != nil {
+	before, err = s.base(live)
+	if err != nil {
 		return nil, nil, err
+	}
+	known := before != nil
+	if !known {
+		if before, err = s.stripped(live); err != nil {
+			return nil, nil, err
+		}
 	}
 	source := before
 	if s.LastApplied != nil {
@@ -90,7 +97,10 @@ func (s *set) sides(live, new *unstructured.Unstructured) (before, after *unstru
 		return nil, nil, err
 	}
 	forget(after)
-	return before, after, nil
+	if s.Merge != nil && !known {
+		after, err = s.Merge(live, before, after)
+	}
+	return before, after, err
 }
 
 // before gives a live object as it was applied last, or else as it is.
