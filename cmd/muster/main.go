@@ -10,5 +10,12 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program}, kpt.Commands, kapp.Commands))
+	os.Exit(run())
+}
+
+// run is the program: the commands of packages and of apps, or those of the tool whose name it is called by.
+func run() int {
+	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program},
+		cli.Group{Title: "Packages", Name: "kpt", Commands: kpt.Commands},
+		cli.Group{Title: "Apps", Commands: kapp.Commands})
 }

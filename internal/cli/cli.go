@@ -105,13 +105,18 @@ func Result(s event.Summary) error {
 	return nil
 }
 
-// Group makes the commands of one grammar.
-type Group func(*Env, *Kube) []*cobra.Command
+// Group is the commands of one grammar.
+type Group struct {
+	Title    string // above them in the help
+	Name     string // a program that is called so has them alone, without the title; none for most groups
+	Commands func(*Env, *Kube) []*cobra.Command
+}
 
 // Program runs a command line of its own, for a name by which this program may be called, and gives the exit code.
 type Program func(context.Context, *Env, *Kube) int
 
-// Main runs the command line of the environment and gives the exit code: that of the program of its name, or else all groups.
+// Main runs the command line of the environment and gives the exit code: that of the program of its name, or else of one with
+// the group of its name, or else of one with all groups.
 func Main(env *Env, programs map[string]Program, groups ...Group) int {
 	klog.SetLogger(klog.Logger{}) // libraries have nothing to say to our users
 	ctx, stop := interruptible(env)
@@ -140,7 +145,17 @@ really ready, prune what is gone, and remember what was deployed.`,
 	kube.addFlags(root.PersistentFlags())
 	root.AddCommand(newVersion(env))
 	for _, group := range groups {
-		root.AddCommand(group(env, kube)...)
+		if group.Name != "" && group.Name == env.Name() {
+			root.AddCommand(group.Commands(env, kube)...)
+			return root
+		}
+	}
+	for _, group := range groups {
+		root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})
+		for _, cmd := range group.Commands(env, kube) {
+			cmd.GroupID = group.Title
+			root.AddCommand(cmd)
+		}
 	}
 	return root
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -25,6 +24,7 @@ type Kube struct {
 	env       *Env
 	flags     *genericclioptions.ConfigFlags
 	loader    clientcmd.ClientConfig // instead of the flags; nil for none
+	failing   string                 // begins errors of the loader
 	verbosity int
 	sources   map[object.Ref]string // of the objects that are written, as far as they are known
 }
@@ -40,8 +40,10 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
-// Load has the cluster found as a configuration says, instead of by the flags.
-func (k *Kube) Load(config clientcmd.ClientConfig) { k.loader = config }
+// Load has the cluster found as a configuration says, instead of by the flags. Errors of it begin with failing.
+func (k *Kube) Load(config clientcmd.ClientConfig, failing string) {
+	k.loader, k.failing = config, failing
+}
 
 func (k *Kube) config() clientcmd.ClientConfig {
 	if k.loader != nil {
@@ -69,10 +71,11 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 }
 
 // Client gives a client for the cluster that shows the server's warnings on the standard error. It sends nothing.
-func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(k.warn()) }
+func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(cluster.Options{Warn: k.warn()}) }
 
-// Connect gives a client for the cluster that hands the server's warnings on. It sends nothing.
-func (k *Kube) Connect(warn cluster.Warn) (*cluster.Client, error) {
+// Connect gives a client for the cluster with the options, but for its name. It sends nothing. What the options do not trace is
+// shown on the standard error where -v asks for it.
+func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 	config, err := k.restConfig()
 	if err == nil {
 		err = k.checkFound()
@@ -80,8 +83,8 @@ func (k *Kube) Connect(warn cluster.Warn) (*cluster.Client, error) {
 	if err != nil {
 		return nil, k.unreadable(err)
 	}
-	options := cluster.Options{UserAgent: "muster/" + Version(), Warn: warn}
-	if k.verbosity >= traceLevel {
+	options.UserAgent = "muster/" + Version()
+	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
 	return cluster.New(config, options)
@@ -96,6 +99,9 @@ func (k *Kube) restConfig() (*rest.Config, error) {
 
 // unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
 func (k *Kube) unreadable(err error) error {
+	if k.loader != nil {
+		return fmt.Errorf("%s: %w", k.failing, err)
+	}
 	if clientcmd.IsContextNotFound(err) && *k.flags.Context != "" {
 		err = fmt.Errorf("context %q does not exist", *k.flags.Context)
 	}
@@ -148,10 +154,6 @@ func trace(out io.Writer) func(cluster.Request) {
 	return func(r cluster.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.Err != nil {
-			fmt.Fprintf(out, "%s %s failed after %s: %v\n", r.Method, r.Path, r.Took.Round(time.Millisecond), r.Err)
-			return
-		}
-		fmt.Fprintf(out, "%s %s %d in %s\n", r.Method, r.Path, r.Code, r.Took.Round(time.Millisecond))
+		fmt.Fprintln(out, r)
 	}
 }

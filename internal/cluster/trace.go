@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -12,6 +13,15 @@ type Request struct {
 	Code   int    // of the answer; 0 when there was none
 	Took   time.Duration
 	Err    error
+}
+
+// String is the request in one line.
+func (r Request) String() string {
+	took := r.Took.Round(time.Millisecond)
+	if r.Err != nil {
+		return fmt.Sprintf("%s %s failed after %s: %v", r.Method, r.Path, took, r.Err)
+	}
+	return fmt.Sprintf("%s %s %d in %s", r.Method, r.Path, r.Code, took)
 }
 
 // tracer tells of every request that passes.

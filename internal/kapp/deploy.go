@@ -54,13 +54,15 @@ func (p *program) newDeploy() *cobra.Command {
 		Short:   "Deploy app",
 		Long: `Deploy app: make the resources in the cluster what the files say, wait until they are ready, and delete
 those of the app that the files do not have any more.`,
-		Example: strings.ReplaceAll(`  # Deploy app 'web' with the files of a folder
+		Example: p.named(`  # Deploy app 'web' with the files of a folder
   NAME deploy -a web -f config/
 
   # Show what would change, and how
-  NAME deploy -a web -f config/ --diff-run --diff-changes`, "NAME", p.env.Name()),
+  NAME deploy -a web -f config/ --diff-run --diff-changes`),
 	}
 	d.app.add(cmd)
+	d.files.add(cmd)
+	d.kinds.add(cmd)
 	d.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	sectioned(cmd)
@@ -69,12 +71,10 @@ those of the app that the files do not have any more.`,
 
 // add gives a command the flags by which apps are deployed, one or several.
 func (d *deployment) add(cmd *cobra.Command) {
-	d.files.add(cmd)
 	d.diff.add(cmd, "diff-")
 	d.filter.add(cmd)
 	d.apply.add(cmd, "", false)
 	d.deploy.add(cmd)
-	d.kinds.add(cmd)
 	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
 	cmd.Flags().StringSliceVar(&d.checks, "preflight", nil, "Preflight checks to run: PermissionValidation, CRDUpgradeSafety (can repeat)")
 }

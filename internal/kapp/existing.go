@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/change"
+	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -36,11 +37,30 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err != nil {
 		return nil, err
 	}
+	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
+	d.ui.Debug(text, "Resources")
 	found = append(found, adopted...)
+	if err := input.Disallowed(found); err != nil {
+		return nil, err
+	}
+	if err := d.collides(wanted); err != nil {
+		return nil, err
+	}
 	if d.deploy.patch {
 		found = d.matching(found, wanted)
 	}
 	return found, nil
+}
+
+// collides refuses a wanted object that has the name of the app's record, which would be overwritten.
+func (d *deployment) collides(wanted []resource.Resource) error {
+	for _, r := range wanted {
+		if object.RefOf(r.Unstructured) == d.target.Record() {
+			return fmt.Errorf("Resource '%s' would overwrite the record of the app, which is kept under this name (hint: give the app or the resource another name) (%s)",
+				resource.Describe(r.Unstructured), r.Origin)
+		}
+	}
+	return nil
 }
 
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.

@@ -2,6 +2,7 @@ package kapp
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -41,9 +42,10 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 func addPassedOver(flags *pflag.FlagSet) {
 	flags.Float32("kube-api-qps", 1000, "Set Kubernetes API client QPS limit")
 	flags.Int("kube-api-burst", 1000, "Set Kubernetes API client burst limit")
-	flags.String("profile", "none", "Name of profile to capture. One of (none|cpu|heap|goroutine|threadcreate|block|mutex)")
-	flags.String("profile-output", "profile.pprof", "Name of the file to write the profile to")
 }
+
+// unbuilt begins errors about the cluster's configuration.
+const unbuilt = "Building Kubernetes config"
 
 // apply has the cluster found as the flags say, or else the variables of the environment, or else kubectl's rules.
 func (f *clusterFlags) apply(kube *cli.Kube) error {
@@ -53,12 +55,12 @@ func (f *clusterFlags) apply(kube *cli.Kube) error {
 		if err != nil {
 			return fmt.Errorf("Parsing kubeconfig YAML: %w", err)
 		}
-		kube.Load(config)
+		kube.Load(config, unbuilt)
 		return nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
-	kube.Load(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}))
+	kube.Load(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}), unbuilt)
 	return nil
 }
 
@@ -74,7 +76,7 @@ func or(value, variable string) string {
 func withService(text string) string {
 	address := os.Getenv("KUBERNETES_SERVICE_HOST")
 	if port := os.Getenv("KUBERNETES_SERVICE_PORT"); port != "" {
-		address += ":" + port
+		address = net.JoinHostPort(address, port)
 	}
 	return strings.ReplaceAll(text, "${KAPP_KUBERNETES_SERVICE_HOST_PORT}", address)
 }

@@ -14,8 +14,11 @@ var sections = []*cobra.Group{
 	{ID: "app", Title: "App Commands:"},
 	{ID: "app-support", Title: "App Support Commands:"},
 	{ID: "misc", Title: "Misc Commands:"},
-	{ID: "other", Title: "Available/Other Commands:"},
+	{ID: otherSection, Title: "Available/Other Commands:"},
 }
+
+// otherSection is the section of commands that stand in no other.
+const otherSection = "other"
 
 // flagSection is a heading of the help of deploy with the flags below it: those with the prefix and those of these names.
 type flagSection struct {
@@ -94,6 +97,9 @@ func parent(use, short string, aliases []string, children ...*cobra.Command) *co
 	return cmd
 }
 
+// named puts the name by which the program was called into examples.
+func (p *program) named(text string) string { return strings.ReplaceAll(text, "NAME", p.env.Name()) }
+
 // names lists the names of commands in alphabetical order.
 func names(cmds []*cobra.Command) string {
 	var all []string
@@ -107,7 +113,7 @@ func names(cmds []*cobra.Command) string {
 // alone refuses arguments that are no flags.
 func alone(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("command '%s' does not accept extra arguments '%s'", cmd.CommandPath(), strings.Join(args, "', '"))
+		return fmt.Errorf("command '%s' does not accept extra arguments '%s'", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

@@ -8,10 +8,12 @@ package kapp
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/kapp/ui"
 )
 
 // version is the version of kapp whose behaviour this is, as configurations ask for it.
@@ -22,6 +24,8 @@ type program struct {
 	env    *cli.Env
 	kube   *cli.Kube
 	global globalFlags
+	help   *ui.UI // of what no command prints: help, versions and errors of the command line; nil until there is any
+	told   bool   // a command has told how it ended
 }
 
 // Commands are the commands of apps, beside those of packages.
@@ -44,20 +48,31 @@ func (p *program) addGlobal(cmd *cobra.Command) { p.global.add(cmd.PersistentFla
 func (p *program) commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
 		"app":         {p.newDelete(), p.newDeploy(), p.newInspect(), p.newList(), p.newLogs()},
-		"app-support": {p.newAppChange(), p.newLabel(), p.newRename()},
-		"misc":        {p.newDeployConfig()},
+		"app-support": {p.newAppChange(), p.newAppGroup(), p.newConfigMap(), p.newLabel(), p.newRename(), p.newServiceAccount()},
+		"misc":        {p.newDeployConfig(), p.newTools()},
 	}
 }
 
 // Program is the program that is called kapp. It gives kapp's exit codes.
 func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
 	p := &program{env: env, kube: kube}
-	found := clusterFlags{}
+	found, profile := clusterFlags{}, profileFlags{}
 	root := p.root()
 	found.add(root.PersistentFlags())
+	profile.add(root.PersistentFlags())
 	addPassedOver(root.PersistentFlags())
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return found.apply(kube) }
-	return p.exit(ctx, root.ExecuteContext(ctx))
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := found.apply(kube); err != nil {
+			return err
+		}
+		return profile.start()
+	}
+	code := p.exit(ctx, root.ExecuteContext(ctx))
+	if err := profile.end(); err != nil {
+		fmt.Fprintf(env.Err, "%s: Error: %v\n", env.Name(), err)
+		code = max(code, 1)
+	}
+	return code
 }
 
 func (p *program) root() *cobra.Command {
@@ -74,14 +89,20 @@ func (p *program) root() *cobra.Command {
 		for _, cmd := range group {
 			cmd.GroupID = section
 			all = append(all, cmd)
+			if cmd.HasSubCommands() {
+				cmd.AddGroup(sections[len(sections)-1])
+			}
+			for _, child := range cmd.Commands() {
+				child.GroupID = otherSection
+			}
 		}
 	}
 	for _, cmd := range []*cobra.Command{p.newCompletion(root), p.newVersion()} {
-		cmd.GroupID = "other"
+		cmd.GroupID = otherSection
 		all = append(all, cmd)
 	}
 	root.AddCommand(all...)
-	root.SetHelpCommandGroupID("other")
+	root.SetHelpCommandGroupID(otherSection)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Short = root.Use + " helps to manage applications on your Kubernetes cluster (" + names(all) + ")"
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -92,7 +113,7 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetArgs(p.env.Args[1:])
 	root.SetIn(p.env.In)
-	root.SetOut(p.env.Out)
+	root.SetOut(helping{p})
 	root.SetErr(p.env.Err)
 	p.global.add(root.PersistentFlags())
 	return root

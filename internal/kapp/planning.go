@@ -71,9 +71,7 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 		OwnedDeleted: deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing,
 	}
 	if r.diff.lastApplied {
-		options.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-			return history.LastApplied(live, r.config)
-		}
+		options.LastApplied = r.lastApplied
 	}
 	if r.diff.filter != "" {
 		some, err := filter.ParseChange(r.diff.filter)
@@ -87,7 +85,11 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 		return err
 	}
 	r.masker = r.newMasker()
-	return r.arrange()
+	if err := r.arrange(); err != nil {
+		return err
+	}
+	r.explain()
+	return nil
 }
 
 // newMasker hides what the rules of the configuration say, unless the flags show all.

@@ -46,7 +46,7 @@ func (r *rollout) presentYAML() error {
 func (r *rollout) presentTexts() error {
 	for _, c := range r.changes {
 		var b strings.Builder
-		b.WriteString("@@ " + c.ApplyOp().Word() + " " + c.Description() + " @@\n")
+		r.ui.Part("@@ " + c.ApplyOp().Word() + " " + c.Description() + " @@\n")
 		before, after, err := c.Texts(r.masker)
 		if err != nil {
 			b.WriteString("Error masking diff: " + err.Error())

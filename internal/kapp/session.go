@@ -3,7 +3,9 @@ package kapp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,38 +30,76 @@ type session struct {
 }
 
 // speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
-// kapp's form, and its exit code is kapp's.
+// kapp's form, and its exit code is kapp's. Unless the command has a rule for its arguments it takes none.
 func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
 	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
-	cmd.Args = cobra.ArbitraryArgs
+	check := func(*cobra.Command, []string) error { return nil }
+	if cmd.Args == nil {
+		cmd.Args, check = cobra.ArbitraryArgs, alone
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s := &session{program: p, ui: p.newUI(tty)}
-		err := alone(cmd, args)
+		s, started := &session{program: p, ui: p.newUI(tty)}, time.Now()
+		s.ui.Debug("start", "CommandRun")
+		err := check(cmd, args)
 		if err == nil {
 			err = run(cmd.Context(), s)
 		}
+		s.ui.Debug(fmt.Sprintf("end (%s)", time.Since(started)), "CommandRun")
 		return p.end(cmd.Context(), s.ui, err)
 	}
 	return cmd
 }
 
-// exit gives the exit code of the program, and tells an error that no command has told: one about the command line itself.
+// exit gives the exit code of the program, and tells what no command has told: an error about the command line itself, or that
+// help and versions were printed. As in kapp only the command help and those for shells leave that out.
 func (p *program) exit(ctx context.Context, err error) int {
 	coded := (*cli.CodeError)(nil)
-	switch {
-	case err == nil:
+	if err == nil && p.told {
 		return 0
-	case errors.As(err, &coded):
-		return coded.Code
 	}
-	if errors.As(p.end(ctx, p.newUI(true), err), &coded) {
+	if !errors.As(err, &coded) {
+		if u := p.helper(); slices.Contains(silent, p.word()) {
+			u.Hush()
+		}
+		err = p.end(ctx, p.helper(), err)
+	}
+	if errors.As(err, &coded) {
 		return coded.Code
 	}
 	return 0
 }
 
+// silent are the commands after which nothing is said.
+var silent = []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
+
+// word is the first argument that is no flag.
+func (p *program) word() string {
+	at := slices.IndexFunc(p.env.Args[1:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if at < 0 {
+		return ""
+	}
+	return p.env.Args[1+at]
+}
+
+// helper prints what no command does. It is decorated even where no terminal is, as in kapp.
+func (p *program) helper() *ui.UI {
+	if p.help == nil {
+		p.help = p.newUI(true)
+	}
+	return p.help
+}
+
+// helping writes to the helper.
+type helping struct{ *program }
+
+func (h helping) Write(text []byte) (int, error) {
+	h.helper().Block(string(text))
+	return len(text), nil
+}
+
 // end tells how a command ended and gives the error that carries its exit code.
 func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
+	p.told = true
 	code := u.Close(err)
 	switch {
 	case code == 0:
@@ -91,7 +131,11 @@ func (s *session) connect(ctx context.Context) error {
 	if s.client != nil {
 		return nil
 	}
-	client, err := s.kube.Connect(s.warn())
+	options := cluster.Options{Warn: s.warn()}
+	if s.global.debug {
+		options.Trace = s.trace
+	}
+	client, err := s.kube.Connect(options)
 	if err != nil {
 		return err
 	}
@@ -107,6 +151,9 @@ func (s *session) connect(ctx context.Context) error {
 	s.ui.Banner(client.Host(), first, more)
 	return nil
 }
+
+// trace tells of a request.
+func (s *session) trace(r cluster.Request) { s.ui.Debug(r.String(), "Cluster") }
 
 // warn tells the server's warnings about what is written.
 func (s *session) warn() cluster.Warn {
@@ -126,13 +173,21 @@ func (s *session) namespaceOf(flag string) (string, error) {
 	return namespace, err
 }
 
+// homeOf is the namespace of an app's record.
+func (s *session) homeOf(f appFlags) (string, error) {
+	if f.appNamespace != "" {
+		return f.appNamespace, nil
+	}
+	return s.namespaceOf(f.namespace)
+}
+
 // home reaches the cluster, and gives the namespace of an app's resources and that of its record.
 func (s *session) home(ctx context.Context, f appFlags) (namespace, home string, err error) {
 	if namespace, err = s.namespaceOf(f.namespace); err != nil {
 		return "", "", err
 	}
-	if home = f.appNamespace; home == "" {
-		home = namespace
+	if home, err = s.homeOf(f); err != nil {
+		return "", "", err
 	}
 	return namespace, home, s.connect(ctx)
 }

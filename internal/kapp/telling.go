@@ -37,7 +37,7 @@ func (r *rollout) newTelling() *telling {
 }
 
 // tickEvery is how often the lines of what is still waited for may be told again.
-const tickEvery = 3 * time.Second
+const tickEvery = time.Second
 
 // tick has what is waited for told again from time to time, until the function is called.
 func (t *telling) tick() (stop func()) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/muster-deploy/muster/internal/kapp/resource"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // App is one app: with a record, or only given by the labels of its objects. It is used by one goroutine at a time.
@@ -64,6 +65,18 @@ func (a *App) Labels() map[string]string {
 		return nil
 	}
 	return a.stored.GetLabels()
+}
+
+// Record is the ConfigMap that is the app's record, or that is going to be; the zero Ref for an app that is given by labels.
+func (a *App) Record() object.Ref {
+	if a.Labelled() {
+		return object.Ref{}
+	}
+	name := a.Name
+	if a.migrated() || a.stored == nil && a.store.FullNames {
+		name += suffix
+	}
+	return object.Ref{Kind: configMap.Kind, Namespace: a.Namespace, Name: name}
 }
 
 // Selector selects the objects of the app.

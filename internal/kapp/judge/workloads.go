@@ -24,7 +24,7 @@ func deployment(o live) Judgement {
 	}
 	want, have := o.count(1, "spec", "replicas"), o.count(0, "status", "readyReplicas")
 	if have < want {
-		return ongoing(fmt.Sprintf("Waiting for %d/%d replicas to be ready", have, want))
+		return ongoing(fmt.Sprintf("Waiting for %d/%d replicas to be ready", want-have, want))
 	}
 	return done("")
 }

@@ -26,7 +26,10 @@ func (p *Progress) show(it *item, e Event) {
 			}
 		}
 	}
-	it.told = p.tell(block...)
+	told := p.tell(block...)
+	if told != it.told {
+		it.before, it.told = it.told, told
+	}
 }
 
 // tell prints a block, each line with the time of day, unless it printed the same within the last minute. It gives the time when

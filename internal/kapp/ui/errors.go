@@ -17,20 +17,29 @@ func (e *ExitError) Error() string { return fmt.Sprintf("%s (exit status %d)", e
 // ExitStatus is the exit code.
 func (e *ExitError) ExitStatus() int { return e.Code }
 
+// Changes reports what the code of Diffed and Applied tells: whether there were changes.
+func (e *ExitError) Changes() bool { return e.Code == withChanges }
+
+// The exit codes of those who ask whether there were changes.
+const (
+	withoutChanges = 2
+	withChanges    = 3
+)
+
 // Diffed is the error that tells those who asked for --diff-exit-status whether something would change.
 func Diffed(changes bool) error {
 	if changes {
-		return &ExitError{3, "Exiting after diffing with pending changes"}
+		return &ExitError{withChanges, "Exiting after diffing with pending changes"}
 	}
-	return &ExitError{2, "Exiting after diffing with no pending changes"}
+	return &ExitError{withoutChanges, "Exiting after diffing with no pending changes"}
 }
 
 // Applied is the error that tells those who asked for --apply-exit-status whether there was something to do.
 func Applied(changes bool) error {
 	if changes {
-		return &ExitError{3, "Exiting after applying with changes"}
+		return &ExitError{withChanges, "Exiting after applying with changes"}
 	}
-	return &ExitError{2, "Exiting after applying with no changes"}
+	return &ExitError{withoutChanges, "Exiting after applying with no changes"}
 }
 
 func exitCode(err error) int {

@@ -89,6 +89,8 @@ type item struct {
 	heldAt     int       // its place among those held back; -1 for none
 	last       Event     // its last sight
 	told       time.Time // when it was told
+	before     time.Time // when it was told the time before
+	later      *Event    // its last sight, where that is told later
 }
 
 // NewProgress begins the lines of a run with these items.
@@ -138,12 +140,26 @@ func (p *Progress) Take(e Event) {
 	case Left:
 		p.leave(e)
 	default:
+		if p.postpone(it, e) {
+			return
+		}
 		p.hold(e)
 	}
 	p.settle()
 }
 
-// Tick tells again what was not told for a minute. It is called every few seconds while nothing happens.
+// postpone keeps a sight for later if the item was told of twice within the last second: objects that change quickly, as while
+// their pods start, are not told of at every step.
+func (p *Progress) postpone(it *item, e Event) bool {
+	it.later = nil
+	if e.Kind != Seen || e.Released || it.before.IsZero() || p.ui.options.Now().Sub(it.before) >= span {
+		return false
+	}
+	it.later = &e
+	return true
+}
+
+// Tick tells what was postponed, and again what was not told for a minute. It is called every second or so.
 func (p *Progress) Tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,6 +167,14 @@ func (p *Progress) Tick() {
 		return
 	}
 	now := p.ui.options.Now()
+	for i := range p.items {
+		it := &p.items[i]
+		if later := it.later; later != nil && now.Sub(it.before) >= span {
+			it.later = nil
+			p.hold(*later)
+		}
+	}
+	p.settle()
 	for i := range p.items {
 		it := &p.items[i]
 		if it.waiting && !it.told.IsZero() && now.Sub(it.told) > memory {
