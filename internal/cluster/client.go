@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -23,6 +24,7 @@ type Client struct {
 	dynamic   dynamic.Interface
 	discovery discovery.DiscoveryInterface
 	host      string
+	pause     time.Duration // between attempts to have the server describe all its kinds
 
 	mu     sync.Mutex
 	kinds  *kinds  // nil until discovery was read
@@ -66,6 +68,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		dynamic:   dynamicClient,
 		discovery: discoveryClient,
 		host:      config.Host,
+		pause:     time.Second,
 		memory:    memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 	}, nil
 }

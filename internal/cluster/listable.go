@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -23,12 +24,12 @@ var noise = []schema.GroupKind{
 }
 
 // Listable gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
-// deploys. Broken are the group versions that the server could not describe, and why, as when an aggregated API is down: of
-// their kinds nothing is known.
-func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[schema.GroupVersion]error, err error) {
+// deploys. Of groups that the server could not describe nothing is known (Complete).
+func (c *Client) Listable(ctx context.Context) ([]Listable, error) {
 	if err := c.discover(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var found []Listable
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for gk, kind := range c.kinds.known {
@@ -37,13 +38,45 @@ func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[sch
 		}
 	}
 	slices.SortFunc(found, func(a, b Listable) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
-	return found, maps.Clone(c.kinds.failed), nil
+	return found, nil
 }
 
-// Incomplete is the error for group versions that the server could not describe, all of which it names; nil for none.
-func Incomplete(broken map[schema.GroupVersion]error) error {
-	if len(broken) == 0 {
-		return nil
+// describeAttempts is how often the server is asked to describe kinds that it cannot describe, before that is an error.
+const describeAttempts = 10
+
+// UndescribedError says which kinds the server could not describe, by group and version.
+type UndescribedError struct{ Groups map[schema.GroupVersion]error }
+
+func (e *UndescribedError) Error() string {
+	return (&discovery.ErrGroupDiscoveryFailed{Groups: e.Groups}).Error()
+}
+
+// Complete sees to it that the server has described all its kinds but those of groups that may be missing: nil for none. It asks
+// anew, with pauses of a second, as long as that may help; then it gives an *UndescribedError.
+func (c *Client) Complete(ctx context.Context, missing func(group string) bool) error {
+	if err := c.discover(ctx); err != nil {
+		return err
 	}
-	return &discovery.ErrGroupDiscoveryFailed{Groups: broken}
+	for attempt := 1; ; attempt++ {
+		c.mu.Lock()
+		broken := maps.Clone(c.kinds.failed)
+		c.mu.Unlock()
+		if missing != nil {
+			maps.DeleteFunc(broken, func(gv schema.GroupVersion, _ error) bool { return missing(gv.Group) })
+		}
+		if len(broken) == 0 {
+			return nil
+		}
+		if attempt == describeAttempts {
+			return &UndescribedError{broken}
+		}
+		select {
+		case <-time.After(c.pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := c.Rediscover(ctx); err != nil {
+			return err
+		}
+	}
 }

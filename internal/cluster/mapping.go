@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -199,14 +200,30 @@ func (c *Client) ask(asked *asking) {
 	close(asked.done)
 }
 
+// ailing are the answers of a server that may be able to say which kinds it has a moment later.
+var ailing = []answer{
+	{reason: metav1.StatusReasonServiceUnavailable}, {reason: metav1.StatusReasonInternalError},
+	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
+}
+
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
 func (c *Client) readKinds() (*kinds, error) {
-	_, lists, err := c.discovery.ServerGroupsAndResources()
+	var lists []*metav1.APIResourceList
+	ask := func() (err error) {
+		_, lists, err = c.discovery.ServerGroupsAndResources()
+		return err
+	}
+	err := ask()
+	if among(ailing, err) {
+		err = c.retry(context.Background(), ask, ailing...) // it has no context, as its requests have none
+	}
 	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
 	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
 		for gv, cause := range failed.Groups {
 			found.broken[gv.Group], found.failed[gv] = cause, cause
 		}
+	} else if apierrors.IsForbidden(err) {
+		return nil, errors.New("the server does not tell which kinds it has: Forbidden") // the library does not read why
 	} else if err != nil {
 		return nil, c.explain(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -22,15 +21,16 @@ const selectConcurrency = 16
 
 // Selection says which objects are looked for, whatever their names: those that carry labels.
 type Selection struct {
-	Selector     string                                // label selector
-	Kinds        []schema.GroupKind                    // those that are looked through; nil for all, and what is not served is passed over
-	Versions     map[schema.GroupKind]string           // in which objects are wanted; the server's preferred one where nothing is said
-	Fallback     []string                              // namespaces to look through where neither all can be listed at once nor their names
-	OnlyFallback bool                                  // look through no other namespaces, and do not try
-	Owners       bool                                  // keep who owns which field
-	Ignorable    func(group string) bool               // groups whose lists may fail; nil for none
-	Prefer       func(*unstructured.Unstructured) bool // which of several forms of one object is wanted, if any is
-	Told         func(text string)                     // takes what the user may want to know; called by one goroutine at a time; may be nil
+	Selector     string                                  // label selector
+	Kinds        []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
+	Versions     map[schema.GroupKind]string             // in which objects are wanted; the server's preferred one where nothing is said
+	Fallback     []string                                // namespaces to look through where neither all can be listed at once nor their names
+	OnlyFallback bool                                    // look through no other namespaces, and do not try
+	Owners       bool                                    // keep who owns which field
+	Ignorable    func(group string) bool                 // groups that may fail, to be described or to be listed; nil for none
+	Form         func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
+	Told         func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
+	Missed       func(schema.GroupKind)                  // takes kinds of which there may be more objects than were found; as Told
 }
 
 // ListError says that objects of one kind could not be listed.
@@ -48,30 +48,30 @@ func (e *ListError) Unwrap() error { return e.Cause }
 
 // Select gives the objects that a selector selects, sorted by kind, with one paginated list for each kind, in one version. A
 // kind that may not be listed in all namespaces is listed in each, and passed over where that is not allowed either, as is one
-// without namespaces. Its error is a *ListError where a list fails in another way. An object that is served as several kinds
-// is given once: as the kind that is preferred, or else in the lexically first version.
+// without namespaces. Its error is a *ListError where a list fails in another way. Objects that are wanted in another version
+// than they were listed in are listed once more. An object that is served as several kinds is given once: in the version in which
+// it is wanted, or else in the lexically first one.
 func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstructured, error) {
 	selector, err := labels.Parse(s.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("read the label selector: %w", err)
+	}
+	if err := c.Complete(ctx, s.Ignorable); err != nil {
+		return nil, err
 	}
 	kinds, err := c.selected(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
-	found := make([][]*unstructured.Unstructured, len(kinds))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, kind := range kinds {
-		group.Go(func() (err error) {
-			found[i], err = search.kind(ctx, kind)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	found, err := search.all(ctx, kinds)
+	if err != nil {
 		return nil, err
 	}
-	return search.once(slices.Concat(found...)), nil
+	if err := search.reform(ctx, found); err != nil {
+		return nil, err
+	}
+	return search.once(found), nil
 }
 
 // sought is one kind that is looked through, in one version.
@@ -83,7 +83,7 @@ type sought struct {
 
 // selected gives the kinds that are looked through.
 func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
-	listable, _, err := c.Listable(ctx)
+	listable, err := c.Listable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +128,28 @@ func (s *search) tell(text string) {
 	}
 }
 
+func (s *search) miss(k sought) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.Missed != nil {
+		s.Missed(k.GroupKind)
+	}
+}
+
+// all gives the objects of all kinds, in the order of the kinds.
+func (s *search) all(ctx context.Context, kinds []sought) ([]*unstructured.Unstructured, error) {
+	found := make([][]*unstructured.Unstructured, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		group.Go(func() (err error) {
+			found[i], err = s.kind(ctx, kind)
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(found...), err
+}
+
 // kind gives the objects of one kind.
 func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	found, err := s.reach(ctx, k)
@@ -136,6 +158,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 		return found, nil
 	case s.Ignorable != nil && s.Ignorable(k.Group) && ctx.Err() == nil:
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
+		s.miss(k)
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
@@ -145,6 +168,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.
 func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
+		s.miss(k)
 		return s.each(ctx, k, s.Fallback)
 	}
 	found, err := s.list(ctx, k, "")
@@ -152,6 +176,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 		return found, err
 	}
 	if !k.namespaced {
+		s.miss(k)
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -169,6 +194,7 @@ func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*un
 	for i, namespace := range namespaces {
 		group.Go(func() (err error) {
 			if found[i], err = s.list(ctx, k, namespace); apierrors.IsForbidden(err) {
+				s.miss(k)
 				return nil
 			}
 			return err
@@ -258,25 +284,4 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 		return err
 	})
 	return page, err
-}
-
-// once leaves out the other forms of objects that are served as several kinds, which have the same UID.
-func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
-	best := make(map[types.UID]*unstructured.Unstructured, len(all))
-	for _, obj := range all {
-		if known, ok := best[obj.GetUID()]; !ok || s.better(obj, known) {
-			best[obj.GetUID()] = obj
-		}
-	}
-	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj })
-}
-
-// better reports whether one form of an object is to be had in place of another.
-func (s *search) better(one, other *unstructured.Unstructured) bool {
-	if s.Prefer != nil {
-		if a, b := s.Prefer(one), s.Prefer(other); a != b {
-			return a
-		}
-	}
-	return one.GetAPIVersion() < other.GetAPIVersion()
 }

@@ -126,7 +126,7 @@ func collect(err error, changes *bool) error {
 
 // deleteGroup deletes the apps of a group that are chosen, each as d says but for its name.
 func (s *session) deleteGroup(ctx context.Context, group string, d deletion, chosen func(*app.App) bool, changes *bool) error {
-	_, home, err := s.home(ctx, d.app)
+	home, err := s.home(ctx, d.app)
 	if err != nil {
 		return err
 	}

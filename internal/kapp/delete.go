@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/kapp/app"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
@@ -119,8 +118,7 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 
 // objects are all of an app.
 func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error) {
-	found, err := d.client.Select(ctx, d.selection(target, d.kinds, d.diff.changes))
-	return change.Distinct(found), err
+	return d.session.objects(ctx, d.selection(target, d.kinds, d.diff.changes))
 }
 
 // carry deletes between the two ends of the record of the change.
@@ -150,8 +148,11 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 // fewChanges is how many records of changes are kept of an app that could not be deleted.
 const fewChanges = 5
 
-// forget deletes the record of an app of which nothing is left.
+// forget deletes the record of an app of which nothing is left, not even of kinds that were defined meanwhile.
 func (d *deletion) forget(ctx context.Context, target *app.App) error {
+	if err := d.client.Rediscover(ctx); err != nil {
+		return err
+	}
 	left, err := d.objects(ctx, target)
 	if err != nil {
 		return err

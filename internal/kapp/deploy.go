@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -38,12 +39,13 @@ type deployment struct {
 	group  string // the group of apps that this one belongs to
 
 	*session
-	namespace string // of resources that name none
-	request   app.Request
-	target    *app.App
-	config    *config.Config
-	prepare   preparation
-	places    []string // the namespaces of the resources, as the record has them
+	request app.Request
+	target  *app.App
+	config  *config.Config
+	prepare preparation
+	places  []string                  // the namespaces of the resources, as the record has them
+	found   []live                    // what there is, whatever the flags leave out
+	missed  map[schema.GroupKind]bool // kinds of which there may be more objects than were found
 }
 
 func (p *program) newDeploy() *cobra.Command {
@@ -117,7 +119,7 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 	if err := s.ui.Confirm(ctx, s.env.In); err != nil {
 		return err
 	}
-	if err := d.carry(ctx, r, wanted, existing); err != nil {
+	if err := d.carry(ctx, r, wanted); err != nil {
 		return err
 	}
 	if d.apply.exitStatus {
@@ -128,11 +130,10 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 
 // open finds the app. One that is new gets its record just before the first object is written.
 func (d *deployment) open(ctx context.Context) error {
-	namespace, home, err := d.home(ctx, d.app)
+	home, err := d.home(ctx, d.app)
 	if err != nil {
 		return err
 	}
-	d.namespace = namespace
 	labels, err := parseLabels(d.labels)
 	if err != nil {
 		return err
@@ -231,11 +232,11 @@ func (d *deployment) checking() preflight.Deps {
 }
 
 // carry carries the changes out between the two ends of the record of the change.
-func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource, existing []live) (err error) {
+func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource) (err error) {
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
-	d.target.Used(usedBy(wanted, existing))
+	d.target.Covers(usedBy(wanted, d.found))
 	op, wait := change.Summary(r.changes)
 	if !d.diff.summary {
 		op, wait = change.Summary(nil)
@@ -244,14 +245,15 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
-	stop := d.follow(ctx, existing)
+	stop := d.follow(ctx, d.found)
 	defer d.trim(ctx)
 	err = r.run(ctx)
 	stop()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil {
-		d.target.Used(usedBy(wanted, nil))
+		versions, kinds := usedBy(wanted, d.left(r))
+		d.target.Used(versions, kinds, slices.Collect(maps.Keys(d.missed)))
 	}
 	finished := d.target.Finish(closing, err == nil)
 	if err != nil {

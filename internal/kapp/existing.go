@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/change"
@@ -27,11 +28,10 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) ([]live, error) {
 	var found []live
 	if !d.target.New {
-		selected, err := d.client.Select(ctx, d.selection(wanted))
-		if err != nil {
+		var err error
+		if found, err = d.objects(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
-		found = change.Distinct(selected)
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -46,6 +46,7 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err := d.collides(wanted); err != nil {
 		return nil, err
 	}
+	d.found = found
 	if d.deploy.patch {
 		found = d.matching(found, wanted)
 	}
@@ -66,16 +67,13 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.diff.changes)
-	s.Fallback = append(s.Fallback, d.namespace)
-	required := map[string]bool{}
+	d.missed = map[schema.GroupKind]bool{}
+	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
+	s.Ignorable = ignorable(d.target, d.kinds, wanted...)
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
-	for _, gv := range d.target.Meta.UsedGVs {
-		required[gv.Group] = true
-	}
 	for _, r := range wanted {
 		gvk := r.GroupVersionKind()
-		required[gvk.Group] = true
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
@@ -84,16 +82,17 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 			s.Fallback = append(s.Fallback, r.GetNamespace())
 		}
 	}
-	if !d.kinds.ignoreFailing {
-		s.Ignorable = func(group string) bool { return !required[group] }
-	}
 	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
 		kinds = append(kinds, *used...)
 		if d.deploy.logs {
 			kinds = append(kinds, podKind)
 		}
-		s.Kinds = distinctKinds(kinds)
+		if len(kinds) > 0 { // where nothing is known of, all may be
+			s.Kinds = distinctKinds(kinds)
+		}
 	}
+	slices.Sort(s.Fallback)
+	s.Fallback = slices.Compact(s.Fallback)
 	return s
 }
 
@@ -169,6 +168,17 @@ func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 		}
 	}
 	return "different " + label
+}
+
+// left are the objects of the app that are still there when all changes have been carried out and waited for.
+func (d *deployment) left(r *rollout) []live {
+	gone := map[types.UID]bool{}
+	for _, c := range r.changes {
+		if c.ApplyOp() == change.Delete && d.apply.wait {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.

@@ -53,11 +53,10 @@ func (i *inspection) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.client.Select(ctx, s.selection(target, i.kinds, i.owns))
+	found, err := s.objects(ctx, s.selection(target, i.kinds, i.owns))
 	if err != nil {
 		return err
 	}
-	found = change.Distinct(found)
 	if narrow != nil {
 		found = slices.DeleteFunc(found, func(obj live) bool { return !narrow.Matches(obj) })
 	}

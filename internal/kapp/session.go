@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -27,6 +28,8 @@ type session struct {
 	ui     *ui.UI
 	client *cluster.Client
 	apps   *app.Store
+
+	namespace string // of resources that name none, once home was called
 }
 
 // speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
@@ -167,34 +170,42 @@ func (s *session) warn() cluster.Warn {
 // namespaceOf is the namespace of the flag, or else of the environment or the kubeconfig.
 func (s *session) namespaceOf(flag string) (string, error) {
 	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
-		return namespace, nil
+		return namespace, possible(namespace)
 	}
 	namespace, _, err := s.kube.Namespace()
 	return namespace, err
 }
 
+// possible refuses what can be the name of no namespace.
+func possible(namespace string) error {
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s", namespace, problems[0])
+	}
+	return nil
+}
+
 // homeOf is the namespace of an app's record.
 func (s *session) homeOf(f appFlags) (string, error) {
 	if f.appNamespace != "" {
-		return f.appNamespace, nil
+		return f.appNamespace, possible(f.appNamespace)
 	}
 	return s.namespaceOf(f.namespace)
 }
 
-// home reaches the cluster, and gives the namespace of an app's resources and that of its record.
-func (s *session) home(ctx context.Context, f appFlags) (namespace, home string, err error) {
-	if namespace, err = s.namespaceOf(f.namespace); err != nil {
-		return "", "", err
+// home reaches the cluster, and gives the namespace of an app's record.
+func (s *session) home(ctx context.Context, f appFlags) (home string, err error) {
+	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
+		return "", err
 	}
 	if home, err = s.homeOf(f); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return namespace, home, s.connect(ctx)
+	return home, s.connect(ctx)
 }
 
 // find gives the app of the flags, whether it exists or not.
 func (s *session) find(ctx context.Context, f appFlags) (*app.App, error) {
-	_, home, err := s.home(ctx, f)
+	home, err := s.home(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,9 @@ import (
 type telling struct {
 	*rollout
 	progress *ui.Progress
-	errs     []error  // of changes, in the order in which they came
-	overdue  []string // what was waited for when the time of the run was up
+	errs     []error      // of changes, in the order in which they came
+	told     map[int]bool // the steps whose write was refused, of which no more is told
+	overdue  []string     // what was waited for when the time of the run was up
 }
 
 func (r *rollout) newTelling() *telling {
@@ -33,7 +34,7 @@ func (r *rollout) newTelling() *telling {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
-	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items)}
+	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), told: map[int]bool{}}
 }
 
 // tickEvery is how often the lines of what is still waited for may be told again.
@@ -87,6 +88,7 @@ func (t *telling) take(e event.Event) {
 		switch {
 		case e.Outcome == event.Failed:
 			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
+			t.told[e.Step] = true
 		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
 		}
@@ -131,22 +133,12 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 	case e.Outcome == event.Failed && e.Status.State == ready.Failed:
 		told.State = "fail"
 		t.errs = append(t.errs, failed(verb, c.Description(), e.Status.Message))
-	case e.Outcome == event.Failed && told.Kind == ui.Settled && e.Err != nil && !t.toldRefusal(e.Err):
+	case e.Outcome == event.Failed && e.Err != nil && !t.told[e.Step]:
 		told.State, told.Message = "error", e.Err.Error()
 		t.errs = append(t.errs, errored(verb, c.Description(), e.Err))
 	default:
 		told.Kind = ui.Left
 	}
-}
-
-// toldRefusal reports whether the end of a change is that its write was refused, which was told when that happened.
-func (t *telling) toldRefusal(err error) bool {
-	for _, told := range t.errs {
-		if strings.Contains(told.Error(), err.Error()) {
-			return true
-		}
-	}
-	return false
 }
 
 // result is the error of the run: the first if it ends with it, else all.
