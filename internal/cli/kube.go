@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -22,21 +21,17 @@ const traceLevel = 6
 // Kube finds the cluster by kubectl's rules: the flags, else KUBECONFIG, else the file in the home folder.
 type Kube struct {
 	env       *Env
-	flags     *genericclioptions.ConfigFlags
-	loader    clientcmd.ClientConfig // instead of the flags; nil for none
-	failing   string                 // begins errors of the loader
+	flags     clusterFlags
+	loader    clientcmd.ClientConfig // what the flags or Load make of the kubeconfig; nil until it is needed
+	failing   string                 // begins errors of what was loaded; empty if the flags are obeyed
 	verbosity int
 	sources   map[object.Ref]string // of the objects that are written, as far as they are known
 }
 
-func newKube(env *Env) *Kube {
-	flags := genericclioptions.NewConfigFlags(false)
-	flags.CacheDir = nil // nothing is kept between runs
-	return &Kube{env: env, flags: flags}
-}
+func newKube(env *Env) *Kube { return &Kube{env: env} }
 
 func (k *Kube) addFlags(flags *pflag.FlagSet) {
-	k.flags.AddFlags(flags)
+	k.flags.add(flags)
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
@@ -46,10 +41,10 @@ func (k *Kube) Load(config clientcmd.ClientConfig, failing string) {
 }
 
 func (k *Kube) config() clientcmd.ClientConfig {
-	if k.loader != nil {
-		return k.loader
+	if k.loader == nil {
+		k.loader = k.flags.loader()
 	}
-	return k.flags.ToRawKubeConfigLoader()
+	return k.loader
 }
 
 // Namespace is the namespace of the flags or else of the context, and whether it was given by flag. What can be the name of
@@ -59,7 +54,7 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	if err != nil {
 		return "", false, k.unreadable(err)
 	}
-	explicit = k.flags.Namespace != nil && *k.flags.Namespace != ""
+	explicit = k.flags.overrides.Context.Namespace != ""
 	problems := validation.IsDNS1123Label(namespace)
 	switch {
 	case len(problems) > 0 && explicit:
@@ -76,7 +71,7 @@ func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(cluster.Opti
 // Connect gives a client for the cluster with the options, but for its name. It sends nothing. What the options do not trace is
 // shown on the standard error where -v asks for it.
 func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
-	config, err := k.restConfig()
+	config, err := k.config().ClientConfig()
 	if err == nil {
 		err = k.checkFound()
 	}
@@ -90,20 +85,16 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 	return cluster.New(config, options)
 }
 
-func (k *Kube) restConfig() (*rest.Config, error) {
-	if k.loader != nil {
-		return k.loader.ClientConfig()
-	}
-	return k.flags.ToRESTConfig()
-}
-
 // unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
 func (k *Kube) unreadable(err error) error {
-	if k.loader != nil {
+	if k.failing != "" && clientcmd.IsEmptyConfig(err) {
+		err = fmt.Errorf("%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, k.lookedIn())
+	}
+	if k.failing != "" {
 		return fmt.Errorf("%s: %w", k.failing, err)
 	}
-	if clientcmd.IsContextNotFound(err) && *k.flags.Context != "" {
-		err = fmt.Errorf("context %q does not exist", *k.flags.Context)
+	if clientcmd.IsContextNotFound(err) && k.flags.overrides.CurrentContext != "" {
+		err = fmt.Errorf("context %q does not exist", k.flags.overrides.CurrentContext)
 	}
 	return fmt.Errorf("read the kubeconfig: %w", err)
 }
@@ -115,12 +106,16 @@ func (k *Kube) checkFound() error {
 	if err != nil {
 		return err
 	}
-	named := len(raw.Clusters) > 0 || *k.flags.APIServer != ""
+	named := len(raw.Clusters) > 0 || k.flags.overrides.ClusterInfo.Server != ""
 	if _, err := rest.InClusterConfig(); named || err == nil {
 		return nil
 	}
-	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server",
-		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
+	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server", k.lookedIn())
+}
+
+// lookedIn are the files in which the cluster is looked for.
+func (k *Kube) lookedIn() string {
+	return strings.Join(k.config().ConfigAccess().GetLoadingPrecedence(), ", ")
 }
 
 // Describe has warnings about objects name the file and document that describe them, as sources has it. It is called before

@@ -19,13 +19,11 @@ import (
 type api struct {
 	groups map[string][]metav1.APIResource // by group version; nil for one that cannot be described
 
-	repaired  int   // the attempt at which a group that cannot be described can be; 0 for never
-	discovery []int // codes by which the first questions for all kinds are refused
+	ailing []int // codes by which the first questions for all kinds are refused
 
-	mu        sync.Mutex
-	described int              // how often one that cannot be described was asked for
-	answers   map[string][]any // the answers to a request, of which the last is repeated: a code of refusal or an object
-	asked     []string
+	mu      sync.Mutex
+	answers map[string][]any // the answers to a request, of which the last is repeated: a code of refusal or an object
+	asked   []string
 }
 
 var listing = metav1.Verbs{"get", "list"}
@@ -59,19 +57,17 @@ func (a *api) start(t *testing.T) *Client {
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/"); {
-	case r.URL.Path == "/api" && len(a.discovery) > 0:
-		refuse(w, a.discovery[0])
-		a.discovery = a.discovery[1:]
+	case r.URL.Path == "/api" && len(a.ailing) > 0:
+		refuse(w, a.ailing[0])
+		a.ailing = a.ailing[1:]
 	case r.URL.Path == "/api":
 		_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 	case r.URL.Path == "/apis":
 		_ = json.NewEncoder(w).Encode(a.groupList())
 	case a.describes(path):
 		if a.groups[path] == nil {
-			if a.described++; a.described != a.repaired {
-				refuse(w, http.StatusServiceUnavailable)
-				return
-			}
+			refuse(w, http.StatusServiceUnavailable)
+			return
 		}
 		_ = json.NewEncoder(w).Encode(metav1.APIResourceList{
 			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: path, APIResources: a.groups[path],

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -21,10 +22,9 @@ import (
 
 // Client talks to one API server. It may be used by several goroutines at once.
 type Client struct {
-	dynamic   dynamic.Interface
-	discovery discovery.DiscoveryInterface
-	host      string
-	pause     time.Duration // between attempts to have the server describe all its kinds
+	dynamic dynamic.Interface
+	rest    rest.Interface // for all that is not about an object of any kind
+	host    string
 
 	mu     sync.Mutex
 	kinds  *kinds  // nil until discovery was read
@@ -60,17 +60,24 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the client: %w", err)
 	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	config.NegotiatedSerializer = refusals()
+	restClient, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("set up discovery: %w", err)
+		return nil, fmt.Errorf("set up the client: %w", err)
 	}
 	return &Client{
-		dynamic:   dynamicClient,
-		discovery: discoveryClient,
-		host:      config.Host,
-		pause:     time.Second,
-		memory:    memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
+		dynamic: dynamicClient,
+		rest:    restClient,
+		host:    config.Host,
+		memory:  memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 	}, nil
+}
+
+// refusals reads the only objects that are answers where a caller reads the bytes himself.
+func refusals() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
 // Host is the address of the server, as the configuration has it.

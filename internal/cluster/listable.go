@@ -3,12 +3,13 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 )
 
 // Listable is a kind whose objects can be listed.
@@ -24,12 +25,12 @@ var noise = []schema.GroupKind{
 }
 
 // Listable gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
-// deploys. Of groups that the server could not describe nothing is known (Complete).
-func (c *Client) Listable(ctx context.Context) ([]Listable, error) {
+// deploys. Broken are the group versions that the server could not describe, and why, as when an aggregated API is down: of
+// their kinds nothing is known.
+func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[schema.GroupVersion]error, err error) {
 	if err := c.discover(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []Listable
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for gk, kind := range c.kinds.known {
@@ -38,45 +39,18 @@ func (c *Client) Listable(ctx context.Context) ([]Listable, error) {
 		}
 	}
 	slices.SortFunc(found, func(a, b Listable) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
-	return found, nil
+	return found, maps.Clone(c.kinds.failed), nil
 }
 
-// describeAttempts is how often the server is asked to describe kinds that it cannot describe, before that is an error.
-const describeAttempts = 10
-
-// UndescribedError says which kinds the server could not describe, by group and version.
-type UndescribedError struct{ Groups map[schema.GroupVersion]error }
-
-func (e *UndescribedError) Error() string {
-	return (&discovery.ErrGroupDiscoveryFailed{Groups: e.Groups}).Error()
-}
-
-// Complete sees to it that the server has described all its kinds but those of groups that may be missing: nil for none. It asks
-// anew, with pauses of a second, as long as that may help; then it gives an *UndescribedError.
-func (c *Client) Complete(ctx context.Context, missing func(group string) bool) error {
-	if err := c.discover(ctx); err != nil {
-		return err
+// Incomplete is the error for group versions that the server could not describe, all of which it names; nil for none.
+func Incomplete(broken map[schema.GroupVersion]error) error {
+	if len(broken) == 0 {
+		return nil
 	}
-	for attempt := 1; ; attempt++ {
-		c.mu.Lock()
-		broken := maps.Clone(c.kinds.failed)
-		c.mu.Unlock()
-		if missing != nil {
-			maps.DeleteFunc(broken, func(gv schema.GroupVersion, _ error) bool { return missing(gv.Group) })
-		}
-		if len(broken) == 0 {
-			return nil
-		}
-		if attempt == describeAttempts {
-			return &UndescribedError{broken}
-		}
-		select {
-		case <-time.After(c.pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := c.Rediscover(ctx); err != nil {
-			return err
-		}
+	var list []string
+	for gv, err := range broken {
+		list = append(list, fmt.Sprintf("%s: %v", gv, err))
 	}
+	slices.Sort(list)
+	return errors.New("unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "))
 }

@@ -58,5 +58,5 @@ func (c *Client) Follow(ctx context.Context, pod object.Ref, container string, o
 
 // log is a request for the log of a container.
 func (c *Client) log(pod object.Ref, container string) *rest.Request {
-	return c.discovery.RESTClient().Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").Param("container", container)
+	return c.rest.Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").Param("container", container)
 }

@@ -2,15 +2,12 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 )
 
 // Kind is what the server, or a definition that is about to be applied, says of one kind.
@@ -174,8 +171,8 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 	if asked == nil {
 		asked = &asking{done: make(chan struct{})}
 		c.asking = asked
-		// The library's requests have no context, so nobody waits for this goroutine longer than his own: it ends with its requests.
-		go c.ask(asked)
+		// It is for all who want to know, so it does not end with one of them; nobody waits for it longer than his context.
+		go c.ask(context.WithoutCancel(ctx), asked)
 	}
 	c.mu.Unlock()
 	select {
@@ -187,8 +184,8 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 }
 
 // ask asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
-func (c *Client) ask(asked *asking) {
-	found, err := c.readKinds()
+func (c *Client) ask(ctx context.Context, asked *asking) {
+	found, err := c.readKinds(ctx)
 	c.mu.Lock()
 	c.asking = nil
 	if err == nil {
@@ -206,50 +203,39 @@ var ailing = []answer{
 	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
 }
 
-// readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
-func (c *Client) readKinds() (*kinds, error) {
-	var lists []*metav1.APIResourceList
-	ask := func() (err error) {
-		_, lists, err = c.discovery.ServerGroupsAndResources()
-		return err
-	}
-	err := ask()
+// readKinds reads the server's kinds. Groups that cannot be described leave the others usable. A server that cannot be reached is
+// asked once, one that ails several times.
+func (c *Client) readKinds(ctx context.Context) (*kinds, error) {
+	offers, err := c.offers(ctx)
 	if among(ailing, err) {
-		err = c.retry(context.Background(), ask, ailing...) // it has no context, as its requests have none
+		err = c.retry(ctx, func() (err error) {
+			offers, err = c.offers(ctx)
+			return err
+		}, ailing...)
 	}
-	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
-	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &failed) {
-		for gv, cause := range failed.Groups {
-			found.broken[gv.Group], found.failed[gv] = cause, cause
-		}
-	} else if apierrors.IsForbidden(err) {
-		return nil, errors.New("the server does not tell which kinds it has: Forbidden") // the library does not read why
-	} else if err != nil {
+	if err != nil {
 		return nil, c.explain(err)
 	}
-	for _, list := range lists {
-		found.add(list)
+	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
+	for i := range offers {
+		if o := &offers[i]; o.err != nil {
+			found.broken[o.Group], found.failed[o.GroupVersion] = o.err, o.err
+		} else {
+			found.add(o)
+		}
 	}
 	return found, nil
 }
 
 // add takes in the resources of one version. Versions come in the order of the server's preference.
-func (k *kinds) add(list *metav1.APIResourceList) {
-	gv, err := schema.ParseGroupVersion(list.GroupVersion)
-	if err != nil {
-		return
-	}
-	for i := range list.APIResources {
-		resource := &list.APIResources[i]
-		if isSubresource(resource.Name) {
-			continue
-		}
-		gk := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
+func (k *kinds) add(o *offer) {
+	for _, r := range o.resources {
+		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: gv.WithResource(resource.Name), Namespaced: resource.Namespaced, Listed: slices.Contains(resource.Verbs, "list")}
+			kind = Kind{Resource: o.WithResource(r.name), Namespaced: r.namespaced, Listed: slices.Contains(r.verbs, "list")}
 		}
-		kind.Served = append(kind.Served, gv.Version)
+		kind.Served = append(kind.Served, o.Version)
 		k.known[gk] = kind
 	}
 }
@@ -271,13 +257,4 @@ func (k *kinds) keep(before *kinds) {
 			k.known[gk] = kind
 		}
 	}
-}
-
-func isSubresource(name string) bool {
-	for _, r := range name {
-		if r == '/' {
-			return true
-		}
-	}
-	return false
 }

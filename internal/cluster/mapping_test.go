@@ -4,21 +4,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	found := &kinds{known: map[schema.GroupKind]Kind{}}
-	found.add(&metav1.APIResourceList{GroupVersion: "autoscaling/v2", APIResources: []metav1.APIResource{
-		{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true},
-		{Name: "horizontalpodautoscalers/status", Kind: "HorizontalPodAutoscaler", Namespaced: true},
-	}})
-	found.add(&metav1.APIResourceList{GroupVersion: "autoscaling/v1", APIResources: []metav1.APIResource{
-		{Name: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true},
-	}})
-	found.add(&metav1.APIResourceList{GroupVersion: "a/b/c", APIResources: []metav1.APIResource{{Name: "x", Kind: "X"}}})
+	for _, version := range []string{"v2", "v1"} {
+		found.add(&offer{
+			GroupVersion: schema.GroupVersion{Group: "autoscaling", Version: version},
+			resources:    []resource{{name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler", namespaced: true}},
+		})
+	}
 	want := map[schema.GroupKind]Kind{
 		{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {
 			Resource:   schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},

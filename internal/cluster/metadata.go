@@ -27,7 +27,7 @@ type headers struct {
 
 // headers reads one page of a list without what the objects say.
 func (c *Client) headers(ctx context.Context, path, next string, limit int) (*headers, error) {
-	request := c.discovery.RESTClient().Get().AbsPath(path).SetHeader("Accept", metadataOnly).Param("limit", strconv.Itoa(limit))
+	request := c.rest.Get().AbsPath(path).SetHeader("Accept", metadataOnly).Param("limit", strconv.Itoa(limit))
 	if next != "" {
 		request = request.Param("continue", next)
 	}

@@ -27,7 +27,7 @@ type Selection struct {
 	Fallback     []string                                // namespaces to look through where neither all can be listed at once nor their names
 	OnlyFallback bool                                    // look through no other namespaces, and do not try
 	Owners       bool                                    // keep who owns which field
-	Ignorable    func(group string) bool                 // groups that may fail, to be described or to be listed; nil for none
+	Ignorable    func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
 	Form         func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
 	Told         func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
 	Missed       func(schema.GroupKind)                  // takes kinds of which there may be more objects than were found; as Told
@@ -56,9 +56,6 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, fmt.Errorf("read the label selector: %w", err)
 	}
-	if err := c.Complete(ctx, s.Ignorable); err != nil {
-		return nil, err
-	}
 	kinds, err := c.selected(ctx, s)
 	if err != nil {
 		return nil, err
@@ -83,7 +80,7 @@ type sought struct {
 
 // selected gives the kinds that are looked through.
 func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
-	listable, err := c.Listable(ctx)
+	listable, _, err := c.Listable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +153,22 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 	switch {
 	case err == nil:
 		return found, nil
-	case s.Ignorable != nil && s.Ignorable(k.Group) && ctx.Err() == nil:
+	case ctx.Err() == nil && s.ignorable(ctx, k):
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
 		s.miss(k)
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
 	}
+}
+
+// ignorable reports whether a kind may fail: it may in every version, since that in which it is listed need not be that in which
+// its objects were deployed.
+func (s *search) ignorable(ctx context.Context, k sought) bool {
+	kind, err := s.client.Kind(ctx, k.GroupKind)
+	return err == nil && s.Ignorable != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
+		return !s.Ignorable(schema.GroupVersion{Group: k.Group, Version: version})
+	})
 }
 
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.

@@ -20,6 +20,27 @@ var (
 	deployments = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 )
 
+func TestListable(t *testing.T) {
+	a := &api{groups: kindsOfAPI()}
+	a.groups["down.example.com/v1"] = nil
+	found, broken, err := a.start(t).Listable(t.Context())
+	want := []Listable{{configMaps, "v1", true}, {namespaces, "v1", false}, {deployments, "v1", true}}
+	if diff := cmp.Diff(want, found); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	down := schema.GroupVersion{Group: "down.example.com", Version: "v1"}
+	if len(broken) != 1 || broken[down] == nil {
+		t.Errorf("broken: %v", broken)
+	}
+	const text = "unable to retrieve the complete list of server APIs: down.example.com/v1: no"
+	if err := Incomplete(broken); err == nil || err.Error() != text {
+		t.Errorf("incomplete: %v, want %s", err, text)
+	}
+	if err := Incomplete(nil); err != nil {
+		t.Errorf("complete: %v", err)
+	}
+}
+
 // The selector is x=y in all of these.
 const (
 	query  = "?labelSelector=x%3Dy&limit=500"
@@ -101,10 +122,15 @@ func TestSelect(t *testing.T) {
 		},
 		{
 			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Ignorable: func(group string) bool { return group == "apps" }},
+			s:     Selection{Ignorable: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
 			missed: []string{"Deployment.apps"},
 			told:   []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+		},
+		{
+			name: "a failure in a version that does not matter, of a kind with one that does", answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
+			s:     Selection{Kinds: []schema.GroupKind{deployments}, Ignorable: func(gv schema.GroupVersion) bool { return gv.Version == "v1" }},
+			asked: []string{dpPath}, failure: "list deployments.apps: no",
 		},
 		{
 			name: "one object as two kinds", s: Selection{Kinds: []schema.GroupKind{configMaps, deployments}},

@@ -32,10 +32,6 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	if err := sameObject(want, live); err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	merge, err := mergeFor(want)
-	if err != nil {
-		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
-	}
 	known := live // as far as it can be compared
 	if live.GetAPIVersion() != want.GetAPIVersion() {
 		known = &unstructured.Unstructured{Object: map[string]any{}}
@@ -46,6 +42,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
+	merge := mergeFor(want)
 	data, err := merge.create(in)
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)

@@ -9,12 +9,12 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/muster-deploy/muster/internal/builtin"
 )
 
 // merge makes and applies patches: strategic ones if it has the metadata of a type, else JSON merge patches.
@@ -22,17 +22,12 @@ type merge struct {
 	meta strategicpatch.LookupPatchMeta
 }
 
-// mergeFor chooses the strategic merge for the kinds whose Go types are known.
-func mergeFor(obj *unstructured.Unstructured) (merge, error) {
-	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
-	if runtime.IsNotRegisteredError(err) {
-		return merge{}, nil
+// mergeFor chooses the strategic merge for the built-in kinds.
+func mergeFor(obj *unstructured.Unstructured) merge {
+	if meta, ok := builtin.Merge(obj.GroupVersionKind()); ok {
+		return merge{meta}
 	}
-	if err != nil {
-		return merge{}, err
-	}
-	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
-	return merge{meta}, err
+	return merge{}
 }
 
 func (m merge) patchType() types.PatchType {

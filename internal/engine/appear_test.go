@@ -131,6 +131,25 @@ func TestVanish(t *testing.T) {
 	})
 }
 
+// What is gone with its deletion is not said to be waited for; what something holds is.
+func TestDeletionIsWaitedFor(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		held := thing("Deployment/held")
+		held.SetFinalizers([]string{"hold"})
+		have := w.put(held)
+		time.AfterFunc(time.Second, func() { w.Remove(ref("Deployment/held")) })
+		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("Deployment/a"), Op: plan.Delete, Have: w.put(thing("Deployment/a")), Wait: true},
+			plan.Step{Ref: ref("Deployment/held"), Op: plan.Delete, Have: have, Wait: true, Needs: []int{0}})
+		w.expect(t, `
+			acted delete deployment.apps/a succeeded
+			settled delete deployment.apps/a succeeded (NotFound)
+			acted delete deployment.apps/held succeeded
+			waiting delete deployment.apps/held (InProgress)
+			settled delete deployment.apps/held succeeded (NotFound)`)
+	})
+}
+
 // The time of the run begins anew whenever something happens, and is up for all at once.
 func TestIdle(t *testing.T) {
 	each(t, "", func(t *testing.T) {

@@ -58,6 +58,8 @@ func (r *run) heed(ctx context.Context, i int) {
 		r.settle(i, event.Succeeded, nil)
 	case t.seen.status.State == ready.Failed:
 		r.settle(i, event.Failed, nil)
+	case r.plan.Steps[i].Op == plan.Delete && t.seen.object.GetDeletionTimestamp() == nil:
+		// It was seen as it was before it was deleted: most objects are gone the next time.
 	default:
 		released := verdict.Release && r.schedule.release(i)
 		r.tell(i, news, released)

@@ -43,11 +43,14 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 	return amended(ctx, c, p, rest, stored, o)
 }
 
-// anew is the step that creates the object of a step once more: without what only an object has that is there.
+// anew is the step that creates the object of a step in place of the one that is there: without what only such a one has.
 func anew(step *plan.Step) *plan.Step {
 	rest := *step
-	rest.Op, rest.Have, rest.Whole, rest.Replace = plan.Create, nil, false, ""
-	rest.Want = reheaded(step.Want, func(metadata map[string]any) {
+	if step.Anew != nil {
+		rest.Want = step.Anew
+	}
+	rest.Op, rest.Have, rest.Whole, rest.Replace, rest.Anew = plan.Create, nil, false, "", nil
+	rest.Want = reheaded(rest.Want, func(metadata map[string]any) {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 			delete(metadata, field)
 		}

@@ -44,6 +44,7 @@ func TestReplace(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		replace plan.Replacement
+		anew    string
 		answers []error
 		there   []string // finalizers; "deleted" is deleted already
 		lingers time.Duration
@@ -65,6 +66,14 @@ func TestReplace(t *testing.T) {
 			acted create configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
+		{name: "by another object than the one that is sent", replace: plan.ReplaceInvalid, anew: "anew", answers: []error{invalid}, is: "anew", want: `
+			acted create configmap/a succeeded
+			settled update configmap/a succeeded (Current)`,
+			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
+		{name: "but that one is sent first", replace: plan.ReplaceInvalid, anew: "anew", is: "new", want: `
+			acted update configmap/a succeeded
+			settled update configmap/a succeeded (Current)`,
+			wrote: []string{"replace n/configmap/a"}},
 		{name: "but not for another reason", replace: plan.ReplaceInvalid, answers: []error{forbidden}, want: `
 			acted update configmap/a failed: ` + forbidden.Error() + `
 			settled update configmap/a failed: ` + forbidden.Error()},
@@ -102,6 +111,9 @@ func TestReplace(t *testing.T) {
 			step := update(w.put(there), "new")
 			step.Want.SetFinalizers(nil)
 			step.Replace = tc.replace
+			if tc.anew != "" {
+				step.Anew = update(there, tc.anew).Want
+			}
 			o := judging()
 			o.DeleteTimeout = tc.limit
 			o.Dialect.Again = func(_ int, err error) bool { return apierrors.IsInternalError(err) }

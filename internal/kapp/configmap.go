@@ -40,7 +40,7 @@ func (l *configMapList) run(ctx context.Context, s *session) error {
 	}
 	selection := s.selection(target, kindFlags{}, false)
 	selection.Kinds = []schema.GroupKind{{Kind: "ConfigMap"}}
-	found, err := s.objects(ctx, selection)
+	found, err := s.sought(ctx, selection)
 	if err != nil {
 		return err
 	}

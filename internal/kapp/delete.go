@@ -50,34 +50,34 @@ func (d *deletion) run(ctx context.Context, s *session) error {
 		return err
 	}
 	target, err := d.find(ctx)
-	if err != nil {
+	if err != nil || target == nil {
 		return err
-	}
-	if !target.Exists() {
-		s.ui.Line(target.Absent(ctx))
-		return nil
 	}
 	return d.remove(ctx, target)
 }
 
-// find gives the app, or the one that it was before.
+// find gives the app, or the one that it was before. If neither exists it says so, and gives nil.
 func (d *deletion) find(ctx context.Context) (*app.App, error) {
 	target, err := d.session.find(ctx, d.app)
-	if err != nil || target.Exists() || d.prev == "" {
+	if err != nil || target.Exists() {
 		return target, err
 	}
-	flags := d.app
-	flags.name = d.prev
-	prev, err := d.session.find(ctx, flags)
-	if err != nil || !prev.Exists() {
-		return target, err
+	if d.prev != "" {
+		flags := d.app
+		flags.name = d.prev
+		prev, err := d.session.find(ctx, flags)
+		if err != nil || prev.Exists() {
+			return prev, err
+		}
+		d.ui.Line(prev.Absent(ctx))
 	}
-	return prev, nil
+	d.ui.Line(target.Absent(ctx))
+	return nil, nil
 }
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	all, err := d.objects(ctx, target)
+	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,29 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if narrow != nil {
 		some = slices.DeleteFunc(slices.Clone(all), func(obj live) bool { return !narrow.Matches(obj) })
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default()}
-	if err := r.decide(some, nil, true); err != nil {
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default(), deletes: true}
+	if err := r.decide(some, nil); err != nil {
 		return err
-	}
-	whole := len(some) == len(all) && d.diff.filter == ""
-	if !whole {
-		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
-			target.Name, target.Namespace))
 	}
 	if err := r.present(); err != nil {
 		return err
 	}
+	namespace, err := d.namespaceOf(d.app.namespace)
+	if err != nil {
+		return err
+	}
+	whole := len(some) == len(all) && !r.excluded
+	if !whole {
+		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
+			target.Name, namespace))
+	}
+	if d.diff.page {
+		return r.serve(ctx)
+	}
 	if d.diff.run {
+		if d.diff.exitStatus {
+			return ui.Diffed(len(r.changes) > 0)
+		}
 		return nil
 	}
 	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
@@ -116,13 +126,11 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	return nil
 }
 
-// objects are all of an app.
-func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error) {
-	return d.session.objects(ctx, d.selection(target, d.kinds, d.diff.changes))
-}
-
 // carry deletes between the two ends of the record of the change.
 func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
+	if err := r.lay(); err != nil {
+		return err
+	}
 	if err := target.Begin(ctx, "delete", nil, false); err != nil {
 		return err
 	}
@@ -130,7 +138,9 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil && whole {
-		return d.forget(closing, target)
+		if err = d.forget(closing, target); err == nil {
+			return nil
+		}
 	}
 	if finished := target.Finish(closing, err == nil); finished != nil {
 		d.ui.Info(finished.Error(), "App")
@@ -139,8 +149,12 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	if whole {
 		keep = fewChanges
 	}
-	if _, _, trimmed := target.Trim(closing, keep); trimmed != nil && err == nil {
-		return trimmed
+	deleted, _, trimmed := target.Trim(closing, keep)
+	if deleted > 0 {
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
+	}
+	if err == nil {
+		err = trimmed
 	}
 	return err
 }
@@ -153,7 +167,7 @@ func (d *deletion) forget(ctx context.Context, target *app.App) error {
 	if err := d.client.Rediscover(ctx); err != nil {
 		return err
 	}
-	left, err := d.objects(ctx, target)
+	left, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}

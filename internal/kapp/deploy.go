@@ -2,7 +2,6 @@ package kapp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,17 +10,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/preflight"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
-	"github.com/muster-deploy/muster/internal/object"
 )
 
 // deployment is a run of deploy: what was asked for, and what is found out on the way.
@@ -35,7 +32,7 @@ type deployment struct {
 	kinds  kindFlags
 	labels []string
 	prev   string
-	checks []string
+	checks checkList
 	group  string // the group of apps that this one belongs to
 
 	*session
@@ -44,8 +41,13 @@ type deployment struct {
 	config  *config.Config
 	prepare preparation
 	places  []string                  // the namespaces of the resources, as the record has them
+	within  []string                  // those that are looked through where not all may be
 	found   []live                    // what there is, whatever the flags leave out
-	missed  map[schema.GroupKind]bool // kinds of which there may be more objects than were found
+	missed  map[schema.GroupKind]bool // kinds of which there may be more than was found
+	adopted map[live]bool             // objects that were found by their names
+	pods    map[types.UID]bool        // those that there are before
+
+	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
 
 func (p *program) newDeploy() *cobra.Command {
@@ -78,7 +80,7 @@ func (d *deployment) add(cmd *cobra.Command) {
 	d.apply.add(cmd, "", false)
 	d.deploy.add(cmd)
 	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
-	cmd.Flags().StringSliceVar(&d.checks, "preflight", nil, "Preflight checks to run: PermissionValidation, CRDUpgradeSafety (can repeat)")
+	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.Names(), ", ")+" (can repeat)")
 }
 
 func (d *deployment) run(ctx context.Context, s *session) error {
@@ -186,53 +188,11 @@ func (d *deployment) writeMetadata() error {
 	return os.WriteFile(d.deploy.metadataFile, []byte(d.target.Meta.JSON()), 0o777)
 }
 
-// check runs the preflight checks that the flags or the configuration ask for.
-func (d *deployment) check(ctx context.Context, changes []*change.Change) error {
-	names := d.checks
-	for _, name := range names {
-		if !preflight.Known(name) {
-			return fmt.Errorf("unknown preflight check %q specified", name)
-		}
-	}
-	if len(names) == 0 {
-		var err error
-		if names, err = d.config.Preflight(preflight.Known); err != nil || len(names) == 0 {
-			return err
-		}
-	}
-	var subjects []preflight.Subject
-	for _, c := range changes {
-		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
-			subjects = append(subjects, preflight.Subject{Delete: op == change.Delete, New: c.Applied, Existing: c.Existing})
-		}
-	}
-	return preflight.Run(ctx, names, subjects, d.checking())
-}
-
-// checking is what the checks need of the cluster.
-func (d *deployment) checking() preflight.Deps {
-	return preflight.Deps{
-		Reviewer: d.client,
-		Resource: func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
-			kind, err := d.client.Kind(ctx, gvk.GroupKind())
-			if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-				return schema.GroupVersionResource{}, false, unknown.Cause
-			}
-			return kind.Resource.GroupResource().WithVersion(gvk.Version), err == nil && slices.Contains(kind.Served, gvk.Version), err
-		},
-		Get: func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-			ref := object.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: name}
-			found, err := d.client.Read(ctx, []cluster.Target{{Ref: ref, Version: gvk.Version}})
-			if err != nil {
-				return nil, err
-			}
-			return found.Objects[ref], nil
-		},
-	}
-}
-
 // carry carries the changes out between the two ends of the record of the change.
 func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource) (err error) {
+	if err := r.lay(); err != nil {
+		return err
+	}
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
@@ -245,7 +205,7 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
-	stop := d.follow(ctx, d.found)
+	stop := d.follow(ctx)
 	defer d.trim(ctx)
 	err = r.run(ctx)
 	stop()
@@ -275,6 +235,8 @@ func (d *deployment) trim(ctx context.Context) {
 		return
 	}
 	if deleted, _, err := d.target.Trim(ctx, d.deploy.changesToKeep); err == nil && deleted > 0 {
-		d.ui.Line(fmt.Sprintf("Deleted %d older app changes", deleted))
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
 	}
 }
+
+const olderDeleted = "Deleted %d older app changes"

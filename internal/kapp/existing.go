@@ -29,7 +29,7 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	var found []live
 	if !d.target.New {
 		var err error
-		if found, err = d.objects(ctx, d.selection(wanted)); err != nil {
+		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,17 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	}
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
+	d.adopted = make(map[live]bool, len(adopted))
+	for _, obj := range adopted {
+		d.adopted[obj] = true
+	}
 	found = append(found, adopted...)
+	d.pods = map[types.UID]bool{}
+	for _, obj := range found {
+		if obj.GroupVersionKind().GroupKind() == podKind {
+			d.pods[obj.GetUID()] = true
+		}
+	}
 	if err := input.Disallowed(found); err != nil {
 		return nil, err
 	}
@@ -48,7 +58,7 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	}
 	d.found = found
 	if d.deploy.patch {
-		found = d.matching(found, wanted)
+		found = d.matching(slices.Clone(found), wanted)
 	}
 	return found, nil
 }
@@ -66,10 +76,10 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
-	s := d.session.selection(d.target, d.kinds, d.diff.changes)
+	s := d.session.selection(d.target, d.kinds, d.owners())
+	s.Fallback, s.Ignorable = d.within, d.ignorable
 	d.missed = map[schema.GroupKind]bool{}
 	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
-	s.Ignorable = ignorable(d.target, d.kinds, wanted...)
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
@@ -77,9 +87,6 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
-		}
-		if r.GetNamespace() != "" {
-			s.Fallback = append(s.Fallback, r.GetNamespace())
 		}
 	}
 	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
@@ -91,10 +98,11 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 			s.Kinds = distinctKinds(kinds)
 		}
 	}
-	slices.Sort(s.Fallback)
-	s.Fallback = slices.Compact(s.Fallback)
 	return s
 }
+
+// owners reports whether it matters who owns which field of the live objects: where they are shown, and where overlays see them.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
@@ -118,7 +126,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 			continue
 		}
 		origin[ref] = r
-		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.diff.changes})
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.owners()})
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {

@@ -20,7 +20,7 @@ var sections = []*cobra.Group{
 // otherSection is the section of commands that stand in no other.
 const otherSection = "other"
 
-// flagSection is a heading of the help of deploy with the flags below it: those with the prefix and those of these names.
+// flagSection is a heading of the help of a command that deploys with the flags below it: those with the prefix and those of these names.
 type flagSection struct {
 	title  string
 	prefix string
@@ -37,6 +37,7 @@ var flagSections = []flagSection{
 	{"Resource Validation Flags:", "allow", nil},
 	{"Resource Mangling Flags:", "", []string{"into-ns", "map-ns"}},
 	{"Logs Flags:", "logs", nil},
+	{"Delete Flags:", "delete-", nil},
 }
 
 func (s flagSection) has(name string) bool {

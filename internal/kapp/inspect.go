@@ -53,7 +53,7 @@ func (i *inspection) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.objects(ctx, s.selection(target, i.kinds, i.owns))
+	found, err := s.objects(ctx, target, i.kinds, i.owns)
 	if err != nil {
 		return err
 	}

@@ -67,9 +67,9 @@ func errored(verb, description string, err error) error {
 func (f *applyFlags) check() error {
 	switch {
 	case f.applyAtOnce < 0:
-		return fmt.Errorf("Expected --apply-concurrency to be at least 1, but was %d", f.applyAtOnce)
+		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix, f.applyAtOnce)
 	case f.waitAtOnce < 1:
-		return fmt.Errorf("Expected --wait-concurrency to be at least 1, but was %d", f.waitAtOnce)
+		return fmt.Errorf("Expected --%swait-concurrency to be at least 1, but was %d", f.prefix, f.waitAtOnce)
 	case f.mode != "" && f.mode != modeUpdate && f.mode != modeServerSide:
 		return fmt.Errorf("Expected --apply-mode to be %s or %s, but was '%s'", modeUpdate, modeServerSide, f.mode)
 	}

@@ -29,13 +29,18 @@ type rollout struct {
 	kinds  kindFlags
 	config *config.Config
 
-	changes []*change.Change
-	graph   *graph.Graph
-	masker  *change.Masker
-	order   *plan.Plan
-	at      []int // the change of each step of the order; -1 for a step that joins others
-	byRef   map[object.Ref]*change.Change
-	sums    sync.Map // the fingerprint of each object as the server stored it first, by its reference
+	deletes bool          // the app is deleted
+	adopted map[live]bool // objects that were found by their names and not by the label of the app
+
+	changes  []*change.Change
+	excluded bool // some changes were left out by the filter of the flag
+	graph    *graph.Graph
+	masker   *change.Masker
+	order    *plan.Plan
+	at       []int // the change of each step of the order; -1 for a step that joins others
+	byRef    map[object.Ref]*change.Change
+	sums     sync.Map // the fingerprint of each object as the server stored it first, by its reference
+	carried  sync.Map // the changes that were carried over to what others have made of their objects, by reference
 }
 
 // calculate decides what changes and in what order.
@@ -59,18 +64,21 @@ func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*ro
 			old = append(old, obj)
 		}
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config}
-	return r, r.decide(old, fresh, false)
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, adopted: d.adopted}
+	return r, r.decide(old, fresh)
 }
 
 // decide calculates the changes and puts them in order.
-func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes bool) error {
+func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
 	options := change.Options{
 		DefaultUpdateStrategy: r.apply.updateStrategy, Now: time.Now(),
 		ApplyIgnored: r.apply.applyIgnored, Wait: r.apply.wait, WaitIgnored: r.apply.waitIgnored,
-		OwnedDeleted: deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing,
+		OwnedDeleted: r.deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing, Adopted: r.adopted,
 	}
-	if r.diff.lastApplied {
+	var rules change.Config = r.config
+	if r.deletes {
+		rules = asItIs{r.config}
+	} else if r.diff.lastApplied {
 		options.LastApplied = r.lastApplied
 	}
 	if r.diff.filter != "" {
@@ -78,10 +86,14 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 		if err != nil {
 			return err
 		}
-		options.Filter = some.Matches
+		options.Filter = func(op string, new, existing *unstructured.Unstructured) bool {
+			matches := some.Matches(op, new, existing)
+			r.excluded = r.excluded || !matches
+			return matches
+		}
 	}
 	var err error
-	if r.changes, err = change.Calculate(existing, wanted, r.config, options); err != nil {
+	if r.changes, err = change.Calculate(existing, wanted, rules, options); err != nil {
 		return err
 	}
 	r.masker = r.newMasker()
@@ -91,6 +103,12 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 	r.explain()
 	return nil
 }
+
+// asItIs are rules that take nothing out of live objects: what an app loses when it is deleted is shown as it is.
+type asItIs struct{ *config.Config }
+
+// StripExisting takes nothing out.
+func (asItIs) StripExisting(*unstructured.Unstructured) error { return nil }
 
 // newMasker hides what the rules of the configuration say, unless the flags show all.
 func (r *rollout) newMasker() *change.Masker {
@@ -195,19 +213,17 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 		}
 	}
 	if err == nil && (step.Op == plan.Create || step.Whole) {
-		step.Want, err = r.signed(c, step.Replace != "")
+		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.Replace != "" {
+		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces
 	}
 	return step, err
 }
 
-// signed is the object that is sent for a change, with its identity and the history that is foreseen. One that may be created
-// anew carries nothing of the object that it replaces.
-func (r *rollout) signed(c *change.Change, replaces bool) (*unstructured.Unstructured, error) {
-	sent, existing := c.Applied, c.Existing
-	if replaces {
-		sent, existing = c.New, nil
-	}
-	sent, err := history.Sign(sent, c.New, existing, r.config)
+// signed is the object that is sent for a change, with its identity and the history that is foreseen.
+func (r *rollout) signed(sent, described, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	sent, err := history.Sign(sent, described, existing, r.config)
 	if err == nil {
 		sent.SetManagedFields(nil)
 	}

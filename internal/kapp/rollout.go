@@ -19,11 +19,8 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// run carries the changes out and tells of it. The error is that of the run: the first bad end, or all of them.
+// run carries the changes out, which were laid out, and tells of it. The error is that of the run: the first bad end, or all of them.
 func (r *rollout) run(ctx context.Context) error {
-	if err := r.lay(); err != nil {
-		return err
-	}
 	t := r.newTelling()
 	stop := t.tick()
 	e := &engine.Engine{Cluster: r.client}
@@ -73,15 +70,19 @@ func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*un
 	if c.New == nil {
 		return nil, nil
 	}
-	if sum, again := r.sums.Load(step.Ref); again {
-		return history.Record(stored, c.New, sum.(string), r.config)
+	sum, again := r.sums.Load(step.Ref)
+	if !again {
+		made := stored
+		if carried, ok := r.carried.Load(step.Ref); ok && step.Op == plan.Update { // one that was replaced is its own
+			made = carried.(*change.Change).Unmoved(stored)
+		}
+		var err error
+		if sum, err = history.Fingerprint(made, c.New, r.config); err != nil {
+			return nil, err
+		}
+		r.sums.Store(step.Ref, sum)
 	}
-	sum, err := history.Fingerprint(stored, c.New, r.config)
-	if err != nil {
-		return nil, err
-	}
-	r.sums.Store(step.Ref, sum)
-	return history.Amend(stored, c.New, r.config)
+	return history.Record(stored, c.New, sum.(string), r.config)
 }
 
 // changeOf is the change that a step carries out.
@@ -94,6 +95,7 @@ func (r *rollout) rework(step *plan.Step, live *unstructured.Unstructured, refus
 	if err != nil {
 		return nil, err
 	}
+	r.carried.Store(step.Ref, again)
 	next, err := r.step(again)
 	if err != nil {
 		return nil, err

@@ -5,58 +5,101 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
+// objects are all of an app. With owners they say who manages which of their fields.
+func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, owners bool) ([]live, error) {
+	selection := s.selection(target, f, owners)
+	if err := s.described(ctx, selection.Ignorable); err != nil {
+		return nil, err
+	}
+	return s.sought(ctx, selection)
+}
+
+// sought gives what a selection selects.
+func (s *session) sought(ctx context.Context, selection cluster.Selection) ([]live, error) {
+	found, err := s.client.Select(ctx, selection)
+	if failed := (*cluster.ListError)(nil); errors.As(err, &failed) {
+		err = fmt.Errorf("Listing %#v, namespaced: %t: %w", failed.Resource, failed.Namespaced, failed.Cause)
+	}
+	return found, err
+}
+
 // selection is where all objects of an app are looked for: of any kind, in all namespaces or, where those may not be listed, in
-// that of the flags and those of the last change. With owners the objects say who manages which of their fields.
+// those of the last change.
 func (s *session) selection(target *app.App, f kindFlags, owners bool) cluster.Selection {
-	selection := cluster.Selection{
-		Selector: target.Selector(), OnlyFallback: f.onlyFallback, Owners: owners, Form: resource.Deployed,
-		Ignorable: ignorable(target, f), Fallback: append(places(target), s.namespace),
+	return cluster.Selection{
+		Selector: target.Selector(), Fallback: s.fallback(target), OnlyFallback: f.onlyFallback, Owners: owners,
+		Ignorable: ignorable(target, f, nil), Form: resource.Deployed,
 		Told: func(text string) { s.ui.Info(text) },
 	}
-	slices.Sort(selection.Fallback)
-	selection.Fallback = slices.Compact(selection.Fallback)
-	return selection
 }
 
-// places are the namespaces of an app's last change.
-func places(target *app.App) []string {
-	return slices.DeleteFunc(slices.Clone(target.Meta.LastChange.Namespaces), func(place string) bool { return place == clusterPlace })
-}
-
-// ignorable tells of which groups of kinds the app has no objects, so that it does not matter whether they can be listed: those
-// that neither its record names nor what is wanted. A record that does not say what it uses may use anything.
-func ignorable(target *app.App, f kindFlags, wanted ...resource.Resource) func(group string) bool {
-	required := map[string]bool{}
+// ignorable tells which versions of the API need not work: those that neither the app has used nor is to use, or all if the
+// flags say so. An app whose record does not say what it uses may use any.
+func ignorable(target *app.App, f kindFlags, wanted []resource.Resource) func(schema.GroupVersion) bool {
+	required := map[schema.GroupVersion]bool{}
 	for _, gv := range target.Meta.UsedGVs {
-		required[gv.Group] = true
+		required[schema.GroupVersion(gv)] = true
 	}
 	for _, r := range wanted {
-		required[r.GroupVersionKind().Group] = true
+		required[r.GroupVersionKind().GroupVersion()] = true
 	}
 	unknown := !target.Labelled() && !target.New && len(target.Meta.UsedGVs) == 0 && target.Meta.UsedGKs == nil
-	return func(group string) bool { return f.ignoreFailing || !unknown && !required[group] }
+	return func(gv schema.GroupVersion) bool { return f.ignoreFailing || !unknown && !required[gv] }
 }
 
-// objects gives the objects that are looked for.
-func (s *session) objects(ctx context.Context, selection cluster.Selection) ([]live, error) {
-	found, err := s.client.Select(ctx, selection)
-	return found, sought(err)
-}
+const (
+	descriptions   = 10 // how often the server is asked for its kinds, while it cannot describe some that are needed
+	describesAfter = time.Second
+)
 
-// sought puts the error of a search into kapp's words.
-func sought(err error) error {
-	failed, undescribed := (*cluster.ListError)(nil), (*cluster.UndescribedError)(nil)
-	switch {
-	case errors.As(err, &failed):
-		return fmt.Errorf("Listing %#v, namespaced: %t: %w", failed.Resource, failed.Namespaced, failed.Cause)
-	case errors.As(err, &undescribed):
-		return fmt.Errorf("%w (hint: the app may have resources of these; it is at your own risk to pass over them with --dangerous-ignore-failing-api-services)", err)
+// described sees to it that the server can describe the kinds of all versions of the API but those that are ignorable. A server
+// behind it may be starting, so it is asked several times.
+func (s *session) described(ctx context.Context, ignorable func(schema.GroupVersion) bool) error {
+	for try := 1; ; try++ {
+		_, broken, err := s.client.Listable(ctx)
+		if err != nil {
+			return err
+		}
+		needed := false
+		for gv := range broken {
+			needed = needed || !ignorable(gv)
+		}
+		switch {
+		case !needed:
+			return nil
+		case try == descriptions:
+			return fmt.Errorf("%w (possibly related issue: https://github.com/vmware-tanzu/carvel-kapp/issues/12)", cluster.Incomplete(broken))
+		}
+		select {
+		case <-time.After(describesAfter):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := s.client.Rediscover(ctx); err != nil {
+			return err
+		}
 	}
-	return err
+}
+
+// fallback are the namespaces that are looked through where not all may be: that of the command, those of the app's last change,
+// and more.
+func (s *session) fallback(target *app.App, more ...string) []string {
+	var all []string
+	seen := map[string]bool{"": true, clusterPlace: true}
+	for _, place := range slices.Concat([]string{s.namespace}, target.Meta.LastChange.Namespaces, more) {
+		if !seen[place] {
+			seen[place] = true
+			all = append(all, place)
+		}
+	}
+	return all
 }

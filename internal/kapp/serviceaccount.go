@@ -31,7 +31,7 @@ func (p *program) newServiceAccountList() *cobra.Command {
 		selection := s.selection(target, kindFlags{}, false)
 		selection.Kinds = []schema.GroupKind{accountKind, {Group: rbac, Kind: "Role"}, {Group: rbac, Kind: "ClusterRole"},
 			{Group: rbac, Kind: "RoleBinding"}, {Group: rbac, Kind: "ClusterRoleBinding"}}
-		found, err := s.objects(ctx, selection)
+		found, err := s.sought(ctx, selection)
 		if err != nil {
 			return err
 		}

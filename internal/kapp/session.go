@@ -25,11 +25,10 @@ const manager = "kapp"
 // session is one command at work: how it speaks, and the cluster once it has been reached.
 type session struct {
 	*program
-	ui     *ui.UI
-	client *cluster.Client
-	apps   *app.Store
-
-	namespace string // of resources that name none, once home was called
+	ui        *ui.UI
+	client    *cluster.Client
+	apps      *app.Store
+	namespace string // of resources that name none
 }
 
 // speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
@@ -192,7 +191,7 @@ func (s *session) homeOf(f appFlags) (string, error) {
 	return s.namespaceOf(f.namespace)
 }
 
-// home reaches the cluster, and gives the namespace of an app's record.
+// home reaches the cluster, notes the namespace of an app's resources, and gives that of its record.
 func (s *session) home(ctx context.Context, f appFlags) (home string, err error) {
 	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
 		return "", err

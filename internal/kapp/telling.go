@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -17,8 +18,9 @@ type telling struct {
 	*rollout
 	progress *ui.Progress
 	errs     []error      // of changes, in the order in which they came
-	told     map[int]bool // the steps whose write was refused, of which no more is told
+	denied   map[int]bool // the steps whose write was refused, which was told then
 	overdue  []string     // what was waited for when the time of the run was up
+	over     bool         // the run ends, since a change could not be applied: nothing is told of waiting any more
 }
 
 func (r *rollout) newTelling() *telling {
@@ -34,7 +36,7 @@ func (r *rollout) newTelling() *telling {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
-	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), told: map[int]bool{}}
+	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), denied: map[int]bool{}}
 }
 
 // tickEvery is how often the lines of what is still waited for may be told again.
@@ -88,9 +90,14 @@ func (t *telling) take(e event.Event) {
 		switch {
 		case e.Outcome == event.Failed:
 			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
-			t.told[e.Step] = true
+			t.denied[e.Step] = true
+			if last := givenUp(e.Err); last != nil {
+				told.Kind, told.Err = ui.GivenUp, asked(c, last)
+			}
 		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
+		default:
+			told.Message = t.overtaken(e)
 		}
 	case event.Retried:
 		told.Kind, told.Err = ui.Retried, asked(c, e.Err)
@@ -101,7 +108,26 @@ func (t *telling) take(e event.Event) {
 	default:
 		return
 	}
+	if t.over && (told.Kind == ui.Seen || told.Kind == ui.Settled) {
+		told.Kind = ui.Left
+	}
 	t.progress.Take(told)
+}
+
+// overtaken says what became of a change whose object somebody else had changed by the time it was written.
+func (t *telling) overtaken(e event.Event) string {
+	carried, ok := t.carried.Load(t.order.Steps[e.Step].Ref)
+	if !ok || e.Op == plan.Create {
+		return ""
+	}
+	c := carried.(*change.Change)
+	switch moved := c.Moved(); {
+	case c.Op == change.Keep:
+		return "Changed by others meanwhile in the same way"
+	case len(moved) > 0:
+		return "Changed by others meanwhile, which is left as it is: " + strings.Join(moved, ", ")
+	}
+	return ""
 }
 
 // refused notes the error of a change that could not be applied.
@@ -111,7 +137,17 @@ func (t *telling) refused(c *change.Change, err error) error {
 	}
 	err = refusal(c, err)
 	t.errs = append(t.errs, err)
+	t.over = t.over || t.apply.earlyApplyError
 	return err
+}
+
+// givenUp is the last error of a change that was tried again until its time was up; nil for others.
+func givenUp(err error) error {
+	late := (*engine.TimedOutError)(nil)
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) || !errors.As(err, &late) {
+		return nil
+	}
+	return late.Last
 }
 
 // settle makes the end of a change an event, and notes what was bad about it.
@@ -133,7 +169,7 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 	case e.Outcome == event.Failed && e.Status.State == ready.Failed:
 		told.State = "fail"
 		t.errs = append(t.errs, failed(verb, c.Description(), e.Status.Message))
-	case e.Outcome == event.Failed && e.Err != nil && !t.told[e.Step]:
+	case e.Outcome == event.Failed && e.Err != nil && !t.denied[e.Step]:
 		told.State, told.Message = "error", e.Err.Error()
 		t.errs = append(t.errs, errored(verb, c.Description(), e.Err))
 	default:

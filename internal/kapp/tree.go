@@ -9,58 +9,61 @@ import (
 	"github.com/muster-deploy/muster/internal/kapp/ui"
 )
 
-// treeTable shows every object below the one that it was made for, as owner references and the label of association tell.
+// treeTable shows every object below the one that it was made for, as the label of association and owner references tell.
 func treeTable(title string, objects []live) ui.Table {
 	table := ui.Table{
 		Title: title, Content: "resources", Notes: resourceNotes(), FillFirst: true,
 		Header: append([]ui.Column{{Key: "group", Title: "Group", Hidden: true}}, resourceColumns()...),
-		SortBy: ui.By(0),
+		SortBy: ui.By(0, 5, 1), // group, owner, namespace
 	}
 	byUID := make(map[types.UID]live, len(objects))
 	for _, obj := range objects {
 		byUID[obj.GetUID()] = obj
 	}
 	for _, obj := range objects {
-		path := pathOf(obj, byUID)
-		depth := len(path) - 1
+		group, depth := groupOf(obj, byUID)
 		name := ui.Cell{Text: obj.GetName()}
 		if depth > 0 {
 			name.Faint = " L" + strings.Repeat("..", depth-1) + " "
 		}
-		table.Rows = append(table.Rows, append([]ui.Cell{{Text: strings.Join(path, "@")}}, resourceRow(obj, name)...))
+		table.Rows = append(table.Rows, append([]ui.Cell{{Text: group}}, resourceRow(obj, name)...))
 	}
 	return table
 }
 
-// pathOf are the groups of an object, from the outermost: what was deployed first, then what each made. Paths sort as a tree.
-func pathOf(obj live, byUID map[types.UID]live) []string {
-	own := obj.GetNamespace() + "/" + obj.GetName() + "/" + obj.GetKind()
-	for _, ref := range obj.GetOwnerReferences() {
-		if owner := byUID[ref.UID]; owner != nil && owner.GetUID() != obj.GetUID() && !ownedBy(owner, obj) {
-			return append(pathOf(owner, byUID), own)
-		}
-	}
-	association, ok := obj.GetLabels()[resource.LabelAssociation]
+// groupOf is the text by which an object is sorted, and how deep it stands: what has the same label of association stands
+// together, first what was deployed, and of that, what was made for it below its owners.
+func groupOf(obj live, byUID map[types.UID]live) (group string, depth int) {
+	owners, depth := ownersOf(obj, byUID)
+	group = "ref-" + owners
+	association := obj.GetLabels()[resource.LabelAssociation]
 	switch {
-	case !ok:
-		return []string{own}
-	case !resource.Transient(obj):
-		return []string{"lbl-" + association + "-1"}
+	case association == "":
+		return group, depth
+	case resource.Transient(obj):
+		return "lbl-" + association + "-2/child@" + group, max(depth, 1)
+	default:
+		return "lbl-" + association + "-1@" + group, depth
 	}
-	for _, other := range byUID {
-		if other.GetLabels()[resource.LabelAssociation] == association && !resource.Transient(other) {
-			return append(pathOf(other, byUID), own)
-		}
-	}
-	return []string{own}
 }
 
-// ownedBy reports whether an object names another one as its owner.
-func ownedBy(obj, owner live) bool {
-	for _, ref := range obj.GetOwnerReferences() {
-		if ref.UID == owner.GetUID() {
-			return true
+// ownersOf names an object behind those that own it, as far as they are known, and says how many these are.
+func ownersOf(obj live, byUID map[types.UID]live) (names string, count int) {
+	names = groupName(obj)
+	for seen := map[types.UID]bool{}; !seen[obj.GetUID()]; {
+		seen[obj.GetUID()] = true
+		for _, ref := range obj.GetOwnerReferences() {
+			if owner := byUID[ref.UID]; owner != nil && !seen[ref.UID] {
+				obj, names = owner, groupName(owner)+"/"+names
+				count++
+				break
+			}
 		}
 	}
-	return false
+	return names, count
+}
+
+func groupName(obj live) string {
+	gvk := obj.GroupVersionKind()
+	return strings.Join([]string{obj.GetNamespace(), gvk.Group, gvk.Kind, obj.GetName()}, "$")
 }

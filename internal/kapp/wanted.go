@@ -35,7 +35,8 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sought(d.client.Complete(ctx, ignorable(d.target, d.kinds, all...))); err != nil {
+	d.ignorable = ignorable(d.target, d.kinds, all)
+	if err := d.described(ctx, d.ignorable); err != nil {
 		return nil, err
 	}
 	if err := d.learn(ctx, all); err != nil {
@@ -55,6 +56,7 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 		}
 	}
 	d.places = placesOf(all)
+	d.within = d.fallback(d.target, d.places...)
 	return all, nil
 }
 
@@ -70,15 +72,15 @@ func (d *deployment) learn(ctx context.Context, all []resource.Resource) error {
 	return nil
 }
 
-// kind tells of a kind, in a version, whether its objects live in namespaces and whether there is such a kind. For one that is
-// not known the server is asked once more: it may have been defined a moment ago.
+// kind tells of a kind, in a version, whether its objects live in namespaces and whether there is such a kind. That it cannot be
+// described now was found to be ignorable. For one that is not known the server is asked once more: it may have been defined a
+// moment ago.
 func (d *deployment) kind(ctx context.Context) func(schema.GroupVersionKind) (namespaced, known bool, err error) {
 	again := false
 	return func(gvk schema.GroupVersionKind) (bool, bool, error) {
 		for {
 			kind, err := d.client.Kind(ctx, gvk.GroupKind())
-			unknown := (*cluster.UnknownKindError)(nil)
-			if err != nil && !errors.As(err, &unknown) {
+			if unknown := (*cluster.UnknownKindError)(nil); err != nil && !errors.As(err, &unknown) {
 				return false, false, err
 			}
 			if served := slices.Contains(kind.Versions(), gvk.Version); served || again {

@@ -46,12 +46,13 @@ func newInventory(obj manifest.Object) (*inventory, error) {
 	return inv.complete("the label "+inventoryIDKey, "metadata.namespace", "metadata.name")
 }
 
-// complete takes out what stays in the files and makes sure that nothing is missing; the names are those by which the file
+// complete takes out what stays in the files, and what is the record's own, and makes sure that nothing is missing; the names are those by which the file
 // knows the ID, the namespace and the name.
 func (inv *inventory) complete(id, namespace, name string) (*inventory, error) {
 	annotations := map[string]string{}
 	for key, value := range inv.annotations {
-		if !strings.HasPrefix(key, "config.kubernetes.io/") && !strings.HasPrefix(key, "internal.config.kubernetes.io/") {
+		local := strings.HasPrefix(key, "config.kubernetes.io/") || strings.HasPrefix(key, "internal.config.kubernetes.io/")
+		if !local && key != partsKey && key != basedOnKey {
 			annotations[key] = value
 		}
 	}
@@ -88,38 +89,4 @@ func (inv *inventory) advise(out io.Writer) {
 	if inv.outdated != "" {
 		fmt.Fprintf(out, "Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup\n", inv.outdated)
 	}
-}
-
-// mismatchError says that the record in the cluster is not that of this package.
-type mismatchError struct {
-	ref          object.Ref
-	stored, want string // the IDs
-}
-
-func (e *mismatchError) Error() string {
-	if e.stored == "" {
-		return fmt.Sprintf("the inventory %s in the cluster has no id, but this package has %q: somebody took the label %s off; "+
-			"put it back if the inventory is this package's", e.ref, e.want, inventoryIDKey)
-	}
-	return fmt.Sprintf("the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
-		"give this package an inventory of its own with init --force --name", e.ref, e.stored, e.want)
-}
-
-// unreadableError says that the record in the cluster was edited into something that is none.
-type unreadableError struct {
-	ref   object.Ref
-	cause error
-}
-
-func (e *unreadableError) Error() string {
-	return fmt.Sprintf("the inventory %s in the cluster is damaged: %v; nothing was changed, mend it with kubectl edit", e.ref, e.cause)
-}
-
-func (e *unreadableError) Unwrap() error { return e.cause }
-
-// noNamespaceError says that there is no place for the record.
-type noNamespaceError struct{ namespace string }
-
-func (e *noNamespaceError) Error() string {
-	return fmt.Sprintf("inventory namespace %q does not exist; create it or add it to the package", e.namespace)
 }

@@ -3,6 +3,7 @@ package kpt
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +20,8 @@ type groupFormat struct{}
 
 func (groupFormat) kind() schema.GroupVersionKind { return resourceGroupKind }
 
+func (groupFormat) room() int { return partRoom }
+
 func (groupFormat) find(ctx context.Context, c records, inv *inventory) (*unstructured.Unstructured, error) {
 	return findByName(ctx, c, inv, resourceGroupKind.Version)
 }
@@ -26,23 +29,25 @@ func (groupFormat) find(ctx context.Context, c records, inv *inventory) (*unstru
 // decode reads the members in their order. What spec.resources holds and is no object is an error: whoever removes members
 // has to know all of them.
 func (groupFormat) decode(group *unstructured.Unstructured) (*record.State, error) {
-	conditions := map[object.Ref]map[string]any{}
-	for _, item := range listAt(group, "status", "resourceStatuses") {
+	resources, statuses := listAt(group, "spec", "resources"), listAt(group, "status", "resourceStatuses")
+	conditions := make(map[object.Ref]map[string]any, len(statuses))
+	for _, item := range statuses {
 		if entry, ok := item.(map[string]any); ok {
 			conditions[refOf(entry)] = entry
 		}
 	}
-	state := &record.State{}
-	seen := object.NewSet()
-	for i, item := range listAt(group, "spec", "resources") {
+	state := &record.State{Members: make([]record.Member, 0, len(resources))}
+	seen := make(map[object.Ref]bool, len(resources))
+	for i, item := range resources {
 		entry, _ := item.(map[string]any)
 		ref := refOf(entry)
 		if ref.Kind == "" || ref.Name == "" {
 			return nil, fmt.Errorf("entry %d of spec.resources names no object (it needs kind and name)", i+1)
 		}
-		if !seen.Insert(ref) {
+		if seen[ref] {
 			continue
 		}
+		seen[ref] = true
 		status := conditions[ref]
 		state.Members = append(state.Members, record.Member{
 			Ref:       ref,
@@ -77,16 +82,12 @@ func text(entry map[string]any, key string) string {
 
 // setMembers writes spec.resources, unless it lists exactly the members already, in any order. A record without members has
 // no such list.
-func (f groupFormat) setMembers(group *unstructured.Unstructured, state *record.State, _ bool) (bool, error) {
-	stored, err := f.decode(group)
-	if err != nil {
-		return false, err
-	}
-	if sameMembers(stored, state) {
+func (groupFormat) setMembers(group *unstructured.Unstructured, has, want *record.State, _ bool) (bool, error) {
+	if sameMembers(has, want) {
 		return false, nil
 	}
-	resources := make([]any, len(state.Members))
-	for i, member := range state.Members {
+	resources := make([]any, len(want.Members))
+	for i, member := range want.Members {
 		resources[i] = entryOf(member.Ref)
 	}
 	set(group, resources, "spec", "resources")
@@ -94,23 +95,21 @@ func (f groupFormat) setMembers(group *unstructured.Unstructured, state *record.
 }
 
 func sameMembers(a, b *record.State) bool {
-	known := object.NewSet(a.Refs()...)
-	if known.Len() != len(b.Members) {
+	if len(a.Members) != len(b.Members) {
 		return false
 	}
-	for _, member := range b.Members {
-		if !known.Has(member.Ref) {
-			return false
-		}
+	known := make(map[object.Ref]bool, len(a.Members))
+	for _, member := range a.Members {
+		known[member.Ref] = true
 	}
-	return true
+	return !slices.ContainsFunc(b.Members, func(member record.Member) bool { return !known[member.Ref] })
 }
 
 // setStatuses writes status.resourceStatuses and the generation that they belong to, unless they say the same already. Each
 // has the literal status Unknown that readers of this format expect; members of which nothing is known have none.
-func (f groupFormat) setStatuses(group *unstructured.Unstructured, state *record.State) bool {
-	statuses := make([]any, 0, len(state.Members))
-	for _, member := range state.Members {
+func (groupFormat) setStatuses(group *unstructured.Unstructured, has, want *record.State) bool {
+	statuses := make([]any, 0, len(want.Members))
+	for _, member := range want.Members {
 		if member.Strategy == "" && member.Actuation == "" && member.Reconcile == "" {
 			continue
 		}
@@ -121,8 +120,7 @@ func (f groupFormat) setStatuses(group *unstructured.Unstructured, state *record
 		entry["reconcile"] = string(member.Reconcile)
 		statuses = append(statuses, entry)
 	}
-	stored, err := f.decode(group)
-	if err == nil && stored.Equal(state) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
+	if has.Equal(want) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
 		return false
 	}
 	set(group, statuses, "status", "resourceStatuses")

@@ -19,6 +19,13 @@ import (
 // It keeps no order but that of the keys.
 type mapFormat struct{}
 
+// mapRoom is how many bytes the members of a ConfigMap may take up: what a server keeps, but for its metadata. Every key is in
+// there twice, since the managed fields name it as well, with about keyBytes around it.
+const (
+	mapRoom  = 1_400_000
+	keyBytes = 20
+)
+
 // condition is the value of a member; the keys are sorted as other tools write them.
 type condition struct {
 	Actuation record.Progress `json:"actuation"`
@@ -27,6 +34,8 @@ type condition struct {
 }
 
 func (mapFormat) kind() schema.GroupVersionKind { return configMapKind }
+
+func (mapFormat) room() int { return undivided }
 
 // find looks for the label, since the first tools changed the name with every change of the members. Whoever may not list
 // finds the ConfigMap by its name.
@@ -75,13 +84,13 @@ func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 }
 
 // setMembers writes all of data. Without statuses the members that stay keep what is said of them.
-func (mapFormat) setMembers(obj *unstructured.Unstructured, state *record.State, statuses bool) (bool, error) {
+func (mapFormat) setMembers(obj *unstructured.Unstructured, _, want *record.State, statuses bool) (bool, error) {
 	before, err := dataOf(obj)
 	if err != nil {
 		return false, err
 	}
-	data := make(map[string]string, len(state.Members))
-	for _, member := range state.Members {
+	data, bytes := make(map[string]string, len(want.Members)), 0
+	for _, member := range want.Members {
 		key, err := formatKey(member.Ref)
 		if err != nil {
 			return false, fmt.Errorf("%w; run migrate, a ResourceGroup can hold it", err)
@@ -92,9 +101,13 @@ func (mapFormat) setMembers(obj *unstructured.Unstructured, state *record.State,
 				return false, err
 			}
 		}
+		bytes += 2*len(key) + len(data[key]) + keyBytes
 	}
 	if maps.Equal(before, data) {
 		return false, nil
+	}
+	if bytes > mapRoom {
+		return false, fmt.Errorf("a ConfigMap cannot hold %d members; run migrate, a ResourceGroup can", len(data))
 	}
 	if len(data) == 0 {
 		unstructured.RemoveNestedField(obj.Object, "data")
@@ -104,7 +117,7 @@ func (mapFormat) setMembers(obj *unstructured.Unstructured, state *record.State,
 }
 
 // setStatuses has nothing to do: a ConfigMap has no subresource.
-func (mapFormat) setStatuses(*unstructured.Unstructured, *record.State) bool { return false }
+func (mapFormat) setStatuses(_ *unstructured.Unstructured, _, _ *record.State) bool { return false }
 
 // valueOf is the value of a member: nothing if nothing is known of it.
 func valueOf(member record.Member) (string, error) {

@@ -100,7 +100,7 @@ func TestDamagedRecord(t *testing.T) {
 			aMapInventory(inventoryIDKey), map[string]any{"data": map[string]any{"n_a_b__ConfigMap": ""}}},
 	} {
 		c := &enginetest.Cluster{}
-		obj := newStore(c, test.inventory, "all").fresh()
+		obj := newStore(c, test.inventory, "all").fresh(1)
 		obj.SetLabels(test.inventory.labels)
 		for key, value := range test.content {
 			obj.Object[key] = value

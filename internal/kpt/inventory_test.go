@@ -38,8 +38,11 @@ func TestConformance(t *testing.T) {
 	for name, test := range map[string]struct {
 		inventory *inventory
 		sorted    bool
+		room      int // 0 as the format says
 	}{
 		"ResourceGroup": {inventory: anInventory()},
+		"divided":       {inventory: anInventory(), room: 600},
+		"much divided":  {inventory: anInventory(), room: 1},
 		"Kptfile":       {inventory: fromKptfile},
 		"ConfigMap":     {inventory: aMapInventory(inventoryIDKey), sorted: true},
 		"old ConfigMap": {inventory: aMapInventory(firstInventoryIDKey), sorted: true},
@@ -48,7 +51,13 @@ func TestConformance(t *testing.T) {
 			recordtest.Run(t, func(*testing.T) recordtest.Place {
 				c := &enginetest.Cluster{}
 				return recordtest.Place{
-					Open:   func() record.Store { return newStore(c, test.inventory, "all") },
+					Open: func() record.Store {
+						s := newStore(c, test.inventory, "all")
+						if test.room > 0 {
+							s.room = test.room
+						}
+						return s
+					},
 					Writes: func() int { return len(c.Wrote) },
 					Sorted: test.sorted,
 				}

@@ -101,12 +101,15 @@ func (f statusFlags) remoteMembers(ctx context.Context, env *cli.Env, kube *cli.
 		}
 		inv, err := newInventory(manifest.Object{Unstructured: group})
 		if err != nil {
-			continue // somebody else's use of the kind
+			continue // a part of another, or somebody else's use of the kind
 		}
-		state, err := groupFormat{}.decode(group)
-		if err != nil {
-			err = &unreadableError{ref: inv.ref, cause: err}
-		} else {
+		store := newStore(client, inv, "all")
+		lost, err := store.accept(group, groups)
+		if lost > 0 {
+			err = store.lostPart(lost, nil)
+		}
+		state := store.state()
+		if err == nil {
 			err = checkMembers(ctx, client, inv, state.Refs())
 		}
 		if err != nil {

@@ -29,6 +29,10 @@ const (
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"
+
+	partsKey   = "muster.dev/inventory-parts"    // on the main object of a record: how many objects hold it, if more than one
+	partOfKey  = "muster.dev/inventory-part-of"  // label of the others: the ID of the inventory
+	basedOnKey = "muster.dev/inventory-based-on" // on both: the version of the main object that a save found when it added members
 )
 
 // The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went

@@ -102,7 +102,9 @@ type Step struct {
 	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
 
 	Whole   bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
-	Replace Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Want
+	Replace Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Anew
+
+	Anew *unstructured.Unstructured `json:"anew,omitempty"` // what is created in place of Have; nil is Want
 
 	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
 	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be

@@ -54,7 +54,7 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`-change-[a-z0-9]{5}\b`), "-change-HASH"},
 	{regexp.MustCompile(`\b(web|app|stuck)-[a-z0-9]{8,10}(-[a-z0-9]{5})?\b`), "$1-HASH$2"},
 	{regexp.MustCompile(`(-HASH|\bmigrate)-[a-z0-9]{5}\b`), "$1-POD"},
-	{regexp.MustCompile(`\b(web|lb)-[a-z0-9]{5}\b`), "$1-SLICE"},
+	{regexp.MustCompile(`\b(web|lb|app)-[a-z0-9]{5}\b`), "$1-SLICE"},
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},
 	{regexp.MustCompile(`(age": ")\d+[smh]"`), `${1}AGE"`},
 	{regexp.MustCompile(` *\t`), "|"}, // between the columns of plain tables

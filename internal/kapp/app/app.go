@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -131,7 +132,7 @@ func (a *App) take(stored *unstructured.Unstructured, m Meta) {
 
 // migrated reports whether the record has its full name, with the suffix.
 func (a *App) migrated() bool {
-	return a.stored != nil && a.stored.GetName() != a.Name
+	return a.stored != nil && strings.HasSuffix(a.stored.GetName(), suffix)
 }
 
 // byLabel reports whether the records of the app's changes are found by its label, and not by its name.

@@ -36,6 +36,9 @@ type Options struct {
 	ApplyIgnored bool // delete what controllers made, too
 	Wait         bool
 	WaitIgnored  bool // wait until what controllers made is gone, too
+	// Adopted are the existing objects that were found by the names of new ones. They become the app's own, whoever made them.
+	Adopted map[*unstructured.Unstructured]bool
+
 	OwnedDeleted bool // objects that controllers made are deleted as the app's own if they are annotated for it
 
 	IgnoreFailingAPIServices bool

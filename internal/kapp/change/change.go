@@ -64,6 +64,8 @@ type Change struct {
 	against *unstructured.Unstructured // what New is compared with: Existing, or the newest version
 	before  *unstructured.Unstructured // of a deletion: the object as it was applied last, if that is known
 	waits   bool                       // of an object that is kept: it is not ready
+	moved   []edit                     // of one that was carried over: what somebody else has changed
+	unmoved *unstructured.Unstructured // and the live object before that
 }
 
 // Object is the object that the change is named after: as it is sent, as it was described, or as it was read.

@@ -28,10 +28,12 @@ type settings struct {
 	Show  []string // sections of output beyond changes: rows, texts, yaml
 	Bare  bool     // nothing is hidden in texts
 	Again string   // the first change is refused, with this error, because of the object in live.yaml
+	Stale bool     // which has been changed, so that its history is not valid
 }
 
 // TestCalculate gives the changes of archives. The objects of existing.yaml were deployed; if applied.yaml has one of the
-// same key, that is what was applied last, and nobody has changed it since. Those of foreign.yaml were made by controllers.
+// same key, that is what was applied last, and nobody has changed it since. Those of foreign.yaml were made by controllers,
+// those of adopted.yaml by users.
 func TestCalculate(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		set := settings{}
@@ -49,6 +51,10 @@ func TestCalculate(t *testing.T) {
 			set.Filter = func(op string, _, _ *unstructured.Unstructured) bool { return slices.Contains(set.Ops, op) }
 		}
 		existing := append(deployed(t, files), decode(t, files["foreign.yaml"])...)
+		set.Adopted = map[*unstructured.Unstructured]bool{}
+		for _, obj := range decode(t, files["adopted.yaml"]) {
+			existing, set.Adopted[obj] = append(existing, obj), true
+		}
 		var before []*unstructured.Unstructured
 		for _, obj := range existing {
 			before = append(before, obj.DeepCopy())
@@ -59,7 +65,11 @@ func TestCalculate(t *testing.T) {
 		}
 		out := render(t, changes, set)
 		if set.Again != "" {
-			out["again"] = again(changes[0], deployed(t, map[string]string{"existing.yaml": files["live.yaml"], "applied.yaml": files["applied.yaml"]})[0], set)
+			was := map[string]string{"existing.yaml": files["live.yaml"]}
+			if !set.Stale {
+				was["applied.yaml"] = files["applied.yaml"]
+			}
+			out["again"] = again(changes[0], deployed(t, was)[0], set)
 		}
 		if diff := cmp.Diff(before, existing); diff != "" {
 			t.Errorf("the existing objects were changed (-before +after):\n%s", diff)
@@ -145,7 +155,15 @@ func again(c *Change, live *unstructured.Unstructured, set settings) string {
 	if next.Applied != nil {
 		version = next.Applied.GetResourceVersion()
 	}
-	return fmt.Sprintf("%s: %s %s at %q\n", next.Op, next.ApplyOp().Word(), next.Description(), version)
+	out := fmt.Sprintf("%s: %s %s at %q\n", next.Op, next.ApplyOp().Word(), next.Description(), version)
+	if len(next.Moved()) > 0 {
+		sent, err := yaml.Marshal(next.Applied.Object)
+		if err != nil {
+			return err.Error()
+		}
+		out += fmt.Sprintf("left: %s\n%s", strings.Join(next.Moved(), ", "), sent)
+	}
+	return out
 }
 
 // deployed gives the objects of existing.yaml with the annotations of deployed ones.

@@ -52,18 +52,26 @@ func (c *Change) adopt(live *unstructured.Unstructured, noop bool) (*Change, err
 
 const conflict = "Failed to update due to resource conflict "
 
-// retry gives an update of another live object, provided that it changes the same as the one that was approved.
+// retry gives an update of another live object, provided that it changes the same as the one that was approved, or that it can
+// be carried over. Where somebody else has made the same change nothing is left to do.
 func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker) (*Change, error) {
 	again, err := c.Again(live)
 	if err != nil {
 		return nil, err
 	}
-	if again.Op != Update {
+	switch again.Op {
+	case Update:
+	case Keep:
+		return again, nil
+	default:
 		return nil, errors.New("Expected recalculated change to be an update")
 	}
 	same, err := c.same(again)
 	if err != nil || same {
 		return again, err
+	}
+	if carried, ok, err := c.carry(live, again); err != nil || ok {
+		return carried, err
 	}
 	before, after, err := again.Texts(m)
 	if err != nil {

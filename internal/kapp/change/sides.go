@@ -53,9 +53,10 @@ func (s *set) remove(live *unstructured.Unstructured) (*Change, error) {
 	return c, err
 }
 
-// foreign reports whether a live object was made by a controller, and is left to it.
+// foreign reports whether a live object was made by a controller, and is left to it. One that was adopted was not, even if
+// nothing on it says who made it: a version that takes its place replaces it.
 func (s *set) foreign(live *unstructured.Unstructured) bool {
-	return !s.Files && resource.Transient(live) && !(s.OwnedDeleted && has(live, resource.AnnOwnedForDeletion))
+	return !s.Files && !s.Adopted[live] && resource.Transient(live) && !(s.OwnedDeleted && has(live, resource.AnnOwnedForDeletion))
 }
 
 // sides gives the two forms that are compared and shown: the object as it is, and as it is going to be.
@@ -65,7 +66,7 @@ func (s *set) sides(live, new *unstructured.Unstructured) (before, after *unstru
 	}
 	source := before
 	if s.LastApplied != nil {
-		source = bare(live)
+		source = live // with its history, as overlays of users may expect; they are not shown its identity
 	}
 	if after, err = s.conf.Rebase(source, new); err != nil {
 		return nil, nil, err

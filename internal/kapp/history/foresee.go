@@ -5,7 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/muster-deploy/muster/internal/builtin"
 )
 
 // foresee gives what a server will probably store of an object that is sent: in the form of its built-in type, with defaults,
@@ -86,18 +87,10 @@ func carry(then, live, now any) any {
 	return now
 }
 
-// typed gives an object the form of its built-in type, in place: unknown fields and those that are empty go, quantities and
-// encoded data are written the one way. An object of another type, or one that does not fit its type, stays as it is.
+// typed gives an object the form of its built-in type, in place. An object of another type, or one that does not fit its type,
+// stays as it is.
 func typed(obj *unstructured.Unstructured) {
-	into, err := scheme.Scheme.New(obj.GroupVersionKind())
-	if err != nil {
-		return
-	}
-	converter := runtime.DefaultUnstructuredConverter
-	if err := converter.FromUnstructured(obj.Object, into); err != nil {
-		return
-	}
-	if fields, err := converter.ToUnstructured(into); err == nil {
+	if fields, ok, err := builtin.Form(obj.GroupVersionKind(), obj.Object); ok && err == nil {
 		obj.Object = fields
 	}
 }

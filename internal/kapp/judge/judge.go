@@ -110,14 +110,14 @@ func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.U
 	return k.judge(live{obj, family, status}), true
 }
 
-// family picks the children that belong to an object of the kind.
+// family picks the children that belong to an object of the kind. What is made for an object carries its labels, as it does itself.
 func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
 	if Children(obj) == nil {
 		return nil
 	}
 	var family []*unstructured.Unstructured
 	for _, child := range children {
-		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) {
+		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) && object.RefOf(child) != object.RefOf(obj) {
 			family = append(family, child)
 		}
 	}

@@ -88,14 +88,18 @@ func (p *Progress) write(e Event) {
 	it.pending = false
 	p.pending--
 	block := []string{it.Word + " " + it.Description}
-	if e.Kind == Retried {
+	switch {
+	case e.Kind == Retried || e.Kind == GivenUp:
 		block = append(block, p.ui.Paint(Faint, " ^ ")+"Retryable error: "+e.Err.Error())
-	} else {
+	case e.Kind == Written && e.Message != "":
+		block = append(block, p.ui.Paint(Faint, " ^ ")+e.Message)
+	}
+	if e.Kind != Retried {
 		it.written = true
 		p.written++
 		p.ready--
 	}
-	p.trouble = p.trouble || e.Kind == Refused
+	p.trouble = p.trouble || e.Kind == Refused || e.Kind == GivenUp
 	if e.Kind == Written {
 		it.waiting, p.succeeded = true, true
 		p.waiting++

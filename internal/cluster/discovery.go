@@ -1,0 +1,215 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The form in which a server that can do so tells all of its kinds at once; others give the names of their versions only, and
+// are asked for each. Both beta and final form have the same names for what is read here.
+const (
+	aggregatedGroup = "apidiscovery.k8s.io"
+	aggregatedKind  = "APIGroupDiscoveryList"
+	aggregatedForm  = "application/json;g=" + aggregatedGroup + ";v=v2;as=" + aggregatedKind + "," +
+		"application/json;g=" + aggregatedGroup + ";v=v2beta1;as=" + aggregatedKind + ",application/json"
+)
+
+// offer is what a server says of one version of one group.
+type offer struct {
+	schema.GroupVersion
+	resources []resource
+	err       error // why the server cannot say which resources there are
+	asked     bool  // it said so, one way or the other
+}
+
+// resource is one kind in one version.
+type resource struct {
+	name       string // plural
+	kind       string
+	namespaced bool
+	verbs      []string
+}
+
+// aggregated is the part that matters of what a server tells of all of its kinds.
+type aggregated struct {
+	Items []aggregatedItem `json:"items"`
+}
+
+type aggregatedItem struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Versions []aggregatedVersion `json:"versions"`
+}
+
+type aggregatedVersion struct {
+	Version   string               `json:"version"`
+	Freshness string               `json:"freshness,omitempty"`
+	Resources []aggregatedResource `json:"resources,omitempty"`
+}
+
+type aggregatedResource struct {
+	Resource     string `json:"resource"`
+	ResponseKind *struct {
+		Kind string `json:"kind"`
+	} `json:"responseKind,omitempty"`
+	Scope string   `json:"scope,omitempty"`
+	Verbs []string `json:"verbs,omitempty"`
+}
+
+// offers asks the server what it serves, in the order of its preference. What it cannot say of single versions is no error.
+func (c *Client) offers(ctx context.Context) ([]offer, error) {
+	var core, others []offer
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		core, err = c.offersBelow(both, "/api")
+		if apierrors.IsNotFound(err) {
+			return nil // a server that only extends another has none
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		others, err = c.offersBelow(both, "/apis")
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := slices.Concat(core, others)
+	for range 2 { // versions come and go while they are asked for
+		c.describe(ctx, all)
+	}
+	return all, nil
+}
+
+// offersBelow gives what is served below one path.
+func (c *Client) offersBelow(ctx context.Context, path string) ([]offer, error) {
+	var form string
+	answer := c.rest.Get().AbsPath(path).SetHeader("Accept", aggregatedForm).Do(ctx).ContentType(&form)
+	if err := answer.Error(); err != nil {
+		return nil, err
+	}
+	data, err := answer.Raw()
+	if err != nil {
+		return nil, err
+	}
+	read := readNames
+	if isAggregated(form) {
+		read = readAggregated
+	}
+	offers, err := read(data)
+	if err != nil {
+		return nil, fmt.Errorf("read what the server says of its kinds (%s): %w", path, err)
+	}
+	return offers, nil
+}
+
+func isAggregated(form string) bool {
+	media, params, err := mime.ParseMediaType(form)
+	return err == nil && media == "application/json" && params["g"] == aggregatedGroup && params["as"] == aggregatedKind
+}
+
+func readAggregated(data []byte) (offers []offer, err error) {
+	var list aggregated
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	for _, group := range list.Items {
+		for _, version := range group.Versions {
+			o := offer{GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version}, asked: true}
+			if version.Freshness == "Stale" {
+				o.err = fmt.Errorf("stale GroupVersion discovery: %v", o.GroupVersion)
+				version.Resources = nil
+			}
+			for _, r := range version.Resources {
+				if r.ResponseKind != nil && r.ResponseKind.Kind != "" {
+					o.resources = append(o.resources, resource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs})
+				}
+			}
+			offers = append(offers, o)
+		}
+	}
+	return offers, nil
+}
+
+// readNames reads the older forms, which name the versions only.
+func readNames(data []byte) (offers []offer, err error) {
+	var list struct {
+		Versions []string `json:"versions"` // of the core group
+		Groups   []struct {
+			Name     string `json:"name"`
+			Versions []struct {
+				Version string `json:"version"`
+			} `json:"versions"`
+		} `json:"groups"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	for _, version := range list.Versions {
+		offers = append(offers, offer{GroupVersion: schema.GroupVersion{Version: version}})
+	}
+	for _, group := range list.Groups {
+		for _, version := range group.Versions {
+			offers = append(offers, offer{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}})
+		}
+	}
+	return offers, nil
+}
+
+// describe asks for the resources of versions of which only the names are known, all at once.
+func (c *Client) describe(ctx context.Context, offers []offer) {
+	var all sync.WaitGroup
+	for i := range offers {
+		if o := &offers[i]; !o.asked {
+			all.Go(func() { o.resources, o.err = c.resources(ctx, o.GroupVersion) })
+		}
+	}
+	all.Wait()
+	for i := range offers {
+		offers[i].asked = offers[i].asked || offers[i].err == nil
+	}
+}
+
+func (c *Client) resources(ctx context.Context, gv schema.GroupVersion) (found []resource, err error) {
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	answer := c.rest.Get().AbsPath(path).Do(ctx)
+	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err // in the server's own words
+	}
+	data, err := answer.Raw()
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Resources []struct {
+			Name       string   `json:"name"`
+			Kind       string   `json:"kind"`
+			Namespaced bool     `json:"namespaced"`
+			Verbs      []string `json:"verbs"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("read what the server says of its kinds (%s): %w", path, err)
+	}
+	for _, r := range list.Resources {
+		if !strings.Contains(r.Name, "/") { // a subresource
+			found = append(found, resource{r.Name, r.Kind, r.Namespaced, r.Verbs})
+		}
+	}
+	return found, nil
+}
