@@ -57,7 +57,7 @@ func (p *program) newDeploy() *cobra.Command {
 		Aliases: []string{"d", "dep"},
 		Short:   "Deploy app",
 		Long: `Deploy app: make the resources in the cluster what the files say, wait until they are ready, and delete
-those of the app that the files do not have any more.`,
+those of the app that the files do not have any more.` + exitCodes,
 		Example: p.named(`  # Deploy app 'web' with the files of a folder
   NAME deploy -a web -f config/
 

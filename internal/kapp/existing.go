@@ -101,8 +101,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	return s
 }
 
-// owners reports whether it matters who owns which field of the live objects: where they are shown, and where overlays see them.
-func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() }
+// owners reports whether it matters who owns which field of the live objects: where they are shown, where overlays see them, and
+// where they are taken over.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() || d.apply.merges() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })

@@ -32,6 +32,11 @@ func (p *program) newList() *cobra.Command {
 		Use: "list", Aliases: []string{"l", "ls"},
 		Short: "List all apps in a namespace",
 		Long:  `List all apps in a namespace, with the namespaces of their resources and how their last change ended.`,
+		Example: p.named(`  # List the apps of all namespaces
+  NAME list -A
+
+  # List those whose records carry a label, and are a day old or older
+  NAME list --filter-labels tier=web --filter-age 24h+`),
 	}
 	addNamespace(cmd, &l.namespace)
 	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "List apps in all namespaces")
