@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
 )
 
 // TestEqualIsEqualText compares all pairs of values with what YAML makes of them.
