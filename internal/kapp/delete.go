@@ -169,7 +169,7 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 const fewChanges = 5
 
 // forget deletes the record of an app of which nothing is left. It is looked for in the kinds that the app was known to have or
-// was found to have; all have been looked through before.
+// was found to have; all have been looked through before. Where they are not known, they are all that there are by now.
 func (d *deletion) forget(ctx context.Context, target *app.App, changes []*change.Change) error {
 	s := d.selection(target, d.kinds, false)
 	if used := target.Meta.UsedGKs; used != nil {
@@ -178,6 +178,8 @@ func (d *deletion) forget(ctx context.Context, target *app.App, changes []*chang
 			s.Kinds = append(s.Kinds, c.Object().GroupVersionKind().GroupKind())
 		}
 		s.Kinds = distinctKinds(s.Kinds)
+	} else if err := d.client.Rediscover(ctx); err != nil {
+		return err
 	}
 	left, err := d.sought(ctx, s)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -55,8 +56,9 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err := d.collides(wanted); err != nil {
 		return nil, err
 	}
+	d.found = found
 	if d.deploy.patch {
-		found = d.matching(found, wanted)
+		found = d.matching(slices.Clone(found), wanted)
 	}
 	return found, nil
 }
@@ -76,6 +78,8 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback, s.Ignorable = d.within, d.ignorable
+	d.missed = map[schema.GroupKind]bool{}
+	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
@@ -90,7 +94,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 		if d.deploy.logs {
 			kinds = append(kinds, podKind)
 		}
-		s.Kinds = distinctKinds(kinds)
+		if len(kinds) > 0 { // where nothing is known of, all may be
+			s.Kinds = distinctKinds(kinds)
+		}
 	}
 	return s
 }
@@ -171,6 +177,17 @@ func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 		}
 	}
 	return "different " + label
+}
+
+// left are the objects of the app that are still there when all changes have been carried out and waited for.
+func (d *deployment) left(r *rollout) []live {
+	gone := map[types.UID]bool{}
+	for _, c := range r.changes {
+		if c.ApplyOp() == change.Delete && d.apply.wait {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.

@@ -2,6 +2,7 @@ package kapp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -77,15 +78,20 @@ func (l *listing) run(ctx context.Context, s *session) error {
 		Notes:  []string{"Lcs: Last Change Successful", "Lca: Last Change Age"},
 		SortBy: ui.By(0, 1),
 	}
+	var unread []error
 	for _, a := range apps {
 		if a.Err != nil {
-			return a.Err
+			unread = append(unread, a.Err)
+			continue
 		}
 		if age == nil || age.Matches(createdAt(a.Created())) {
 			table.Rows = append(table.Rows, appRow(a))
 		}
 	}
-	return s.ui.Table(table)
+	if err := s.ui.Table(table); err != nil {
+		return err
+	}
+	return errors.Join(unread...)
 }
 
 // createdAt is an object that was created at a time, for filters.

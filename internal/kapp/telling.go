@@ -20,7 +20,7 @@ type telling struct {
 	*rollout
 	progress *ui.Progress
 	errs     []stepError  // in the order in which they came
-	failed   map[int]bool // the steps that could not be applied: all is told of them
+	denied   map[int]bool // the steps whose write was refused, which was told then
 	overdue  []string     // what was waited for when the time of the run was up
 	over     bool         // the run ends, since a change could not be applied: nothing is told of waiting any more
 }
@@ -44,7 +44,7 @@ func (r *rollout) newTelling() *telling {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
-	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), failed: map[int]bool{}}
+	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), denied: map[int]bool{}}
 }
 
 // tickEvery is how often the lines of what is still waited for may be told again.
@@ -97,7 +97,7 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Written
 		switch {
 		case e.Outcome == event.Failed:
-			t.failed[e.Step] = true
+			t.denied[e.Step] = true
 			told.Kind, told.Err = ui.Refused, t.refused(c, e)
 			if last := givenUp(e.Err); last != nil {
 				told.Kind, told.Err = ui.GivenUp, asked(c, last)
@@ -178,7 +178,7 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 	case e.Outcome == event.Failed && e.Status.State == ready.Failed:
 		told.State = "fail"
 		t.note(e, failed(verb, c.Description(), e.Status.Message))
-	case e.Outcome == event.Failed && e.Err != nil && !t.failed[e.Step]:
+	case e.Outcome == event.Failed && e.Err != nil && !t.denied[e.Step]:
 		told.State, told.Message = "error", e.Err.Error()
 		t.note(e, errored(verb, c.Description(), e.Err))
 	default:
