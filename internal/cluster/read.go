@@ -44,6 +44,19 @@ type Snapshot struct {
 	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
 }
 
+// DeniedError says that an object may not be read.
+type DeniedError struct {
+	Ref   object.Ref
+	Scope string // what there has to be a right to: "configmaps in namespace demo"
+	Cause error  // the server's words
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("read %s: %v; it needs the right to get or list %s", e.Ref, e.Cause, e.Scope)
+}
+
+func (e *DeniedError) Unwrap() error { return e.Cause }
+
 // batch is the objects of one namespace, or of one kind without, that one list or watch covers, in one version.
 type batch struct {
 	resource  schema.GroupVersionResource
@@ -129,20 +142,6 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 	return order, nil
 }
 
-// DeniedError says that an object may not be read.
-type DeniedError struct {
-	Ref   object.Ref
-	Cause error  // what the server said
-	where string // the kind and the place that the user needs a right for
-}
-
-func (e *DeniedError) Error() string {
-	return fmt.Sprintf("read %s: %v; it needs the right to get or list %s", e.Ref, e.Cause, e.where)
-}
-
-// Unwrap gives the server's answer.
-func (e *DeniedError) Unwrap() error { return e.Cause }
-
 // readBatch hands every object that exists to keep, and nil for each of which nothing can be said because the path is not
 // served (any more).
 func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) error {
@@ -169,7 +168,7 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 			continue
 		}
 		if apierrors.IsForbidden(err) {
-			return &DeniedError{Ref: ref, Cause: err, where: b.String()}
+			return &DeniedError{Ref: ref, Scope: b.String(), Cause: err}
 		}
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))

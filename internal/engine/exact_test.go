@@ -66,7 +66,9 @@ func TestExactCreation(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	w.put(thing("ConfigMap/a", "is=theirs"))
 	o := judging()
-	o.Dialect.Rework = func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) { return nil, refused }
+	o.Dialect.Rework = func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) {
+		return nil, refused
+	}
 	w.exactly(t, o, create("ConfigMap/a"))
 	if w.is("ConfigMap/a") != "theirs" || !slices.Equal(methods(w), []cluster.Method{cluster.Create}) {
 		t.Errorf("%v, %q, %v", methods(w), w.is("ConfigMap/a"), w.lines)

@@ -36,7 +36,7 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		case attempt == attempts && rework == nil:
 			return step, nil, err
 		case attempt == reworks:
-			return step, nil, &ContestedError{attempt, err}
+			return step, nil, &ContestedError{attempt, cluster.Told(err, step.Private())}
 		}
 		before := step.Have
 		if rework != nil {

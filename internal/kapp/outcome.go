@@ -36,16 +36,11 @@ func refusal(c *change.Change, err error) error {
 
 // asked says which request the server refused, where it was the server.
 func asked(c *change.Change, err error) error {
-	return said(writes[c.ApplyOp()], c.Description(), err)
-}
-
-// said says what was asked of the server about a resource and what it said.
-func said(what, description string, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
 		return err
 	}
-	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", what, description, err, status.Status().Reason)
+	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[c.ApplyOp()], c.Description(), err, status.Status().Reason)
 }
 
 // failed is the error of a change that was applied and came to a bad end.
@@ -60,7 +55,7 @@ func late(verb, description string, after time.Duration) error {
 
 // overdue is the error of a run in which nothing came of waiting.
 func overdue(after time.Duration, descriptions []string) error {
-	return fmt.Errorf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))
+	return errors.New(ui.Bullets(fmt.Sprintf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))))
 }
 
 // errored is the error of a change of whose object nothing more can be said.
