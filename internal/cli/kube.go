@@ -87,6 +87,9 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 
 // unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
 func (k *Kube) unreadable(err error) error {
+	if k.failing != "" && clientcmd.IsEmptyConfig(err) {
+		err = fmt.Errorf("%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, k.lookedIn())
+	}
 	if k.failing != "" {
 		return fmt.Errorf("%s: %w", k.failing, err)
 	}
@@ -107,8 +110,12 @@ func (k *Kube) checkFound() error {
 	if _, err := rest.InClusterConfig(); named || err == nil {
 		return nil
 	}
-	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server",
-		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
+	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server", k.lookedIn())
+}
+
+// lookedIn are the files in which the cluster is looked for.
+func (k *Kube) lookedIn() string {
+	return strings.Join(k.config().ConfigAccess().GetLoadingPrecedence(), ", ")
 }
 
 // Describe has warnings about objects name the file and document that describe them, as sources has it. It is called before

@@ -34,7 +34,12 @@ func (p *program) newDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete app",
-		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.`,
+		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.` + exitCodes,
+		Example: p.named(`  # Delete app 'web'
+  NAME delete -a web
+
+  # Show what would be deleted
+  NAME delete -a web --diff-run`),
 	}
 	d.app.add(cmd)
 	d.diff.add(cmd, "diff-")
@@ -51,34 +56,34 @@ func (d *deletion) run(ctx context.Context, s *session) error {
 		return err
 	}
 	target, err := d.find(ctx)
-	if err != nil {
+	if err != nil || target == nil {
 		return err
-	}
-	if !target.Exists() {
-		s.ui.Line(target.Absent(ctx))
-		return nil
 	}
 	return d.remove(ctx, target)
 }
 
-// find gives the app, or the one that it was before.
+// find gives the app, or the one that it was before. If neither exists it says so, and gives nil.
 func (d *deletion) find(ctx context.Context) (*app.App, error) {
 	target, err := d.session.find(ctx, d.app)
-	if err != nil || target.Exists() || d.prev == "" {
+	if err != nil || target.Exists() {
 		return target, err
 	}
-	flags := d.app
-	flags.name = d.prev
-	prev, err := d.session.find(ctx, flags)
-	if err != nil || !prev.Exists() {
-		return target, err
+	if d.prev != "" {
+		flags := d.app
+		flags.name = d.prev
+		prev, err := d.session.find(ctx, flags)
+		if err != nil || prev.Exists() {
+			return prev, err
+		}
+		d.ui.Line(prev.Absent(ctx))
 	}
-	return prev, nil
+	d.ui.Line(target.Absent(ctx))
+	return nil, nil
 }
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	all, err := d.objects(ctx, target)
+	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}
@@ -90,19 +95,29 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if narrow != nil {
 		some = slices.DeleteFunc(slices.Clone(all), func(obj live) bool { return !narrow.Matches(obj) })
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default()}
-	if err := r.decide(some, nil, true); err != nil {
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default(), deletes: true}
+	if err := r.decide(some, nil); err != nil {
 		return err
-	}
-	whole := len(some) == len(all) && d.diff.filter == ""
-	if !whole {
-		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
-			target.Name, target.Namespace))
 	}
 	if err := r.present(); err != nil {
 		return err
 	}
+	namespace, err := d.namespaceOf(d.app.namespace)
+	if err != nil {
+		return err
+	}
+	whole := len(some) == len(all) && !r.excluded
+	if !whole {
+		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
+			target.Name, namespace))
+	}
+	if d.diff.page {
+		return r.serve(ctx)
+	}
 	if d.diff.run {
+		if d.diff.exitStatus {
+			return ui.Diffed(len(r.changes) > 0)
+		}
 		return nil
 	}
 	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
@@ -117,12 +132,6 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	return nil
 }
 
-// objects are all of an app.
-func (d *deletion) objects(ctx context.Context, target *app.App) ([]live, error) {
-	found, err := d.client.Select(ctx, d.selection(target, d.kinds, d.diff.changes))
-	return change.Distinct(found), err
-}
-
 // carry deletes between the two ends of the record of the change.
 func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
 	if err := r.lay(); err != nil {
@@ -135,7 +144,9 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil && whole {
-		return d.forget(closing, target)
+		if err = d.forget(closing, target, r.changes); err == nil {
+			return nil
+		}
 	}
 	if finished := target.Finish(closing, err == nil); finished != nil {
 		d.ui.Info(finished.Error(), "App")
@@ -144,8 +155,12 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	if whole {
 		keep = fewChanges
 	}
-	if _, _, trimmed := target.Trim(closing, keep); trimmed != nil && err == nil {
-		return trimmed
+	deleted, _, trimmed := target.Trim(closing, keep)
+	if deleted > 0 {
+		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
+	}
+	if err == nil {
+		err = trimmed
 	}
 	return err
 }
@@ -153,9 +168,20 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 // fewChanges is how many records of changes are kept of an app that could not be deleted.
 const fewChanges = 5
 
-// forget deletes the record of an app of which nothing is left.
-func (d *deletion) forget(ctx context.Context, target *app.App) error {
-	left, err := d.objects(ctx, target)
+// forget deletes the record of an app of which nothing is left. It is looked for in the kinds that the app was known to have or
+// was found to have; all have been looked through before. Where they are not known, they are all that there are by now.
+func (d *deletion) forget(ctx context.Context, target *app.App, changes []*change.Change) error {
+	s := d.selection(target, d.kinds, false)
+	if used := target.Meta.UsedGKs; used != nil {
+		s.Kinds = slices.Clone(*used)
+		for _, c := range changes {
+			s.Kinds = append(s.Kinds, c.Object().GroupVersionKind().GroupKind())
+		}
+		s.Kinds = distinctKinds(s.Kinds)
+	} else if err := d.client.Rediscover(ctx); err != nil {
+		return err
+	}
+	left, err := d.sought(ctx, s)
 	if err != nil {
 		return err
 	}

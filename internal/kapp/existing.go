@@ -28,11 +28,10 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) ([]live, error) {
 	var found []live
 	if !d.target.New {
-		selected, err := d.client.Select(ctx, d.selection(wanted))
-		if err != nil {
+		var err error
+		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
-		found = change.Distinct(selected)
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -40,6 +39,10 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	}
 	text := fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label", len(wanted), len(found), len(adopted))
 	d.ui.Debug(text, "Resources")
+	d.adopted = make(map[live]bool, len(adopted))
+	for _, obj := range adopted {
+		d.adopted[obj] = true
+	}
 	found = append(found, adopted...)
 	d.pods = map[types.UID]bool{}
 	for _, obj := range found {
@@ -53,8 +56,9 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err := d.collides(wanted); err != nil {
 		return nil, err
 	}
+	d.found = found
 	if d.deploy.patch {
-		found = d.matching(found, wanted)
+		found = d.matching(slices.Clone(found), wanted)
 	}
 	return found, nil
 }
@@ -72,34 +76,34 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
-	s := d.session.selection(d.target, d.kinds, d.diff.changes)
-	s.Fallback = d.within
-	required := map[string]bool{}
+	s := d.session.selection(d.target, d.kinds, d.owners())
+	s.Fallback, s.Ignorable = d.within, d.ignorable
+	d.missed = map[schema.GroupKind]bool{}
+	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
-	for _, gv := range d.target.Meta.UsedGVs {
-		required[gv.Group] = true
-	}
 	for _, r := range wanted {
 		gvk := r.GroupVersionKind()
-		required[gvk.Group] = true
 		if s.Versions[gvk.GroupKind()] == "" {
 			s.Versions[gvk.GroupKind()] = gvk.Version
 			kinds = append(kinds, gvk.GroupKind())
 		}
-	}
-	if !d.kinds.ignoreFailing {
-		s.Ignorable = func(group string) bool { return !required[group] }
 	}
 	if used := d.target.Meta.UsedGKs; used != nil && !d.deploy.allKinds && !d.target.Labelled() {
 		kinds = append(kinds, *used...)
 		if d.deploy.logs {
 			kinds = append(kinds, podKind)
 		}
-		s.Kinds = distinctKinds(kinds)
+		if len(kinds) > 0 { // where nothing is known of, all may be
+			s.Kinds = distinctKinds(kinds)
+		}
 	}
 	return s
 }
+
+// owners reports whether it matters who owns which field of the live objects: where they are shown, where overlays see them, and
+// where they are taken over.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() || d.apply.merges() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
@@ -123,7 +127,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 			continue
 		}
 		origin[ref] = r
-		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.diff.changes})
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.owners()})
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {
@@ -173,6 +177,17 @@ func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 		}
 	}
 	return "different " + label
+}
+
+// left are the objects of the app that are still there when all changes have been carried out and waited for.
+func (d *deployment) left(r *rollout) []live {
+	gone := map[types.UID]bool{}
+	for _, c := range r.changes {
+		if c.ApplyOp() == change.Delete && d.apply.wait {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.

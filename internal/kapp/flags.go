@@ -111,10 +111,13 @@ type applyFlags struct {
 	holdUnready bool
 	mode        string
 	exitStatus  bool
+
+	prefix string // of the names of all
 }
 
 // add gives a command the flags, with a prefix that ends with a hyphen, or none. On a deletion ignored changes are waited for.
 func (f *applyFlags) add(cmd *cobra.Command, prefix string, deletes bool) {
+	f.prefix = prefix
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.BoolVar(&f.applyIgnored, "apply-ignored", false, "Set to apply ignored changes")
 	flags.DurationVar(&f.applyTimeout, "apply-timeout", 15*time.Minute, "Maximum amount of time to wait in apply phase")
@@ -147,6 +150,9 @@ const (
 	modeUpdate     = "update"
 	modeServerSide = "server-side"
 )
+
+// merges reports whether the server merges what is sent into what there is.
+func (f *applyFlags) merges() bool { return f.mode == modeServerSide }
 
 // deployFlags are those of deploy alone.
 type deployFlags struct {

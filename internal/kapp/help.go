@@ -20,7 +20,7 @@ var sections = []*cobra.Group{
 // otherSection is the section of commands that stand in no other.
 const otherSection = "other"
 
-// flagSection is a heading of the help of deploy with the flags below it: those with the prefix and those of these names.
+// flagSection is a heading of the help of a command that deploys with the flags below it: those with the prefix and those of these names.
 type flagSection struct {
 	title  string
 	prefix string
@@ -37,6 +37,7 @@ var flagSections = []flagSection{
 	{"Resource Validation Flags:", "allow", nil},
 	{"Resource Mangling Flags:", "", []string{"into-ns", "map-ns"}},
 	{"Logs Flags:", "logs", nil},
+	{"Delete Flags:", "delete-", nil},
 }
 
 func (s flagSection) has(name string) bool {
@@ -85,6 +86,16 @@ func sectionedUsage(cmd *cobra.Command) string {
 	}
 	return b.String()
 }
+
+// exitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
+const exitCodes = `
+
+Exit codes:
+  0    everything was done
+  1    something went wrong: the error says what
+  2    there was nothing to do, for those who ask with --diff-exit-status or --apply-exit-status
+  3    there was something to do, for those who ask
+  130  the run was interrupted; the same command continues`
 
 // parent makes a command that only holds others. Called alone it names them and fails.
 func parent(use, short string, aliases []string, children ...*cobra.Command) *cobra.Command {

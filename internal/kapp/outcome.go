@@ -55,7 +55,7 @@ func late(verb, description string, after time.Duration) error {
 
 // overdue is the error of a run in which nothing came of waiting.
 func overdue(after time.Duration, descriptions []string) error {
-	return fmt.Errorf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))
+	return errors.New(ui.Bullets(fmt.Sprintf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))))
 }
 
 // errored is the error of a change of whose object nothing more can be said.
@@ -67,9 +67,9 @@ func errored(verb, description string, err error) error {
 func (f *applyFlags) check() error {
 	switch {
 	case f.applyAtOnce < 0:
-		return fmt.Errorf("Expected --apply-concurrency to be at least 1, but was %d", f.applyAtOnce)
+		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix, f.applyAtOnce)
 	case f.waitAtOnce < 1:
-		return fmt.Errorf("Expected --wait-concurrency to be at least 1, but was %d", f.waitAtOnce)
+		return fmt.Errorf("Expected --%swait-concurrency to be at least 1, but was %d", f.prefix, f.waitAtOnce)
 	case f.mode != "" && f.mode != modeUpdate && f.mode != modeServerSide:
 		return fmt.Errorf("Expected --apply-mode to be %s or %s, but was '%s'", modeUpdate, modeServerSide, f.mode)
 	}

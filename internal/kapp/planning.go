@@ -29,14 +29,18 @@ type rollout struct {
 	kinds  kindFlags
 	config *config.Config
 
-	changes []*change.Change
-	graph   *graph.Graph
-	masker  *change.Masker
-	order   *plan.Plan
-	at      []int // the change of each step of the order; -1 for a step that joins others
-	byRef   map[object.Ref]*change.Change
-	sums    sync.Map // the fingerprint of each object as the server stored it first, by its reference
-	carried sync.Map // the changes that were carried over to what others have made of their objects, by reference
+	deletes bool          // the app is deleted
+	adopted map[live]bool // objects that were found by their names and not by the label of the app
+
+	changes  []*change.Change
+	excluded bool // some changes were left out by the filter of the flag
+	graph    *graph.Graph
+	masker   *change.Masker
+	order    *plan.Plan
+	at       []int // the change of each step of the order; -1 for a step that joins others
+	byRef    map[object.Ref]*change.Change
+	sums     sync.Map // the fingerprint of each object as the server stored it first, by its reference
+	carried  sync.Map // the changes that were carried over to what others have made of their objects, by reference
 }
 
 // calculate decides what changes and in what order.
@@ -60,29 +64,39 @@ func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*ro
 			old = append(old, obj)
 		}
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config}
-	return r, r.decide(old, fresh, false)
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, adopted: d.adopted}
+	return r, r.decide(old, fresh)
 }
 
 // decide calculates the changes and puts them in order.
-func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes bool) error {
+func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
 	options := change.Options{
 		DefaultUpdateStrategy: r.apply.updateStrategy, Now: time.Now(),
 		ApplyIgnored: r.apply.applyIgnored, Wait: r.apply.wait, WaitIgnored: r.apply.waitIgnored,
-		OwnedDeleted: deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing,
+		OwnedDeleted: r.deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing, Adopted: r.adopted,
 	}
-	if r.diff.lastApplied {
+	var rules change.Config = r.config
+	if r.deletes {
+		rules = asItIs{r.config}
+	} else if r.diff.lastApplied {
 		options.LastApplied = r.lastApplied
+	}
+	if r.apply.merges() {
+		options.Merge = merged
 	}
 	if r.diff.filter != "" {
 		some, err := filter.ParseChange(r.diff.filter)
 		if err != nil {
 			return err
 		}
-		options.Filter = some.Matches
+		options.Filter = func(op string, new, existing *unstructured.Unstructured) bool {
+			matches := some.Matches(op, new, existing)
+			r.excluded = r.excluded || !matches
+			return matches
+		}
 	}
 	var err error
-	if r.changes, err = change.Calculate(existing, wanted, r.config, options); err != nil {
+	if r.changes, err = change.Calculate(existing, wanted, rules, options); err != nil {
 		return err
 	}
 	r.masker = r.newMasker()
@@ -92,6 +106,12 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured, deletes 
 	r.explain()
 	return nil
 }
+
+// asItIs are rules that take nothing out of live objects: what an app loses when it is deleted is shown as it is.
+type asItIs struct{ *config.Config }
+
+// StripExisting takes nothing out.
+func (asItIs) StripExisting(*unstructured.Unstructured) error { return nil }
 
 // newMasker hides what the rules of the configuration say, unless the flags show all.
 func (r *rollout) newMasker() *change.Masker {
@@ -141,8 +161,10 @@ func (r *rollout) lay() error {
 		return err
 	}
 	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
-	r.order.ServerSide = r.apply.mode == modeServerSide
-	r.order.Force = r.order.ServerSide // as an update, it sets what the files say
+	if r.apply.merges() {
+		r.order.ServerSide, r.order.Exact = true, true
+		r.order.Force = true // as an update, it sets what the files say
+	}
 	r.at = make([]int, len(r.order.Steps))
 	for i, step := range r.order.Steps {
 		r.at[i] = -1
@@ -197,6 +219,10 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	}
 	if err == nil && (step.Op == plan.Create || step.Whole) {
 		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.Whole && r.apply.merges() {
+		step.Whole = false
+		step.Want, err = declared(c, step.Want)
 	}
 	if err == nil && step.Replace != "" {
 		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces

@@ -54,12 +54,38 @@ func TestNames(t *testing.T) {
 			if app.Name != "web" || app.New != tc.isNew || !tc.isNew && app.Meta.LabelValue != "1" {
 				t.Errorf("app %+v", app)
 			}
+			if !tc.dry {
+				checkForeseen(t, tc.have, tc.left, Request{Name: tc.ask, Prev: tc.prev, Namespace: "n"}, tc.full)
+			}
 			if tc.full && !tc.dry {
 				if _, ok := app.stored.GetAnnotations()["kapp.k14s.io/is-configmap-migrated"]; !ok {
 					t.Errorf("annotations %v", app.stored.GetAnnotations())
 				}
 			}
 		})
+	}
+}
+
+// checkForeseen does the same in two steps: first the app is foreseen, then its record is written.
+func checkForeseen(t *testing.T, have, left []string, r Request, full bool) {
+	t.Helper()
+	f := newFake()
+	s := newStore(f)
+	s.FullNames = full
+	for _, have := range have {
+		name, value, _ := strings.Cut(have, "=")
+		f.put(record("n", name, spec(value, "[]"), isApp))
+	}
+	r.DryRun = true
+	app, err := s.Ensure(t.Context(), r)
+	if err == nil {
+		err = app.Settle(t.Context(), r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(left, f.names()); diff != "" {
+		t.Errorf("records of an app that was foreseen (-want +got):\n%s", diff)
 	}
 }
 

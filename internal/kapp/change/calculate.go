@@ -30,12 +30,19 @@ type Options struct {
 	// object since. Without it, or where it does not know, the live object is what New is compared with.
 	LastApplied func(live *unstructured.Unstructured) (base *unstructured.Unstructured, ok bool, err error)
 
+	// Merge gives what becomes of a live object when the server merges what is wanted into it; without it, what is wanted takes its
+	// place. Before is the live object as it is compared.
+	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
+
 	DefaultUpdateStrategy string // of objects without an annotation for it
 	Now                   time.Time
 
 	ApplyIgnored bool // delete what controllers made, too
 	Wait         bool
 	WaitIgnored  bool // wait until what controllers made is gone, too
+	// Adopted are the existing objects that were found by the names of new ones. They become the app's own, whoever made them.
+	Adopted map[*unstructured.Unstructured]bool
+
 	OwnedDeleted bool // objects that controllers made are deleted as the app's own if they are annotated for it
 
 	IgnoreFailingAPIServices bool

@@ -32,7 +32,8 @@ type settings struct {
 }
 
 // TestCalculate gives the changes of archives. The objects of existing.yaml were deployed; if applied.yaml has one of the
-// same key, that is what was applied last, and nobody has changed it since. Those of foreign.yaml were made by controllers.
+// same key, that is what was applied last, and nobody has changed it since. Those of foreign.yaml were made by controllers,
+// those of adopted.yaml by users.
 func TestCalculate(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		set := settings{}
@@ -50,6 +51,10 @@ func TestCalculate(t *testing.T) {
 			set.Filter = func(op string, _, _ *unstructured.Unstructured) bool { return slices.Contains(set.Ops, op) }
 		}
 		existing := append(deployed(t, files), decode(t, files["foreign.yaml"])...)
+		set.Adopted = map[*unstructured.Unstructured]bool{}
+		for _, obj := range decode(t, files["adopted.yaml"]) {
+			existing, set.Adopted[obj] = append(existing, obj), true
+		}
 		var before []*unstructured.Unstructured
 		for _, obj := range existing {
 			before = append(before, obj.DeepCopy())
@@ -60,11 +65,15 @@ func TestCalculate(t *testing.T) {
 		}
 		out := render(t, changes, set)
 		if set.Again != "" {
-			was := map[string]string{"existing.yaml": files["live.yaml"]}
-			if !set.Stale {
-				was["applied.yaml"] = files["applied.yaml"]
+			was := map[string]string{"existing.yaml": files["live.yaml"], "applied.yaml": files["applied.yaml"]}
+			if text, ok := files["redeployed.yaml"]; ok {
+				was["applied.yaml"] = text
 			}
-			out["again"] = again(changes[0], deployed(t, was)[0], set)
+			live := deployed(t, was)[0]
+			if set.Stale && live.GetAnnotations()[resource.AnnOriginalDiffMD5] != "" {
+				unstructured.SetNestedField(live.Object, "outdated", "metadata", "annotations", resource.AnnOriginalDiffMD5)
+			}
+			out["again"] = again(changes[0], live, set)
 		}
 		if diff := cmp.Diff(before, existing); diff != "" {
 			t.Errorf("the existing objects were changed (-before +after):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -40,6 +41,7 @@ type Config struct {
 	bindings    table[binding]
 	labels      map[string]string // additional ones
 	checks      []string          // to run before anything is changed
+	builtIn     int               // how many of the rebase rules are built in
 }
 
 // DefaultText gives the built-in rules as a document.
@@ -55,7 +57,13 @@ func Default() *Config {
 	if err != nil {
 		panic("the built-in rules: " + err.Error()) // they are part of the program, and a test reads them
 	}
+	c.builtIn = len(c.rebases.rules)
 	return c
+}
+
+// Overlays reports whether any rebase rule beside the built-in ones is an overlay. It may look at all of a live object.
+func (c *Config) Overlays() bool {
+	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule change) bool { return rule.overlay != nil })
 }
 
 // Extract takes the Config documents out of the input, and gives the rest in its order, with the built-in rules followed by

@@ -27,12 +27,12 @@ func TestDefault(t *testing.T) {
 	want := map[string]int{
 		"rebaseRules": 18, "ownershipLabelRules": 5, "labelScopingRules": 3, "templateRules": 2, "diffMaskRules": 2,
 		"diffAgainstLastAppliedFieldExclusionRules": 1, "diffAgainstExistingFieldExclusionRules": 1,
-		"changeGroupBindings": 13, "changeRuleBindings": 9,
+		"changeGroupBindings": 13, "changeRuleBindings": 10,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
-	if c := Default(); len(c.bindings.rules) != 9 || len(c.waits.rules) != 0 || len(c.labels) != 0 {
+	if c := Default(); len(c.bindings.rules) != 10 || len(c.waits.rules) != 0 || len(c.labels) != 0 {
 		t.Errorf("Default gave %d bindings, %d wait rules and the labels %v", len(c.bindings.rules), len(c.waits.rules), c.labels)
 	}
 }
@@ -80,8 +80,8 @@ data:
 	a := decode(t, "{apiVersion: apps/v1, kind: A, metadata: {name: a}}")[0]
 	want := []Binding{
 		{[]string{"delete after deleting change-groups.kapp.k14s.io/crds"}, true, 102},
-		{[]string{"first"}, true, 109},
-		{[]string{"second"}, false, 110},
+		{[]string{"first"}, true, 110},
+		{[]string{"second"}, false, 111},
 	}
 	if diff := cmp.Diff(want, c.Rules(a)); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
@@ -199,4 +199,20 @@ func FuzzExtract(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestOverlays(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config}": false,
+		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{path: [data], type: remove, resourceMatchers: [{allMatcher: {}}]}]}":                                        false,
+		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{ytt: {overlayContractV1: {overlay.yml: '#@ load(\"@ytt:overlay\", \"overlay\")'}}, resourceMatchers: []}]}": true,
+	} {
+		_, c, err := Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, "0.60.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Overlays(); got != want {
+			t.Errorf("Overlays of %s gave %t", text, got)
+		}
+	}
 }

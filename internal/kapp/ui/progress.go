@@ -22,12 +22,13 @@ const (
 	Written Kind = iota // the write is over, or there was none to do
 	Refused             // the write failed for good: Err
 	Retried             // the write failed and is tried again: Err
+	GivenUp             // the write failed again, and the time for trying is up: Err
 	Seen                // the object is waited for and is in a State
 	Settled             // the object came to its last State: "ok", or "fail" or "error"
 	Left                // nothing more will happen: it was skipped, took too long, or the run ended before
 )
 
-// Event is one fact about one item. An item is Written, Refused or Left once, and Settled or Left once after it was Written.
+// Event is one fact about one item. An item is Written, Refused, GivenUp or Left once, and Settled or Left once after it was Written.
 type Event struct {
 	Kind     Kind
 	Step     int    // index of the item
@@ -127,7 +128,7 @@ func (p *Progress) Take(e Event) {
 		return
 	}
 	switch e.Kind {
-	case Written, Refused, Retried:
+	case Written, Refused, Retried, GivenUp:
 		switch {
 		case it.written:
 			return

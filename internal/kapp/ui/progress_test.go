@@ -131,7 +131,7 @@ func numbers(t *testing.T, text string) []int {
 	return out
 }
 
-var kinds = map[string]Kind{"written": Written, "refused": Refused, "retried": Retried, "seen": Seen, "released": Seen,
+var kinds = map[string]Kind{"written": Written, "refused": Refused, "retried": Retried, "givenup": GivenUp, "seen": Seen, "released": Seen,
 	"settled": Settled, "left": Left, "again": Seen}
 
 func parseEvent(t *testing.T, kind, rest string) Event {
@@ -144,7 +144,7 @@ func parseEvent(t *testing.T, kind, rest string) Event {
 	}
 	state, message, _ := strings.Cut(rest, ": ")
 	e := Event{Kind: k, Step: n, State: state, Message: message, Released: kind == "released"}
-	if k == Refused || k == Retried {
+	if k == Refused || k == Retried || k == GivenUp {
 		e.Err = errors.New(rest)
 	}
 	return e

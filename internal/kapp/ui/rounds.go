@@ -89,7 +89,7 @@ func (p *Progress) write(e Event) {
 	p.pending--
 	block := []string{it.Word + " " + it.Description}
 	switch {
-	case e.Kind == Retried:
+	case e.Kind == Retried || e.Kind == GivenUp:
 		block = append(block, p.ui.Paint(Faint, " ^ ")+"Retryable error: "+e.Err.Error())
 	case e.Kind == Written && e.Message != "":
 		block = append(block, p.ui.Paint(Faint, " ^ ")+e.Message)
@@ -99,7 +99,7 @@ func (p *Progress) write(e Event) {
 		p.written++
 		p.ready--
 	}
-	p.trouble = p.trouble || e.Kind == Refused
+	p.trouble = p.trouble || e.Kind == Refused || e.Kind == GivenUp
 	if e.Kind == Written {
 		it.waiting, p.succeeded = true, true
 		p.waiting++
