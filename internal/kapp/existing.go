@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -131,7 +132,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {
-		return nil, fmt.Errorf("Checking existence of resources: %w", err)
+		return nil, unchecked(err, origin)
 	}
 	var adopted []live
 	var refused []string
@@ -150,6 +151,16 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 		return nil, errors.New("Ownership errors:\n" + strings.Join(refused, "\n"))
 	}
 	return adopted, nil
+}
+
+// unchecked says of which resource it could not be found out whether it exists.
+func unchecked(err error, origin map[object.Ref]resource.Resource) error {
+	denied := (*cluster.DeniedError)(nil)
+	if !errors.As(err, &denied) {
+		return fmt.Errorf("Checking existence of resources: %w", err)
+	}
+	return fmt.Errorf("Checking existence of resource %s: API server says: %w (reason: %s)",
+		resource.Describe(origin[denied.Ref].Unstructured), denied.Cause, apierrors.ReasonForError(denied.Cause))
 }
 
 // otherOwner is the value of the app's label on an object that belongs to another app and may not be taken over.
