@@ -19,7 +19,6 @@ type telling struct {
 	progress *ui.Progress
 	errs     []error  // of changes, in the order in which they came
 	overdue  []string // what was waited for when the time of the run was up
-	over     bool     // the run ends, since a change could not be applied: nothing is told of waiting any more
 }
 
 func (r *rollout) newTelling() *telling {
@@ -88,7 +87,7 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Written
 		switch {
 		case e.Outcome == event.Failed:
-			told.Kind, told.Err = ui.Refused, t.refused(c, e.Err)
+			told.Kind, told.Err, told.Last = ui.Refused, t.refused(c, e.Err), t.apply.earlyApplyError
 			if last := givenUp(e.Err); last != nil {
 				told.Kind, told.Err = ui.GivenUp, asked(c, last)
 			}
@@ -103,11 +102,9 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Seen
 	case event.Settled:
 		t.settle(c, e, &told)
+		told.Last = t.apply.earlyWaitError && told.State != "ok" && told.Kind == ui.Settled
 	default:
 		return
-	}
-	if t.over && (told.Kind == ui.Seen || told.Kind == ui.Settled) {
-		told.Kind = ui.Left
 	}
 	t.progress.Take(told)
 }
@@ -135,7 +132,6 @@ func (t *telling) refused(c *change.Change, err error) error {
 	}
 	err = refusal(c, err)
 	t.errs = append(t.errs, err)
-	t.over = t.over || t.apply.earlyApplyError
 	return err
 }
 
