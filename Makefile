@@ -28,6 +28,7 @@ format:
 
 vet:
 	go vet $(PACKAGES)
+	go vet -tags profile ./cmd/muster
 	cd local && go vet $(LIGHT) $(HEAVY)
 
 staticcheck:

@@ -13,8 +13,9 @@ func main() {
 	os.Exit(run())
 }
 
-// run is the program: the commands of packages and of apps, or those of the tool whose name it is called by.
-func run() int {
+// run is the program: the commands of packages and of apps, or those of the tool whose name it is called by. A build with
+// the tag profile puts its profiles around it.
+var run = func() int {
 	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program},
 		cli.Group{Title: "Packages", Name: "kpt", Commands: kpt.Commands},
 		cli.Group{Title: "Apps", Commands: kapp.Commands})

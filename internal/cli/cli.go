@@ -134,7 +134,9 @@ func newRoot(env *Env, groups []Group) *cobra.Command {
 		Use:   env.Name(),
 		Short: "Deploy sets of Kubernetes objects as one unit",
 		Long: `Deploy sets of Kubernetes objects as one unit: apply them in order, wait until they are
-really ready, prune what is gone, and remember what was deployed.`,
+really ready, prune what is gone, and remember what was deployed.
+
+A package is a folder that says which record is its own; an app is a name and any manifests.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -19,6 +19,8 @@ import (
 type api struct {
 	groups map[string][]metav1.APIResource // by group version; nil for one that cannot be described
 
+	ailing []int // codes by which the first questions for all kinds are refused
+
 	mu      sync.Mutex
 	answers map[string][]any // the answers to a request, of which the last is repeated: a code of refusal or an object
 	asked   []string
@@ -55,6 +57,9 @@ func (a *api) start(t *testing.T) *Client {
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/apis/"), "/api/"); {
+	case r.URL.Path == "/api" && len(a.ailing) > 0:
+		refuse(w, a.ailing[0])
+		a.ailing = a.ailing[1:]
 	case r.URL.Path == "/api":
 		_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 	case r.URL.Path == "/apis":

@@ -127,3 +127,20 @@ func TestUnreadableDiscovery(t *testing.T) {
 		}
 	}
 }
+
+// TestAilingDiscovery covers servers that do not say at first which kinds they have.
+func TestAilingDiscovery(t *testing.T) {
+	for _, c := range []struct {
+		codes []int
+		want  string
+	}{
+		{codes: []int{http.StatusServiceUnavailable, http.StatusInternalServerError}},
+		{codes: []int{http.StatusForbidden, http.StatusForbidden}, want: "no"},
+	} {
+		a := &api{groups: kindsOfAPI(), ailing: c.codes}
+		_, err := a.start(t).Kind(t.Context(), configMaps)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%v: %v, want %s", c.codes, err, c.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -196,9 +197,22 @@ func (c *Client) ask(ctx context.Context, asked *asking) {
 	close(asked.done)
 }
 
-// readKinds reads the server's kinds. Groups that cannot be described leave the others usable.
+// ailing are the answers of a server that may be able to say which kinds it has a moment later.
+var ailing = []answer{
+	{reason: metav1.StatusReasonServiceUnavailable}, {reason: metav1.StatusReasonInternalError},
+	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
+}
+
+// readKinds reads the server's kinds. Groups that cannot be described leave the others usable. A server that cannot be reached is
+// asked once, one that ails several times.
 func (c *Client) readKinds(ctx context.Context) (*kinds, error) {
 	offers, err := c.offers(ctx)
+	if among(ailing, err) {
+		err = c.retry(ctx, func() (err error) {
+			offers, err = c.offers(ctx)
+			return err
+		}, ailing...)
+	}
 	if err != nil {
 		return nil, c.explain(err)
 	}

@@ -44,6 +44,19 @@ type Snapshot struct {
 	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
 }
 
+// DeniedError says that an object may not be read.
+type DeniedError struct {
+	Ref   object.Ref
+	Scope string // what there has to be a right to: "configmaps in namespace demo"
+	Cause error  // the server's words
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("read %s: %v; it needs the right to get or list %s", e.Ref, e.Cause, e.Scope)
+}
+
+func (e *DeniedError) Unwrap() error { return e.Cause }
+
 // batch is the objects of one namespace, or of one kind without, that one list or watch covers, in one version.
 type batch struct {
 	resource  schema.GroupVersionResource
@@ -155,7 +168,7 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 			continue
 		}
 		if apierrors.IsForbidden(err) {
-			return fmt.Errorf("read %s: %w; it needs the right to get or list %s", ref, err, b)
+			return &DeniedError{Ref: ref, Scope: b.String(), Cause: err}
 		}
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -22,15 +21,16 @@ const selectConcurrency = 16
 
 // Selection says which objects are looked for, whatever their names: those that carry labels.
 type Selection struct {
-	Selector     string                                // label selector
-	Kinds        []schema.GroupKind                    // those that are looked through; nil for all, and what is not served is passed over
-	Versions     map[schema.GroupKind]string           // in which objects are wanted; the server's preferred one where nothing is said
-	Fallback     []string                              // namespaces to look through where neither all can be listed at once nor their names
-	OnlyFallback bool                                  // look through no other namespaces, and do not try
-	Owners       bool                                  // keep who owns which field
-	Ignorable    func(schema.GroupVersion) bool        // versions whose lists may fail; nil for none
-	Prefer       func(*unstructured.Unstructured) bool // which of several forms of one object is wanted, if any is
-	Told         func(text string)                     // takes what the user may want to know; called by one goroutine at a time; may be nil
+	Selector     string                                  // label selector
+	Kinds        []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
+	Versions     map[schema.GroupKind]string             // in which objects are wanted; the server's preferred one where nothing is said
+	Fallback     []string                                // namespaces to look through where neither all can be listed at once nor their names
+	OnlyFallback bool                                    // look through no other namespaces, and do not try
+	Owners       bool                                    // keep who owns which field
+	Ignorable    func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
+	Form         func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
+	Told         func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
+	Missed       func(schema.GroupKind)                  // takes kinds of which there may be more objects than were found; as Told
 }
 
 // ListError says that objects of one kind could not be listed.
@@ -48,8 +48,9 @@ func (e *ListError) Unwrap() error { return e.Cause }
 
 // Select gives the objects that a selector selects, sorted by kind, with one paginated list for each kind, in one version. A
 // kind that may not be listed in all namespaces is listed in each, and passed over where that is not allowed either, as is one
-// without namespaces. Its error is a *ListError where a list fails in another way. An object that is served as several kinds
-// is given once: as the kind that is preferred, or else in the lexically first version.
+// without namespaces. Its error is a *ListError where a list fails in another way. Objects that are wanted in another version
+// than they were listed in are listed once more. An object that is served as several kinds is given once: in the version in which
+// it is wanted, or else in the lexically first one.
 func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstructured, error) {
 	selector, err := labels.Parse(s.Selector)
 	if err != nil {
@@ -60,18 +61,14 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 		return nil, err
 	}
 	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
-	found := make([][]*unstructured.Unstructured, len(kinds))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, kind := range kinds {
-		group.Go(func() (err error) {
-			found[i], err = search.kind(ctx, kind)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	found, err := search.all(ctx, kinds)
+	if err != nil {
 		return nil, err
 	}
-	return search.once(slices.Concat(found...)), nil
+	if err := search.reform(ctx, found); err != nil {
+		return nil, err
+	}
+	return search.once(found), nil
 }
 
 // sought is one kind that is looked through, in one version.
@@ -128,23 +125,56 @@ func (s *search) tell(text string) {
 	}
 }
 
+func (s *search) miss(k sought) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if s.Missed != nil {
+		s.Missed(k.GroupKind)
+	}
+}
+
+// all gives the objects of all kinds, in the order of the kinds.
+func (s *search) all(ctx context.Context, kinds []sought) ([]*unstructured.Unstructured, error) {
+	found := make([][]*unstructured.Unstructured, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		group.Go(func() (err error) {
+			found[i], err = s.kind(ctx, kind)
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(found...), err
+}
+
 // kind gives the objects of one kind.
 func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	found, err := s.reach(ctx, k)
 	switch {
 	case err == nil:
 		return found, nil
-	case s.Ignorable != nil && s.Ignorable(k.resource.GroupVersion()) && ctx.Err() == nil:
+	case ctx.Err() == nil && s.ignorable(ctx, k):
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
+		s.miss(k)
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
 	}
 }
 
+// ignorable reports whether a kind may fail: it may in every version, since that in which it is listed need not be that in which
+// its objects were deployed.
+func (s *search) ignorable(ctx context.Context, k sought) bool {
+	kind, err := s.client.Kind(ctx, k.GroupKind)
+	return err == nil && s.Ignorable != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
+		return !s.Ignorable(schema.GroupVersion{Group: k.Group, Version: version})
+	})
+}
+
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.
 func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
+		s.miss(k)
 		return s.each(ctx, k, s.Fallback)
 	}
 	found, err := s.list(ctx, k, "")
@@ -152,6 +182,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 		return found, err
 	}
 	if !k.namespaced {
+		s.miss(k)
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -169,6 +200,7 @@ func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*un
 	for i, namespace := range namespaces {
 		group.Go(func() (err error) {
 			if found[i], err = s.list(ctx, k, namespace); apierrors.IsForbidden(err) {
+				s.miss(k)
 				return nil
 			}
 			return err
@@ -258,25 +290,4 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 		return err
 	})
 	return page, err
-}
-
-// once leaves out the other forms of objects that are served as several kinds, which have the same UID.
-func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
-	best := make(map[types.UID]*unstructured.Unstructured, len(all))
-	for _, obj := range all {
-		if known, ok := best[obj.GetUID()]; !ok || s.better(obj, known) {
-			best[obj.GetUID()] = obj
-		}
-	}
-	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj })
-}
-
-// better reports whether one form of an object is to be had in place of another.
-func (s *search) better(one, other *unstructured.Unstructured) bool {
-	if s.Prefer != nil {
-		if a, b := s.Prefer(one), s.Prefer(other); a != b {
-			return a
-		}
-	}
-	return one.GetAPIVersion() < other.GetAPIVersion()
 }

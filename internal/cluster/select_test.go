@@ -65,6 +65,7 @@ func TestSelect(t *testing.T) {
 		asked   []string
 		want    []string
 		told    []string
+		missed  []string
 		failure string
 	}{
 		{
@@ -95,18 +96,18 @@ func TestSelect(t *testing.T) {
 		{
 			name: "forbidden, but for each namespace", s: both,
 			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower}, missed: []string{"Namespace"},
 		},
 		{
 			name: "forbidden, and so are the names", s: both, answers: map[string][]any{inN: {page("5", "", one)}},
-			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"},
+			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"}, missed: []string{"Namespace"},
 		},
 		{
-			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN},
+			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN}, missed: []string{"ConfigMap", "Namespace"},
 		},
 		{
 			name: "only the fallback", s: Selection{Kinds: both.Kinds, Fallback: both.Fallback, OnlyFallback: true}, answers: map[string][]any{inN: {page("5", "", one)}, nsPath: {page("5", "")}},
-			asked: []string{nsPath, inN}, want: []string{"n/one"},
+			asked: []string{nsPath, inN}, want: []string{"n/one"}, missed: []string{"ConfigMap"},
 		},
 		{
 			name: "not served any more", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {unservedPath}}, asked: []string{cmPath},
@@ -123,7 +124,13 @@ func TestSelect(t *testing.T) {
 			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
 			s:     Selection{Ignorable: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
-			told: []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+			missed: []string{"Deployment.apps"},
+			told:   []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+		},
+		{
+			name: "a failure in a version that does not matter, of a kind with one that does", answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
+			s:     Selection{Kinds: []schema.GroupKind{deployments}, Ignorable: func(gv schema.GroupVersion) bool { return gv.Version == "v1" }},
+			asked: []string{dpPath}, failure: "list deployments.apps: no",
 		},
 		{
 			name: "one object as two kinds", s: Selection{Kinds: []schema.GroupKind{configMaps, deployments}},
@@ -131,11 +138,18 @@ func TestSelect(t *testing.T) {
 			asked:   []string{cmPath, dpPath}, want: []string{"Deployment n/one"},
 		},
 		{
-			name: "one object as two kinds, of which one is preferred",
-			s: Selection{Kinds: []schema.GroupKind{configMaps, deployments},
-				Prefer: func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "ConfigMap" }},
+			name:    "one object as two kinds, of which one is preferred",
+			s:       Selection{Kinds: []schema.GroupKind{configMaps, deployments}, Form: func(*unstructured.Unstructured) string { return "v1" }},
 			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
 			asked:   []string{cmPath, dpPath}, want: []string{"ConfigMap n/one"},
+		},
+		{
+			name: "objects that are wanted in another version", s: Selection{Kinds: []schema.GroupKind{deployments}, Form: annotated},
+			answers: map[string][]any{
+				dpPath: {page("5", "", form("v1", "n/a", "apps/v1"), form("v1", "n/b", "apps/v1beta1"), form("v1", "n/c", "apps/v9"), form("v1", "n/d", "apps/v1beta1"))},
+				"GET /apis/apps/v1beta1/deployments" + query: {page("6", "", form("v1beta1", "n/a", "apps/v1"), form("v1beta1", "n/b", "apps/v1beta1"))},
+			},
+			asked: []string{dpPath, "GET /apis/apps/v1beta1/deployments" + query}, want: []string{"n/a", "apps/v1beta1 n/b", "n/c", "n/d"},
 		},
 		{
 			name: "objects without a UID", s: Selection{Kinds: []schema.GroupKind{configMaps}},
@@ -144,8 +158,9 @@ func TestSelect(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
-			var told []string
+			var told, missed []string
 			tc.s.Selector, tc.s.Told = "x=y", func(text string) { told = append(told, text) }
+			tc.s.Missed = func(gk schema.GroupKind) { missed = append(missed, gk.String()) }
 			found, err := a.start(t).Select(t.Context(), tc.s)
 			if failed := (*ListError)(nil); tc.failure != "" && (!errors.As(err, &failed) || err.Error() != tc.failure) || tc.failure == "" && err != nil {
 				t.Errorf("error %v, want %s", err, tc.failure)
@@ -153,8 +168,10 @@ func TestSelect(t *testing.T) {
 			var got []string
 			for _, obj := range found {
 				name := obj.GetNamespace() + "/" + obj.GetName()
-				if slices.ContainsFunc(tc.want, func(want string) bool { return want == obj.GetKind()+" "+name }) {
-					name = obj.GetKind() + " " + name
+				for _, full := range []string{obj.GetKind() + " " + name, obj.GetAPIVersion() + " " + name} {
+					if slices.Contains(tc.want, full) {
+						name = full
+					}
 				}
 				got = append(got, name)
 				if obj.GetManagedFields() != nil {
@@ -162,7 +179,8 @@ func TestSelect(t *testing.T) {
 				}
 			}
 			slices.Sort(tc.asked)
-			for what, diff := range map[string]string{"found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "told": cmp.Diff(tc.told, told)} {
+			slices.Sort(missed)
+			for what, diff := range map[string]string{"missed": cmp.Diff(tc.missed, missed), "found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "told": cmp.Diff(tc.told, told)} {
 				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
@@ -170,6 +188,15 @@ func TestSelect(t *testing.T) {
 		})
 	}
 }
+
+// form is a Deployment in a version, deployed in another one.
+func form(version, name, deployed string) map[string]any {
+	obj := thing("apps/"+version, "Deployment", name, "x=y")
+	obj["metadata"].(map[string]any)["annotations"] = map[string]any{"deployed": deployed}
+	return obj
+}
+
+func annotated(obj *unstructured.Unstructured) string { return obj.GetAnnotations()["deployed"] }
 
 func withoutUID(name string) map[string]any {
 	obj := thing("v1", "ConfigMap", name, "x=y")

@@ -70,6 +70,16 @@ func Upgrade(live *unstructured.Unstructured, annotation, manager string) (Patch
 	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
 }
 
+// Applier is the patch that makes a manager the applier, for server-side apply, of all that it owns by updates of a live object;
+// zero if there is nothing. It holds for the resource version of live alone.
+func Applier(live *unstructured.Unstructured, manager string) (Patch, error) {
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(manager), manager)
+	if err != nil || data == nil {
+		return Patch{}, err
+	}
+	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
+}
+
 func annotationPath(key string) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", key))
 }

@@ -21,7 +21,8 @@ type Dialect struct {
 	// a step. Its error is that of the step.
 	Rework func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error)
 
-	// Amend gives what is to be stored in a second write, in place of what the server made of the first; nil if that is right. It
+	// Amend gives what is to be stored in a second write, in place of what the server made of the first, or what is to be applied
+	// where an object that was there was applied by the server; nil if that is right. It
 	// is asked again with the object as it is then, for up to a minute, when somebody changes the object in between.
 	Amend func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
 

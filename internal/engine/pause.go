@@ -57,7 +57,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
-		done.err = &TimedOutError{After: r.options.RetryFor, Last: done.err}
+		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Told(done.err, step.Private())}
 		return false
 	}
 	t.pause, t.err = why, cluster.Told(done.err, step.Private())

@@ -132,7 +132,8 @@ func reasonOf(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// request is the write of a step: server-side apply if the plan says so, else what Build computed.
+// request is the write of a step: server-side apply if the plan says so, else what Build computed. An exact plan creates objects
+// otherwise, since who applies one cannot say that it must not be there.
 func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options) cluster.Write {
 	w := cluster.Write{
 		Object:  obj,
@@ -150,7 +151,9 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *O
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
 	case step.Whole && step.Have != nil:
 		w.Method, w.Object = cluster.Replace, whole(obj, step.Have)
-	case p.ServerSide:
+	case p.ServerSide && p.Exact && step.Have != nil:
+		w.Method, w.Object = cluster.Apply, whole(obj, step.Have)
+	case p.ServerSide && !p.Exact:
 		w.Method = cluster.Apply
 	}
 	return w

@@ -29,6 +29,24 @@ func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, liv
 	return taken, nil
 }
 
+// takeUpdates makes the plan's manager the applier of what it owns by updates of the object of a step, and gives the step as it is
+// after that.
+func takeUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
+	patch, err := diff.Applier(step.Have, p.Manager)
+	if err != nil || len(patch.Data) == 0 {
+		return step, err
+	}
+	taken, err := c.Write(ctx, cluster.Write{
+		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data, Manager: p.Manager,
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := *step
+	next.Have = taken
+	return &next, nil
+}
+
 // keepApplied has the plan's keeper own the annotation with the applied configuration, so that it stays. The server keeps
 // it up to date from then on.
 func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {

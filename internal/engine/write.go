@@ -36,7 +36,7 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		case attempt == attempts && rework == nil:
 			return step, nil, err
 		case attempt == reworks:
-			return step, nil, &ContestedError{attempt, err}
+			return step, nil, &ContestedError{attempt, cluster.Told(err, step.Private())}
 		}
 		before := step.Have
 		if rework != nil {
@@ -47,7 +47,10 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		if err != nil {
 			return step, nil, err
 		}
-		if live == nil {
+		switch {
+		case live == nil && step.Have != nil:
+			return step, nil, refused
+		case live == nil:
 			continue // what was in the way of creating it is gone
 		}
 		next := step
@@ -109,6 +112,12 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 
 // write sends the object of a step, in as many requests as its way of applying needs. As to the result, see apply.
 func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
+	if p.ServerSide && p.Exact && step.Have != nil && len(step.Patch.Data) == 0 {
+		var err error
+		if step, err = takeUpdates(ctx, c, p, step); err != nil {
+			return nil, err
+		}
+	}
 	live, err := c.Write(ctx, request(p, step, step.Want, o))
 	switch {
 	case !p.ServerSide:

@@ -25,7 +25,12 @@ type changeList struct {
 
 func (p *program) newChangeList() *cobra.Command {
 	l := &changeList{}
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"l", "ls"}, Short: "List app changes", Long: "List app changes, the newest first."}
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"l", "ls"}, Short: "List app changes",
+		Long: `List app changes, the newest first.`,
+		Example: p.named(`  # List what was done to app 'web' in May
+  NAME app-change list -a web --after 2026-04-30 --before 2026-06-01`),
+	}
 	l.app.add(cmd)
 	cmd.Flags().StringVar(&l.before, "before", "", "List app changes before given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
 	cmd.Flags().StringVar(&l.after, "after", "", "List app changes after given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
@@ -105,7 +110,12 @@ type changeCollection struct {
 
 func (p *program) newChangeCollect() *cobra.Command {
 	c := &changeCollection{}
-	cmd := &cobra.Command{Use: "garbage-collect", Aliases: []string{"gc"}, Short: "Garbage collect app changes", Long: "Delete the records of all but the newest app changes."}
+	cmd := &cobra.Command{
+		Use: "garbage-collect", Aliases: []string{"gc"}, Short: "Garbage collect app changes",
+		Long: `Garbage collect app changes: delete the records of all but the newest.`,
+		Example: p.named(`  # Keep the last ten changes of app 'web'
+  NAME app-change garbage-collect -a web --max 10`),
+	}
 	c.app.add(cmd)
 	cmd.Flags().IntVar(&c.keep, "max", changesToKeep, "Maximum number of app changes to keep")
 	return p.speaks(cmd, false, c.run)

@@ -50,7 +50,9 @@ func (p *program) newGroupDeploy() *cobra.Command {
 		Use: "deploy", Aliases: []string{"d", "dep"},
 		Short: "Deploy app group",
 		Long: `Deploy app group: deploy every folder of a directory as an app of its own, one after the other, and delete
-those apps of the group whose folder is gone.`,
+those apps of the group whose folder is gone.` + exitCodes,
+		Example: p.named(`  # Deploy the folders shop/web and shop/db as the apps 'live-web' and 'live-db'
+  NAME app-group deploy -g live -d shop/`),
 	}
 	addGroup(cmd, &g.each.group, &g.each.app)
 	cmd.Flags().StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each folder in it is an app")
@@ -159,7 +161,9 @@ func (p *program) newGroupDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete app group",
-		Long:  `Delete app group: delete every app of the group, one after the other.`,
+		Long:  `Delete app group: delete every app of the group, one after the other.` + exitCodes,
+		Example: p.named(`  # Delete all apps of the group 'live'
+  NAME app-group delete -g live`),
 	}
 	addGroup(cmd, &g.group, &g.each.app)
 	g.each.diff.add(cmd, "diff-")

@@ -27,6 +27,8 @@ func (p *program) newConfigMapList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"}, Short: "List config maps",
 		Long: `List config maps: what the ConfigMaps of an app hold, item by item.`,
+		Example: p.named(`  # Show what the ConfigMaps of app 'web' hold
+  NAME config-map list -a web --values`),
 	}
 	l.app.add(cmd)
 	cmd.Flags().BoolVar(&l.values, "values", false, "Show config map values")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/kapp/app"
+	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
@@ -33,7 +34,12 @@ func (p *program) newDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete app",
-		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.`,
+		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.` + exitCodes,
+		Example: p.named(`  # Delete app 'web'
+  NAME delete -a web
+
+  # Show what would be deleted
+  NAME delete -a web --diff-run`),
 	}
 	d.app.add(cmd)
 	d.diff.add(cmd, "diff-")
@@ -138,7 +144,7 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil && whole {
-		if err = d.forget(closing, target); err == nil {
+		if err = d.forget(closing, target, r.changes); err == nil {
 			return nil
 		}
 	}
@@ -162,9 +168,20 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 // fewChanges is how many records of changes are kept of an app that could not be deleted.
 const fewChanges = 5
 
-// forget deletes the record of an app of which nothing is left.
-func (d *deletion) forget(ctx context.Context, target *app.App) error {
-	left, err := d.objects(ctx, target, d.kinds, d.diff.changes)
+// forget deletes the record of an app of which nothing is left. It is looked for in the kinds that the app was known to have or
+// was found to have; all have been looked through before. Where they are not known, they are all that there are by now.
+func (d *deletion) forget(ctx context.Context, target *app.App, changes []*change.Change) error {
+	s := d.selection(target, d.kinds, false)
+	if used := target.Meta.UsedGKs; used != nil {
+		s.Kinds = slices.Clone(*used)
+		for _, c := range changes {
+			s.Kinds = append(s.Kinds, c.Object().GroupVersionKind().GroupKind())
+		}
+		s.Kinds = distinctKinds(s.Kinds)
+	} else if err := d.client.Rediscover(ctx); err != nil {
+		return err
+	}
+	left, err := d.sought(ctx, s)
 	if err != nil {
 		return err
 	}

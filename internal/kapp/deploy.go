@@ -3,7 +3,9 @@ package kapp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,10 +40,12 @@ type deployment struct {
 	target  *app.App
 	config  *config.Config
 	prepare preparation
-	places  []string           // the namespaces of the resources, as the record has them
-	within  []string           // those that are looked through where not all may be
-	adopted map[live]bool      // objects that were found by their names
-	pods    map[types.UID]bool // those that there are before
+	places  []string                  // the namespaces of the resources, as the record has them
+	within  []string                  // those that are looked through where not all may be
+	found   []live                    // what there is, whatever the flags leave out
+	missed  map[schema.GroupKind]bool // kinds of which there may be more than was found
+	adopted map[live]bool             // objects that were found by their names
+	pods    map[types.UID]bool        // those that there are before
 
 	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
@@ -53,7 +57,7 @@ func (p *program) newDeploy() *cobra.Command {
 		Aliases: []string{"d", "dep"},
 		Short:   "Deploy app",
 		Long: `Deploy app: make the resources in the cluster what the files say, wait until they are ready, and delete
-those of the app that the files do not have any more.`,
+those of the app that the files do not have any more.` + exitCodes,
 		Example: p.named(`  # Deploy app 'web' with the files of a folder
   NAME deploy -a web -f config/
 
@@ -117,7 +121,7 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 	if err := s.ui.Confirm(ctx, s.env.In); err != nil {
 		return err
 	}
-	if err := d.carry(ctx, r, wanted, existing); err != nil {
+	if err := d.carry(ctx, r, wanted); err != nil {
 		return err
 	}
 	if d.apply.exitStatus {
@@ -185,14 +189,14 @@ func (d *deployment) writeMetadata() error {
 }
 
 // carry carries the changes out between the two ends of the record of the change.
-func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource, existing []live) (err error) {
+func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource) (err error) {
 	if err := r.lay(); err != nil {
 		return err
 	}
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
-	d.target.Used(usedBy(wanted, existing))
+	d.target.Covers(usedBy(wanted, d.found))
 	op, wait := change.Summary(r.changes)
 	if !d.diff.summary {
 		op, wait = change.Summary(nil)
@@ -208,7 +212,8 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil {
-		d.target.Used(usedBy(wanted, nil))
+		versions, kinds := usedBy(wanted, d.left(r))
+		d.target.Used(versions, kinds, slices.Collect(maps.Keys(d.missed)))
 	}
 	finished := d.target.Finish(closing, err == nil)
 	if err != nil {

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/input"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -55,8 +57,9 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 	if err := d.collides(wanted); err != nil {
 		return nil, err
 	}
+	d.found = found
 	if d.deploy.patch {
-		found = d.matching(found, wanted)
+		found = d.matching(slices.Clone(found), wanted)
 	}
 	return found, nil
 }
@@ -76,6 +79,8 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback, s.Ignorable = d.within, d.ignorable
+	d.missed = map[schema.GroupKind]bool{}
+	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
@@ -90,13 +95,16 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 		if d.deploy.logs {
 			kinds = append(kinds, podKind)
 		}
-		s.Kinds = distinctKinds(kinds)
+		if len(kinds) > 0 { // where nothing is known of, all may be
+			s.Kinds = distinctKinds(kinds)
+		}
 	}
 	return s
 }
 
-// owners reports whether it matters who owns which field of the live objects: where they are shown, and where overlays see them.
-func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() }
+// owners reports whether it matters who owns which field of the live objects: where they are shown, where overlays see them, and
+// where they are taken over.
+func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() || d.apply.merges() }
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
@@ -124,7 +132,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {
-		return nil, fmt.Errorf("Checking existence of resources: %w", err)
+		return nil, unchecked(err, origin)
 	}
 	var adopted []live
 	var refused []string
@@ -143,6 +151,16 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 		return nil, errors.New("Ownership errors:\n" + strings.Join(refused, "\n"))
 	}
 	return adopted, nil
+}
+
+// unchecked says of which resource it could not be found out whether it exists.
+func unchecked(err error, origin map[object.Ref]resource.Resource) error {
+	denied := (*cluster.DeniedError)(nil)
+	if !errors.As(err, &denied) {
+		return fmt.Errorf("Checking existence of resources: %w", err)
+	}
+	return fmt.Errorf("Checking existence of resource %s: API server says: %w (reason: %s)",
+		resource.Describe(origin[denied.Ref].Unstructured), denied.Cause, apierrors.ReasonForError(denied.Cause))
 }
 
 // otherOwner is the value of the app's label on an object that belongs to another app and may not be taken over.
@@ -170,6 +188,17 @@ func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 		}
 	}
 	return "different " + label
+}
+
+// left are the objects of the app that are still there when all changes have been carried out and waited for.
+func (d *deployment) left(r *rollout) []live {
+	gone := map[types.UID]bool{}
+	for _, c := range r.changes {
+		if c.ApplyOp() == change.Delete && d.apply.wait {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.

@@ -151,6 +151,9 @@ const (
 	modeServerSide = "server-side"
 )
 
+// merges reports whether the server merges what is sent into what there is.
+func (f *applyFlags) merges() bool { return f.mode == modeServerSide }
+
 // deployFlags are those of deploy alone.
 type deployFlags struct {
 	allowCheck, allowAllNs, allowCluster bool

@@ -87,6 +87,16 @@ func sectionedUsage(cmd *cobra.Command) string {
 	return b.String()
 }
 
+// exitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
+const exitCodes = `
+
+Exit codes:
+  0    everything was done
+  1    something went wrong: the error says what
+  2    there was nothing to do, for those who ask with --diff-exit-status or --apply-exit-status
+  3    there was something to do, for those who ask
+  130  the run was interrupted; the same command continues`
+
 // parent makes a command that only holds others. Called alone it names them and fails.
 func parent(use, short string, aliases []string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Aliases: aliases, Args: cobra.ArbitraryArgs}

@@ -33,6 +33,11 @@ func (p *program) newInspect() *cobra.Command {
 		Use: "inspect", Aliases: []string{"i", "is", "insp"},
 		Short: "Inspect app",
 		Long:  `Inspect app: show its resources, and those that controllers made for them.`,
+		Example: p.named(`  # Show what belongs to app 'web', below that for which it was made
+  NAME inspect -a web --tree
+
+  # Write its Deployments as YAML
+  NAME inspect -a web --raw --filter-kind Deployment`),
 	}
 	i.app.add(cmd)
 	i.filter.add(cmd)

@@ -23,6 +23,8 @@ func (p *program) newListLabels() *cobra.Command {
 		Use: "list-labels", Aliases: []string{"ls-labels"}, Short: "List labels",
 		Long: `List labels: count by their keys, or by their values as well, the labels, annotations or owner references of all
 objects of the cluster.`,
+		Example: p.named(`  # Count the annotations of all objects
+  NAME tools list-labels --accessor annotations`),
 	}
 	(&fileFlags{}).add(cmd) // as in kapp they mean nothing
 	cmd.Flags().StringVar(&l.accessor, "accessor", "labels", "Extracted field (labels, annotations, ownerrefs)")

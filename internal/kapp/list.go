@@ -2,6 +2,7 @@ package kapp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,6 +32,11 @@ func (p *program) newList() *cobra.Command {
 		Use: "list", Aliases: []string{"l", "ls"},
 		Short: "List all apps in a namespace",
 		Long:  `List all apps in a namespace, with the namespaces of their resources and how their last change ended.`,
+		Example: p.named(`  # List the apps of all namespaces
+  NAME list -A
+
+  # List those whose records carry a label, and are a day old or older
+  NAME list --filter-labels tier=web --filter-age 24h+`),
 	}
 	addNamespace(cmd, &l.namespace)
 	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "List apps in all namespaces")
@@ -72,15 +78,20 @@ func (l *listing) run(ctx context.Context, s *session) error {
 		Notes:  []string{"Lcs: Last Change Successful", "Lca: Last Change Age"},
 		SortBy: ui.By(0, 1),
 	}
+	var unread []error
 	for _, a := range apps {
 		if a.Err != nil {
-			return a.Err
+			unread = append(unread, a.Err)
+			continue
 		}
 		if age == nil || age.Matches(createdAt(a.Created())) {
 			table.Rows = append(table.Rows, appRow(a))
 		}
 	}
-	return s.ui.Table(table)
+	if err := s.ui.Table(table); err != nil {
+		return err
+	}
+	return errors.Join(unread...)
 }
 
 // createdAt is an object that was created at a time, for filters.

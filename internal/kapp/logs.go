@@ -75,6 +75,11 @@ func (p *program) newLogs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs", Aliases: []string{"l"}, Short: "Print app's Pod logs",
 		Long: `Print app's Pod logs: those of all pods that carry its label.`,
+		Example: p.named(`  # Print what the pods of app 'web' log from now on
+  NAME logs -a web --follow --lines 0
+
+  # Print all that the containers 'main' of some of them have logged
+  NAME logs -a web --pod-name 'front%' --container-name main --lines -1`),
 	}
 	l.app.add(cmd)
 	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "As new Pods are added, new Pod logs will be printed")

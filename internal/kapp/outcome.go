@@ -55,7 +55,7 @@ func late(verb, description string, after time.Duration) error {
 
 // overdue is the error of a run in which nothing came of waiting.
 func overdue(after time.Duration, descriptions []string) error {
-	return fmt.Errorf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))
+	return errors.New(ui.Bullets(fmt.Sprintf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))))
 }
 
 // errored is the error of a change of whose object nothing more can be said.

@@ -81,6 +81,9 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
 	} else if r.diff.lastApplied {
 		options.LastApplied = r.lastApplied
 	}
+	if r.apply.merges() {
+		options.Merge = merged
+	}
 	if r.diff.filter != "" {
 		some, err := filter.ParseChange(r.diff.filter)
 		if err != nil {
@@ -158,8 +161,10 @@ func (r *rollout) lay() error {
 		return err
 	}
 	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
-	r.order.ServerSide = r.apply.mode == modeServerSide
-	r.order.Force = r.order.ServerSide // as an update, it sets what the files say
+	if r.apply.merges() {
+		r.order.ServerSide, r.order.Exact = true, true
+		r.order.Force = true // as an update, it sets what the files say
+	}
 	r.at = make([]int, len(r.order.Steps))
 	for i, step := range r.order.Steps {
 		r.at[i] = -1
@@ -214,6 +219,10 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	}
 	if err == nil && (step.Op == plan.Create || step.Whole) {
 		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.Whole && r.apply.merges() {
+		step.Whole = false
+		step.Want, err = declared(c, step.Want)
 	}
 	if err == nil && step.Replace != "" {
 		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces

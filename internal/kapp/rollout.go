@@ -70,8 +70,8 @@ func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*un
 	if c.New == nil {
 		return nil, nil
 	}
-	sum, again := r.sums.Load(step.Ref)
-	if !again {
+	sum, known := r.sums.Load(step.Ref)
+	if !known {
 		made := stored
 		if carried, ok := r.carried.Load(step.Ref); ok && step.Op == plan.Update { // one that was replaced is its own
 			made = carried.(*change.Change).Unmoved(stored)
@@ -82,7 +82,11 @@ func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*un
 		}
 		r.sums.Store(step.Ref, sum)
 	}
-	return history.Record(stored, c.New, sum.(string), r.config)
+	again, err := history.Record(stored, c.New, sum.(string), r.config)
+	if err == nil && again != nil && r.order.ServerSide && step.Have != nil {
+		again = history.Transfer(again, step.Want)
+	}
+	return again, err
 }
 
 // changeOf is the change that a step carries out.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
@@ -24,13 +23,13 @@ func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, own
 	return s.sought(ctx, selection)
 }
 
-// sought gives what a selection selects, one object of each UID.
+// sought gives what a selection selects.
 func (s *session) sought(ctx context.Context, selection cluster.Selection) ([]live, error) {
 	found, err := s.client.Select(ctx, selection)
 	if failed := (*cluster.ListError)(nil); errors.As(err, &failed) {
 		err = fmt.Errorf("Listing %#v, namespaced: %t: %w", failed.Resource, failed.Namespaced, failed.Cause)
 	}
-	return change.Distinct(found), err
+	return found, err
 }
 
 // selection is where all objects of an app are looked for: of any kind, in all namespaces or, where those may not be listed, in
@@ -38,13 +37,13 @@ func (s *session) sought(ctx context.Context, selection cluster.Selection) ([]li
 func (s *session) selection(target *app.App, f kindFlags, owners bool) cluster.Selection {
 	return cluster.Selection{
 		Selector: target.Selector(), Fallback: s.fallback(target), OnlyFallback: f.onlyFallback, Owners: owners,
-		Ignorable: ignorable(target, f, nil),
-		Told:      func(text string) { s.ui.Info(text) },
+		Ignorable: ignorable(target, f, nil), Form: resource.Deployed,
+		Told: func(text string) { s.ui.Info(text) },
 	}
 }
 
 // ignorable tells which versions of the API need not work: those that neither the app has used nor is to use, or all if the
-// flags say so.
+// flags say so. An app whose record does not say what it uses may use any.
 func ignorable(target *app.App, f kindFlags, wanted []resource.Resource) func(schema.GroupVersion) bool {
 	required := map[schema.GroupVersion]bool{}
 	for _, gv := range target.Meta.UsedGVs {
@@ -53,7 +52,8 @@ func ignorable(target *app.App, f kindFlags, wanted []resource.Resource) func(sc
 	for _, r := range wanted {
 		required[r.GroupVersionKind().GroupVersion()] = true
 	}
-	return func(gv schema.GroupVersion) bool { return f.ignoreFailing || !required[gv] }
+	unknown := !target.Labelled() && !target.New && len(target.Meta.UsedGVs) == 0 && target.Meta.UsedGKs == nil
+	return func(gv schema.GroupVersion) bool { return f.ignoreFailing || !unknown && !required[gv] }
 }
 
 const (

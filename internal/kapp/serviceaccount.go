@@ -21,6 +21,8 @@ func (p *program) newServiceAccountList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"}, Short: "List service accounts",
 		Long: `List service accounts: those of an app, with the roles of the app that its bindings give them.`,
+		Example: p.named(`  # List the service accounts of app 'web'
+  NAME service-account list -a web`),
 	}
 	flags.add(cmd)
 	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {

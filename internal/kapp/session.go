@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -168,16 +169,24 @@ func (s *session) warn() cluster.Warn {
 // namespaceOf is the namespace of the flag, or else of the environment or the kubeconfig.
 func (s *session) namespaceOf(flag string) (string, error) {
 	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
-		return namespace, nil
+		return namespace, possible(namespace)
 	}
 	namespace, _, err := s.kube.Namespace()
 	return namespace, err
 }
 
+// possible refuses what can be the name of no namespace.
+func possible(namespace string) error {
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s", namespace, problems[0])
+	}
+	return nil
+}
+
 // homeOf is the namespace of an app's record.
 func (s *session) homeOf(f appFlags) (string, error) {
 	if f.appNamespace != "" {
-		return f.appNamespace, nil
+		return f.appNamespace, possible(f.appNamespace)
 	}
 	return s.namespaceOf(f.namespace)
 }

@@ -28,6 +28,8 @@ func (p *program) newLabel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "label", Short: "Print specified app label",
 		Long: `Print specified app label: the selector by which the resources of the app are found.`,
+		Example: p.named(`  # List the pods of app 'web'
+  kubectl get pods -l "$(NAME label -a web)"`),
 	}
 	flags.add(cmd)
 	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
@@ -46,6 +48,8 @@ func (p *program) newRename() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rename", Short: "Rename app",
 		Long: `Rename app: give its record another name, or another place. Its resources are not touched.`,
+		Example: p.named(`  # Call app 'web' 'shop'
+  NAME rename -a web --new-name shop`),
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVar(&name, "new-name", "", "Set new name (format: new-name)")

@@ -1,7 +1,9 @@
 package kapp
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +19,15 @@ import (
 type telling struct {
 	*rollout
 	progress *ui.Progress
-	errs     []error  // of changes, in the order in which they came
-	overdue  []string // what was waited for when the time of the run was up
+	errs     []stepError  // in the order in which they came
+	denied   map[int]bool // the steps whose write was refused, which was told then
+	overdue  []string     // what was waited for when the time of the run was up
+}
+
+// stepError is what went wrong with a step.
+type stepError struct {
+	step int
+	err  error
 }
 
 func (r *rollout) newTelling() *telling {
@@ -34,7 +43,7 @@ func (r *rollout) newTelling() *telling {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
-	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items)}
+	return &telling{rollout: r, progress: ui.NewProgress(r.ui, items), denied: map[int]bool{}}
 }
 
 // tickEvery is how often the lines of what is still waited for may be told again.
@@ -87,7 +96,8 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Written
 		switch {
 		case e.Outcome == event.Failed:
-			told.Kind, told.Err, told.Last = ui.Refused, t.refused(c, e.Err), t.apply.earlyApplyError
+			t.denied[e.Step] = true
+			told.Kind, told.Err, told.Last = ui.Refused, t.refused(c, e), t.apply.earlyApplyError
 			if last := givenUp(e.Err); last != nil {
 				told.Kind, told.Err = ui.GivenUp, asked(c, last)
 			}
@@ -126,12 +136,13 @@ func (t *telling) overtaken(e event.Event) string {
 }
 
 // refused notes the error of a change that could not be applied.
-func (t *telling) refused(c *change.Change, err error) error {
+func (t *telling) refused(c *change.Change, e event.Event) error {
+	err := e.Err
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
 		err = c.Exhausted(asked(c, contested.Last))
 	}
 	err = refusal(c, err)
-	t.errs = append(t.errs, err)
+	t.note(e, err)
 	return err
 }
 
@@ -156,45 +167,40 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 		}
 	case e.Outcome == event.TimedOut && e.Own:
 		told.Kind = ui.Left
-		t.errs = append(t.errs, late(verb, c.Description(), t.apply.resourceTimeout))
+		t.note(e, late(verb, c.Description(), t.apply.resourceTimeout))
 	case e.Outcome == event.TimedOut:
 		told.Kind = ui.Left
 		t.overdue = append(t.overdue, c.Description())
 	case e.Outcome == event.Failed && e.Status.State == ready.Failed:
 		told.State = "fail"
-		t.errs = append(t.errs, failed(verb, c.Description(), e.Status.Message))
-	case e.Outcome == event.Failed && told.Kind == ui.Settled && e.Err != nil && !t.toldRefusal(e.Err):
+		t.note(e, failed(verb, c.Description(), e.Status.Message))
+	case e.Outcome == event.Failed && e.Err != nil && !t.denied[e.Step]:
 		told.State, told.Message = "error", e.Err.Error()
-		t.errs = append(t.errs, errored(verb, c.Description(), e.Err))
+		t.note(e, errored(verb, c.Description(), e.Err))
 	default:
 		told.Kind = ui.Left
 	}
 }
 
-// toldRefusal reports whether the end of a change is that its write was refused, which was told when that happened.
-func (t *telling) toldRefusal(err error) bool {
-	for _, told := range t.errs {
-		if strings.Contains(told.Error(), err.Error()) {
-			return true
-		}
-	}
-	return false
-}
+// note keeps what went wrong.
+func (t *telling) note(e event.Event, err error) { t.errs = append(t.errs, stepError{e.Step, err}) }
 
-// result is the error of the run: the first if it ends with it, else all.
+// result is the error of the run: the first if it ends with it, else all, in the order of the changes.
 func (t *telling) result() error {
-	if len(t.overdue) > 0 && len(t.errs) == 0 {
-		return overdue(t.apply.waitTimeout, t.overdue)
+	errs := t.errs
+	if len(t.overdue) > 0 {
+		errs = append(errs, stepError{len(t.at), overdue(t.apply.waitTimeout, t.overdue)})
 	}
-	if len(t.errs) == 0 {
+	switch {
+	case len(errs) == 0:
 		return nil
+	case len(errs) == 1, t.apply.earlyApplyError && t.apply.earlyWaitError:
+		return errs[0].err
 	}
-	if t.apply.earlyApplyError && t.apply.earlyWaitError || len(t.errs) == 1 {
-		return t.errs[0]
-	}
+	slices.SortStableFunc(errs, func(a, b stepError) int { return cmp.Compare(a.step, b.step) })
 	var texts []string
-	for _, err := range t.errs {
-		texts = append(texts, err.Error())
+	for _, e := range errs {
+		texts = append(texts, e.err.Error())
 	}
 	return errors.New(ui.List(texts))
 }

@@ -30,6 +30,8 @@ func (p *program) newToolsInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect", Aliases: []string{"i"}, Short: "Inspect resources",
 		Long: `Inspect resources: show what files describe, file by file. No cluster is asked.`,
+		Example: p.named(`  # List what the files of a folder describe
+  NAME tools inspect -f config/`),
 	}
 	i.files.add(cmd)
 	i.filter.add(cmd)

@@ -72,17 +72,25 @@ func (d *deployment) learn(ctx context.Context, all []resource.Resource) error {
 	return nil
 }
 
-// kind tells of a kind, in a version, whether its objects live in namespaces and whether there is such a kind.
+// kind tells of a kind, in a version, whether its objects live in namespaces and whether there is such a kind. That it cannot be
+// described now was found to be ignorable. For one that is not known the server is asked once more: it may have been defined a
+// moment ago.
 func (d *deployment) kind(ctx context.Context) func(schema.GroupVersionKind) (namespaced, known bool, err error) {
+	again := false
 	return func(gvk schema.GroupVersionKind) (bool, bool, error) {
-		kind, err := d.client.Kind(ctx, gvk.GroupKind())
-		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-			return false, false, nil // that it cannot be described now was found to be ignorable
+		for {
+			kind, err := d.client.Kind(ctx, gvk.GroupKind())
+			if unknown := (*cluster.UnknownKindError)(nil); err != nil && !errors.As(err, &unknown) {
+				return false, false, err
+			}
+			if served := slices.Contains(kind.Versions(), gvk.Version); served || again {
+				return kind.Namespaced, served, nil
+			}
+			again = true
+			if err := d.client.Rediscover(ctx); err != nil {
+				return false, false, err
+			}
 		}
-		if err != nil {
-			return false, false, err
-		}
-		return kind.Namespaced, slices.Contains(kind.Versions(), gvk.Version), nil
 	}
 }
 

@@ -154,6 +154,10 @@ type Plan struct {
 	CreateOnly  []Annotation               `json:"createOnly,omitempty"`  // what marks objects that are left as they are once they exist
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
+	// Exact is for server-side apply: an object is created only if it is not there, and applied only if nobody has changed it since
+	// it was read; what the manager owns by updates is its own to take away from then on.
+	Exact bool `json:"exact,omitempty"`
+
 	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
 	Destroys bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
 }

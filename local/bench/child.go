@@ -9,76 +9,142 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // Sample is what one run of a command took.
 type Sample struct {
-	Wall float64 `json:"wall"` // seconds
-	CPU  float64 `json:"cpu"`  // seconds, of the command alone, user and system
-	Peak float64 `json:"peak"` // most memory at once, in MB (10^6 bytes)
+	Wall   float64 `json:"wall"`   // seconds
+	CPU    float64 `json:"cpu"`    // seconds, of the command alone, user and system
+	Peak   float64 `json:"peak"`   // most memory at once, in MB (10^6 bytes)
+	Server float64 `json:"server"` // seconds of CPU, of the API server, while the command ran
+}
+
+// invocation is a command of a tool that is run.
+type invocation struct {
+	tool  tool
+	args  []string
+	mode  mode
+	label string                  // of the profiles
+	line  func(string, time.Time) // is told of every line on the standard output as it comes; may be nil
 }
 
 // ran is a command that is over.
 type ran struct {
 	Sample
-	requests requests
+	traffic *Traffic // when it was counted
 }
 
-// command runs a program, of which every line on its standard output is told of as it comes. It runs below "bench measure":
-// the kernel charges a child with the memory that its parent had when it was started, so the parent has to be small.
-func (s *site) command(ctx context.Context, program string, args []string, line func(string, time.Time)) (*ran, error) {
+// command runs a command on a ground. It runs below "bench measure": the kernel charges a child with the memory that its
+// parent had when it was started, so the parent has to be small.
+func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	program := in.tool.program
 	if program == "" {
 		program = self
 	}
-	report, theirs, err := os.Pipe()
+	kubeconfig := g.plane.Kubeconfig()
+	env := append(os.Environ(), "HOME="+s.temp, "NO_COLOR=1")
+	switch in.mode {
+	case counting:
+		kubeconfig = g.counter.kubeconfig
+		g.counter.take()
+	case profiling:
+		program = s.profiled
+		env = append(env, "MUSTER_PROFILE="+filepath.Join(s.options.profile, in.label))
+	}
+	cmd := exec.CommandContext(ctx, self, append([]string{"measure", program}, in.args...)...)
+	cmd.Env = append(env, "KUBECONFIG="+kubeconfig)
+	before, err := g.cpu(ctx)
 	if err != nil {
 		return nil, err
 	}
+	done := &ran{}
+	if done.Sample, err = measured(cmd, in.line); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", filepath.Base(program), strings.Join(in.args, " "), err)
+	}
+	after, err := g.cpu(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done.Server = after - before
+	if in.mode == counting {
+		done.traffic = g.counter.take()
+	}
+	return done, nil
+}
+
+// measured runs a "bench measure", and tells of the lines on its standard output. The error has the end of what was said.
+func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err error) {
+	report, theirs, err := os.Pipe()
+	if err != nil {
+		return sample, err
+	}
 	defer report.Close()
-	cmd := exec.CommandContext(ctx, self, append([]string{"measure", program}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+s.temp, "NO_COLOR=1")
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	stderr := &requestWriter{}
-	cmd.Stderr = stderr
+	said := &ending{} // of both streams
+	cmd.Stderr = said
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		theirs.Close()
-		return nil, err
+		return sample, err
 	}
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
-	tail := readLines(stdout, line)
-	done := &ran{}
-	reported := json.NewDecoder(report).Decode(&done.Sample)
+	readLines(io.TeeReader(stdout, said), line)
+	reported := json.NewDecoder(report).Decode(&sample)
 	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s%s", program, strings.Join(args, " "), err, tail, stderr.tail())
+		return sample, fmt.Errorf("%w\n%s", err, said.all())
 	}
-	done.requests = stderr.seen
-	return done, reported
+	return sample, reported
 }
 
-// readLines tells of lines until there are no more, and gives the last.
-func readLines(from io.Reader, line func(string, time.Time)) (last string) {
+// ending keeps the end of what is written to it, by anybody at any time.
+type ending struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// kept is how much is kept, in bytes.
+const kept = 2000
+
+func (e *ending) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.text = append(e.text, p...)
+	e.text = e.text[max(0, len(e.text)-kept):]
+	return len(p), nil
+}
+
+// all is what was kept.
+func (e *ending) all() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return string(e.text)
+}
+
+// readLines tells of lines until there are no more.
+func readLines(from io.Reader, line func(string, time.Time)) {
 	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 16<<20) // a line may hold a whole object
 	for lines.Scan() {
-		last = lines.Text() + "\n"
 		if line != nil {
 			line(lines.Text(), time.Now())
 		}
 	}
-	return last
+	_, _ = io.Copy(io.Discard, from) // what is longer still must not keep the command from going on
 }
 
 // measure runs a command with the streams of this process, writes a Sample to the third extra file, and gives the exit

@@ -4,36 +4,30 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 )
 
 // atOnce is how many requests of the floor are under way at once.
 const atOnce = 32
 
 // floor sends one request for every object of a folder, in no order, and knows nothing about what is there: what is left
-// of a deployment when nothing is read, compared, recorded or waited for. Its arguments are create or delete, the folder,
-// and flags of klog, of which -v=6 shows the requests.
+// of a deployment when nothing is read, compared, recorded or waited for. Its arguments are create, delete or clear (which
+// deletes and does not mind what is missing), and the folder.
 func floor(ctx context.Context, args []string) error {
-	if len(args) < 2 {
-		return errors.New("usage: bench floor create|delete FOLDER [-v=6]")
-	}
-	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	if err := flags.Parse(args[2:]); err != nil {
-		return err
+	if len(args) != 2 {
+		return errors.New("usage: bench floor create|delete|clear FOLDER")
 	}
 	objects, err := readObjects(args[1])
 	if err != nil {
@@ -54,11 +48,20 @@ func floor(ctx context.Context, args []string) error {
 		group.Go(func() error {
 			resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 			of := client.Resource(resource).Namespace(obj.GetNamespace())
-			if args[0] == "delete" {
+			switch args[0] {
+			case "create":
+				_, err := of.Create(ctx, obj, metav1.CreateOptions{})
+				return err
+			case "delete":
 				return of.Delete(ctx, obj.GetName(), metav1.DeleteOptions{})
+			case "clear":
+				err := of.Delete(ctx, obj.GetName(), metav1.DeleteOptions{})
+				if apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
 			}
-			_, err := of.Create(ctx, obj, metav1.CreateOptions{})
-			return err
+			return fmt.Errorf("floor: unknown verb %q", args[0])
 		})
 	}
 	return group.Wait()

@@ -1,8 +1,8 @@
 // Command bench measures muster and other tools that deploy sets of objects, side by side, on a control plane of its own.
 //
 // A scenario is a piece of work. Every tool on the PATH does it, some rounds one after the other, so that what the machine
-// does besides falls on all of them alike. Medians go to the standard output, all samples to a file on request. Nothing
-// here judges a figure: docs/performance.md says how to read them.
+// does besides falls on all of them alike. Medians and targets go to the standard output, all samples to a file on request.
+// A target that is missed is printed and nothing more: docs/performance.md says how to read the figures.
 //
 // The program also runs itself: as "bench measure", which runs one command and tells what it used, and as "bench floor",
 // which is the least that any tool could do.
@@ -11,7 +11,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,29 +18,32 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/muster-deploy/muster/local/plane"
 )
 
 // scenario is a piece of work that is measured.
 type scenario struct {
 	name            string
 	objects, rounds int                                             // unless told otherwise
+	fixed           bool                                            // its number of objects is part of what it is
 	run             func(context.Context, *site) ([]*Result, error) // gives what there is also with an error
 }
 
 var scenarios = []scenario{
-	{"ready", 1000, 1, ready},
-	{"mixed", 200, 3, mixed},
+	{"ready", 1000, 1, false, ready},
+	{"mixed", 200, 3, false, work{content: mixed, spread: 1}.run},
+	{"large", 4, 3, true, work{content: large, spread: 1, large: true}.run},
+	{"namespaces", 2000, 2, false, work{content: mixed, spread: 200, fixed: true}.run},
+	{"crowded", 20, 5, true, crowded},
+	{"start", 6, 10, true, start},
 }
 
 // site is where a scenario runs, and with what.
 type site struct {
-	scenario
-	tools      []tool
-	plane      *plane.Plane
-	kubeconfig string
-	temp       string // the folder of everything that is written
+	scenario // with the numbers of objects and rounds that hold
+	options  options
+	tools    []tool
+	temp     string // the folder of everything that is written
+	profiled string // the muster that writes profiles, or empty
 }
 
 func main() {
@@ -64,61 +66,63 @@ func main() {
 
 // bench runs what the flags ask for.
 func bench(ctx context.Context) error {
+	o, err := parseOptions(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	os.Setenv("PATH", o.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	found, err := findTools(ctx, o.tools)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "muster-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	profiled, err := o.buildProfiled(ctx, temp)
+	if err != nil {
+		return err
+	}
+	var all []*Result
+	for _, chosen := range o.scenarios {
+		for _, n := range o.sizes(chosen) {
+			s := &site{scenario: chosen, options: o, tools: found, profiled: profiled}
+			s.objects, s.rounds = n, or(o.rounds, chosen.rounds)
+			s.temp = filepath.Join(temp, fmt.Sprintf("%s-%d", s.name, n))
+			results, err := s.run(ctx, s)
+			err = errors.Join(err, os.RemoveAll(s.temp))
+			all = append(all, results...)
+			compare(results, recorded, absent(found))
+			printTable(os.Stdout, fmt.Sprintf("%s, %d objects, %d rounds", s.name, s.objects, s.rounds), results)
+			if err != nil {
+				return errors.Join(fmt.Errorf("scenario %s: %w", s.name, err), writeJSON(o.json, all, nil))
+			}
+		}
+	}
+	verdicts := judge(all)
+	printVerdicts(os.Stdout, verdicts)
+	return writeJSON(o.json, all, verdicts)
+}
+
+// scenariosNamed gives the scenarios of some names.
+func scenariosNamed(wanted []string) ([]scenario, error) {
 	var names []string
 	for _, s := range scenarios {
 		names = append(names, s.name)
 	}
-	only := flag.String("scenario", strings.Join(names, ","), "scenarios to run, separated by commas")
-	with := flag.String("tools", "", "tools to run, separated by commas (default: all that are on the PATH)")
-	objects := flag.Int("n", 0, "number of objects (default: the scenario's own)")
-	rounds := flag.Int("rounds", 0, "number of rounds (default: the scenario's own)")
-	file := flag.String("json", "", "file that gets all samples")
-	bin := flag.String("bin", filepath.Join("..", "bin"), "folder of the built programs")
-	flag.Parse()
-
-	dir, err := filepath.Abs(*bin)
-	if err != nil {
-		return err
-	}
-	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	found, err := findTools(*with)
-	if err != nil {
-		return err
-	}
-	var results []*Result
-	for _, name := range strings.Split(*only, ",") {
+	var chosen []scenario
+	for _, name := range wanted {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names, ", "))
 		}
-		s := &site{scenario: scenarios[i], tools: found}
-		s.objects, s.rounds = or(*objects, s.objects), or(*rounds, s.rounds)
-		done, err := s.onPlane(ctx, dir)
-		printTable(os.Stdout, fmt.Sprintf("%s, %d objects, %d rounds", s.name, s.objects, s.rounds), done)
-		results = append(results, done...)
-		if err != nil {
-			return errors.Join(fmt.Errorf("scenario %s: %w", name, err), writeJSON(*file, results))
-		}
+		chosen = append(chosen, scenarios[i])
 	}
-	return writeJSON(*file, results)
-}
-
-// onPlane runs the scenario on a new plane in a temporary folder.
-func (s *site) onPlane(ctx context.Context, bin string) (results []*Result, err error) {
-	if s.temp, err = os.MkdirTemp("", "muster-bench-"); err != nil {
-		return nil, err
+	if len(chosen) == 0 {
+		return scenarios, nil
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(s.temp)) }()
-	if s.plane, err = plane.Up(ctx, plane.Options{Dir: filepath.Join(s.temp, "plane"), Bin: bin, Nodes: 2, Tied: true}); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.plane.Down(context.WithoutCancel(ctx))) }()
-	s.kubeconfig = s.plane.Kubeconfig()
-	// No tool is charged with the definition that two of them need.
-	if _, err := s.command(ctx, "muster", []string{"install-resource-group"}, nil); err != nil {
-		return nil, err
-	}
-	return s.run(ctx, s)
+	return chosen, nil
 }
 
 func or(given, otherwise int) int {

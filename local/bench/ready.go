@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,58 +17,58 @@ import (
 
 // ready applies Deployments with a pod each, waits until all are ready, and destroys them. Only tools that tell of each
 // object that is ready take part: the latency is the time from the moment at which a watch of our own shows that a
-// Deployment is ready to the line that says so. Requests are counted in the same runs.
-func ready(ctx context.Context, s *site) ([]*Result, error) {
-	var results resultSet
-	for round := range s.rounds {
-		for _, t := range rotated(s.tools, round) {
-			if t.ready == nil {
-				continue
-			}
-			fmt.Fprintf(os.Stderr, "bench: ready, round %d of %d, %s\n", round+1, s.rounds, t.name)
-			if err := s.readyRound(ctx, t, round, &results); err != nil {
-				return results.inOrder(s.tools), err
-			}
-		}
+// Deployment is ready to the line that says so.
+func ready(ctx context.Context, s *site) (results []*Result, err error) {
+	g, err := s.raise(ctx, "plane")
+	if err != nil {
+		return nil, err
 	}
-	return results.inOrder(s.tools), nil
+	defer func() { err = errors.Join(err, g.down(ctx)) }()
+	return s.turns(func(t tool, round int, m mode, set *resultSet) error {
+		if t.ready == nil {
+			return nil
+		}
+		return s.readyTurn(ctx, g, t, round, m, set)
+	})
 }
 
-func (s *site) readyRound(ctx context.Context, t tool, round int, results *resultSet) error {
-	p, client, err := s.newPack(ctx, fmt.Sprintf("ready-%s-%d", t.name, round))
+func (s *site) readyTurn(ctx context.Context, g *ground, t tool, round int, m mode, set *resultSet) error {
+	home := fmt.Sprintf("ready-%s-%d", t.name, round)
+	p, err := newPack(filepath.Join(s.temp, home), home, []string{home})
 	if err != nil {
 		return err
 	}
-	if err := p.write(running, s.objects, 1); err != nil {
+	if err := errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(pods, s.objects, 1)); err != nil {
 		return err
 	}
-	watched, err := observe(ctx, client, p.namespace)
+	watched, err := observe(ctx, g.client, home)
 	if err != nil {
 		return err
 	}
 	told := map[string]time.Time{}
-	done, err := s.command(ctx, t.program, append(p.fill(t.apply), t.trace...), func(line string, at time.Time) {
+	made := set.of(s, t, "", created)
+	err = s.do(ctx, g, made, invocation{tool: t, args: p.fill(t.create), mode: m, line: func(line string, at time.Time) {
 		if found := t.ready.FindStringSubmatch(line); found != nil && told[found[1]].IsZero() {
 			told[found[1]] = at
 		}
-	})
+	}})
 	seen, lost := watched.end()
 	if err := errors.Join(err, lost); err != nil {
 		return err
 	}
-	result := results.of(s, t, "apply")
-	result.take(done)
-	for name, at := range told {
-		if since, ok := seen[name]; ok {
-			result.Latency = append(result.Latency, float64(at.Sub(since).Microseconds())/1000)
+	if m == timing {
+		for name, at := range told {
+			if since, ok := seen[name]; ok {
+				made.Latency = append(made.Latency, float64(at.Sub(since).Microseconds())/1000)
+			}
 		}
 	}
-	gone, err := s.command(ctx, t.program, append(p.fill(t.destroy), t.trace...), nil)
-	if err != nil {
-		return err
+	if made.Failed == "" {
+		if err := s.do(ctx, g, set.of(s, t, "", deleted), invocation{tool: t, args: p.fill(t.destroy), mode: m}); err != nil {
+			return err
+		}
 	}
-	results.of(s, t, "destroy").take(gone)
-	return settle(ctx, client, p.namespace)
+	return s.tidy(ctx, g, p)
 }
 
 // observer notes when Deployments of a namespace become ready.

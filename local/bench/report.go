@@ -4,141 +4,139 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
-// Result is what was found out about one step of a tool's work.
-type Result struct {
-	Scenario string         `json:"scenario"`
-	Tool     string         `json:"tool"`
-	Step     string         `json:"step"`
-	Objects  int            `json:"objects"`
-	Samples  []Sample       `json:"samples"`            // one for each round
-	Requests map[string]int `json:"requests,omitempty"` // by verb, of one run; none when the tool does not show them
-	Watches  int            `json:"watches,omitempty"`  // different things that were watched
-	Latency  []float64      `json:"latency,omitempty"`  // milliseconds from ready to the line that says so, of all rounds
+// column is one of the printed table.
+type column struct {
+	title string
+	cell  func(*Result) string
 }
 
-// take adds a run of which both the time and the requests count.
-func (r *Result) take(done *ran) {
-	r.Samples = append(r.Samples, done.Sample)
-	r.Requests, r.Watches = done.requests.verbs, len(done.requests.watches)
+var columns = []column{
+	{"tool", func(r *Result) string { return r.Tool }},
+	{"step", func(r *Result) string { return strings.TrimSuffix(r.Step+", "+r.Where, ", ") }},
+	{"wall s", field(wall, "%.3f")},
+	{"× floor", func(r *Result) string { return r.Ratios.text(r.Ratios.floor()) }},
+	{"× best peer", func(r *Result) string { return r.Ratios.text(r.Ratios.peer()) + r.Ratios.name() }},
+	{"client CPU s", field(cpu, "%.2f")},
+	{"peak MB", field(memory, "%.0f")},
+	{"server CPU s", field(server, "%.2f")},
+	{"requests", requests},
+	{"kB sent, received", bytesOf},
+	{"watches", watches},
+	{"latency ms: median, p90, most", latency},
+	{"program MB", size},
+	{"failed", func(r *Result) string { // how it ended; the file has more
+		first, _, _ := strings.Cut(r.Failed, "\n")
+		return strings.TrimSpace(first[strings.LastIndex(first, ":")+1:])
+	}},
 }
 
-// resultSet collects results by tool and step.
-type resultSet struct{ all []*Result }
-
-// of gives the result for a step of a tool, which is made when it is first asked for.
-func (s *resultSet) of(at *site, t tool, step string) *Result {
-	for _, r := range s.all {
-		if r.Tool == t.name && r.Step == step {
-			return r
-		}
-	}
-	r := &Result{Scenario: at.name, Tool: t.name, Step: step, Objects: at.objects}
-	s.all = append(s.all, r)
-	return r
-}
-
-// inOrder gives the results in the order of the tools.
-func (s *resultSet) inOrder(tools []tool) []*Result {
-	var ordered []*Result
-	for _, t := range tools {
-		for _, r := range s.all {
-			if r.Tool == t.name {
-				ordered = append(ordered, r)
-			}
-		}
-	}
-	return ordered
-}
-
-// printTable writes a table in Markdown, with medians and, where there are several rounds, the least and the most.
+// printTable writes a table in Markdown, with medians and, where there are several rounds, the least and the most. Columns
+// in which nothing stands are left out, and so is a table without results.
 func printTable(out io.Writer, title string, results []*Result) {
+	if len(results) == 0 {
+		return
+	}
+	var titles, dashes []string
+	rows := make([][]string, len(results))
+	for _, c := range columns {
+		cells := make([]string, len(results))
+		for i, r := range results {
+			cells[i] = c.cell(r)
+		}
+		if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
+			continue
+		}
+		titles, dashes = append(titles, c.title), append(dashes, "---")
+		for i, cell := range cells {
+			rows[i] = append(rows[i], cell)
+		}
+	}
+	printRows(out, title, append([][]string{titles, dashes}, rows...))
+}
+
+func printRows(out io.Writer, title string, rows [][]string) {
 	fmt.Fprintf(out, "\n%s\n\n", title)
 	table := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintf(table, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	row("tool", "step", "wall s", "client CPU s", "peak MB", "requests", "watches", "latency ms: median, p90, most")
-	row("---", "---", "---", "---", "---", "---", "---", "---")
-	for _, r := range results {
-		of := func(field func(Sample) float64, format string) string {
-			var values []float64
-			for _, sample := range r.Samples {
-				values = append(values, field(sample))
-			}
-			return spread(values, format)
-		}
-		row(r.Tool, r.Step,
-			of(func(s Sample) float64 { return s.Wall }, "%.2f"),
-			of(func(s Sample) float64 { return s.CPU }, "%.2f"),
-			of(func(s Sample) float64 { return s.Peak }, "%.0f"),
-			verbs(r.Requests), watches(r), latency(r.Latency))
+	for _, cells := range rows {
+		fmt.Fprintf(table, "| %s\t|\n", strings.Join(cells, "\t| "))
 	}
 	table.Flush()
 }
 
-// spread is the median, followed by the least and the most if there are several values.
-func spread(values []float64, format string) string {
-	if len(values) == 0 {
-		return ""
+// field gives a cell with the median of one field, followed by the least and the most if there are several values.
+func field(of func(Sample) float64, format string) func(*Result) string {
+	return func(r *Result) string {
+		values := r.values(of)
+		if len(values) == 0 {
+			return ""
+		}
+		text := fmt.Sprintf(format, quantile(values, 0.5))
+		if len(values) > 1 {
+			text += fmt.Sprintf(" ("+format+"–"+format+")", slices.Min(values), slices.Max(values))
+		}
+		return text
 	}
-	text := fmt.Sprintf(format, quantile(values, 0.5))
-	if len(values) > 1 {
-		text += fmt.Sprintf(" ("+format+"–"+format+")", slices.Min(values), slices.Max(values))
-	}
-	return text
 }
 
-// verbs are the requests in all, and by verb.
-func verbs(requests map[string]int) string {
-	if requests == nil {
-		return "not known"
+// requests are those in all, and by verb.
+func requests(r *Result) string {
+	if r.Traffic == nil {
+		return ""
 	}
-	total := 0
 	var parts []string
-	for _, verb := range slices.Sorted(maps.Keys(requests)) {
-		total += requests[verb]
-		parts = append(parts, fmt.Sprintf("%s %d", verb, requests[verb]))
+	for _, verb := range r.Traffic.verbsInOrder() {
+		parts = append(parts, fmt.Sprintf("%s %d", verb, r.Traffic.Verbs[verb]))
 	}
-	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+	return strings.TrimSuffix(fmt.Sprintf("%d: %s", r.Traffic.Requests(), strings.Join(parts, ", ")), ": ")
+}
+
+func bytesOf(r *Result) string {
+	if r.Traffic == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d, %d", r.Traffic.Sent/1000, r.Traffic.Received/1000)
 }
 
 func watches(r *Result) string {
-	if r.Requests == nil || r.Watches == 0 {
+	if r.Traffic == nil || r.Traffic.Watches == 0 {
 		return ""
 	}
-	return fmt.Sprint(r.Watches)
+	return fmt.Sprint(r.Traffic.Watches)
 }
 
-func latency(values []float64) string {
+func latency(r *Result) string {
+	values := r.Latency
 	if len(values) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%.1f, %.1f, %.1f (%d objects)", quantile(values, 0.5), quantile(values, 0.9), slices.Max(values), len(values))
 }
 
-// quantile gives the value below which a share of the values lies, or that lies between the two nearest. It panics
-// without values.
-func quantile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	at := share * float64(len(sorted)-1)
-	low := int(at)
-	if low == len(sorted)-1 {
-		return sorted[low]
+func size(r *Result) string {
+	if r.Size == 0 {
+		return ""
 	}
-	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+	return fmt.Sprintf("%.1f", r.Size)
+}
+
+// report is what the file of all samples holds.
+type report struct {
+	Results []*Result `json:"results"`
+	Targets []Verdict `json:"targets"`
 }
 
 // writeJSON writes all results to a file, if one is named.
-func writeJSON(file string, results []*Result) error {
+func writeJSON(file string, results []*Result, verdicts []Verdict) error {
 	if file == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(results, "", "  ")
+	data, err := json.MarshalIndent(report{results, verdicts}, "", "  ")
 	if err != nil {
 		return err
 	}

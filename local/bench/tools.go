@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,62 +10,98 @@ import (
 	"strings"
 )
 
+// role is what a tool is in the comparison.
+type role int
+
+const (
+	peer role = iota // what muster is compared with
+	ours             // muster
+	base             // the floor
+)
+
 // tool is one of those that are compared. In its arguments {dir} stands for the folder of the package, {objects} for the
-// folder in it that holds nothing but manifests, and {ns} for the namespace of all objects.
+// folder in it that holds nothing but manifests, {chart} for a chart of the same manifests, and {ns} for the namespace of
+// the record.
 type tool struct {
-	name           string
-	program        string // on the PATH; empty for this program itself
-	apply, destroy []string
-	trace          []string       // more arguments, with which it shows its requests on the standard error
-	ready          *regexp.Regexp // the line on the standard output that tells of an object that is ready, by its name
-	once           bool           // it can only create and delete
+	name    string
+	program string // on the PATH; empty for this program itself
+	role    role
+	create  []string
+	apply   []string // for what was created before; nil: the same as create
+	large   []string // more arguments of both, for objects too large for the annotation that else holds a copy of them
+	destroy []string
+	clear   []string       // destroy that does not mind what is missing; only the floor's
+	status  []string       // shows the state of a package; nil: not measured
+	version []string       // nil: not measured
+	probe   []string       // a command whose answer "unknown command" says that the tool cannot take part yet
+	ready   *regexp.Regexp // the line on the standard output that tells of an object that is ready, by its name
+	once    bool           // it can only create and delete
 }
 
+// tools are all that take part if they are there. The floor is the first.
 var tools = []tool{
 	{
-		name:    "floor",
-		apply:   []string{"floor", "create", "{objects}"},
+		name: "floor", role: base, once: true,
+		create:  []string{"floor", "create", "{objects}"},
 		destroy: []string{"floor", "delete", "{objects}"},
-		trace:   []string{"-v=6"},
-		once:    true,
+		clear:   []string{"floor", "clear", "{objects}"},
 	},
 	{
-		name: "muster", program: "muster",
-		apply:   []string{"apply", "{dir}", "--reconcile-timeout=10m"},
+		name: "muster", program: "muster", role: ours,
+		create:  []string{"apply", "{dir}", "--reconcile-timeout=10m"},
+		large:   []string{"--server-side"},
 		destroy: []string{"destroy", "{dir}"},
-		trace:   []string{"-v=6"},
+		status:  []string{"status", "{dir}"},
+		version: []string{"version"},
 		ready:   regexp.MustCompile(`^deployment\.apps/(\S+) reconciled$`),
 	},
 	{
+		name: "muster-app", program: "muster", role: ours,
+		create:  []string{"deploy", "-a", "bench", "-n", "{ns}", "-f", "{objects}", "--yes"},
+		destroy: []string{"delete", "-a", "bench", "-n", "{ns}", "--yes"},
+		probe:   []string{"deploy"},
+		ready:   reconciledByApp,
+	},
+	{
 		name: "kpt", program: "kpt",
-		apply:   []string{"live", "apply", "{dir}", "--reconcile-timeout=10m"},
+		create:  []string{"live", "apply", "{dir}", "--reconcile-timeout=10m"},
+		large:   []string{"--server-side"},
 		destroy: []string{"live", "destroy", "{dir}"},
-		trace:   []string{"-v=6"},
+		version: []string{"version"},
 		ready:   regexp.MustCompile(`^deployment\.apps/(\S+) reconcile successful$`),
 	},
 	{
 		name: "kapp", program: "kapp",
-		apply:   []string{"deploy", "-a", "bench", "-n", "{ns}", "-f", "{objects}", "--yes"},
+		create:  []string{"deploy", "-a", "bench", "-n", "{ns}", "-f", "{objects}", "--yes"},
 		destroy: []string{"delete", "-a", "bench", "-n", "{ns}", "--yes"},
-		ready:   regexp.MustCompile(`ok: reconcile deployment/(\S+) `),
+		version: []string{"version"},
+		ready:   reconciledByApp,
+	},
+	{
+		name: "helm", program: "helm",
+		create:  []string{"install", "bench", "{chart}", "-n", "{ns}", "--wait", "--timeout=10m"},
+		apply:   []string{"upgrade", "bench", "{chart}", "-n", "{ns}", "--wait", "--timeout=10m"},
+		destroy: []string{"uninstall", "bench", "-n", "{ns}", "--wait", "--timeout=10m"},
+		version: []string{"version"},
 	},
 	{
 		name: "kubectl", program: "kubectl",
-		apply:   []string{"apply", "-f", "{objects}"},
+		create:  []string{"apply", "-f", "{objects}"},
 		destroy: []string{"delete", "-f", "{objects}"},
-		trace:   []string{"-v=6"},
+		version: []string{"version", "--client"},
 	},
 	{
 		name: "kubectl-ssa", program: "kubectl",
-		apply:   []string{"apply", "--server-side", "-f", "{objects}"},
+		create:  []string{"apply", "--server-side", "-f", "{objects}"},
 		destroy: []string{"delete", "-f", "{objects}"},
-		trace:   []string{"-v=6"},
 	},
 }
 
-// findTools gives the named tools, or all. Those that are not on the PATH are left out, which is said.
-func findTools(named string) ([]tool, error) {
-	wanted := slices.DeleteFunc(strings.Split(named, ","), func(name string) bool { return name == "" })
+// reconciledByApp is kapp's line about an object that is ready, in which its kind comes before its name.
+var reconciledByApp = regexp.MustCompile(`ok: reconcile deployment/(\S+) `)
+
+// findTools gives the named tools, or all. Those that are not there are left out, which is said.
+func findTools(ctx context.Context, wanted []string) ([]tool, error) {
 	for _, name := range wanted {
 		if !slices.ContainsFunc(tools, func(t tool) bool { return t.name == name }) {
 			return nil, fmt.Errorf("there is no tool %q", name)
@@ -75,18 +112,40 @@ func findTools(named string) ([]tool, error) {
 		if len(wanted) > 0 && !slices.Contains(wanted, t.name) {
 			continue
 		}
-		if _, err := exec.LookPath(t.program); t.program != "" && err != nil {
-			fmt.Fprintf(os.Stderr, "bench: %s is left out: %s is not on the PATH\n", t.name, t.program)
+		if lack := t.lack(ctx); lack != "" {
+			fmt.Fprintf(os.Stderr, "bench: %s is left out: %s\n", t.name, lack)
 			continue
 		}
 		found = append(found, t)
 	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no tool is left")
+	}
 	return found, nil
+}
+
+// lack says why the tool cannot take part, or nothing if it can.
+func (t tool) lack(ctx context.Context) string {
+	if t.program == "" {
+		return ""
+	}
+	if _, err := exec.LookPath(t.program); err != nil {
+		return t.program + " is not on the PATH"
+	}
+	if t.probe == nil {
+		return ""
+	}
+	// How the command ends says nothing: what it needs is not given.
+	answer, _ := exec.CommandContext(ctx, t.program, t.probe...).CombinedOutput()
+	if strings.Contains(string(answer), "unknown command") {
+		return fmt.Sprintf("%s does not know the command %q", t.program, t.probe[0])
+	}
+	return ""
 }
 
 // fill puts what the placeholders stand for into arguments.
 func (p *pack) fill(args []string) []string {
-	replace := strings.NewReplacer("{dir}", p.dir, "{objects}", p.objects(), "{ns}", p.namespace)
+	replace := strings.NewReplacer("{dir}", p.dir, "{objects}", p.objects(), "{chart}", p.chart(), "{ns}", p.home)
 	filled := make([]string, len(args))
 	for i, arg := range args {
 		filled[i] = replace.Replace(arg)

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -137,10 +138,11 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	case live == nil:
 		return nil, apierrors.NewNotFound(resourceOf(ref), ref.Name)
 	case w.Method == cluster.Patch:
-		return patched(live, w.Patch)
-	case w.Method == cluster.Replace && w.Object.GetUID() != "" && w.Object.GetUID() != live.GetUID():
+		return patched(live, w)
+	case w.Method != cluster.Create && w.Object.GetUID() != "" && w.Object.GetUID() != live.GetUID():
 		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
-	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion():
+	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion(),
+		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" && w.Object.GetResourceVersion() != live.GetResourceVersion():
 		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the object has been modified"))
 	default:
 		next := w.Object.DeepCopy()
@@ -153,13 +155,23 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	}
 }
 
-// patched applies a patch as a JSON merge, which is what the patches of tests are.
-func patched(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
+// patched applies a JSON patch, or another as a JSON merge, which is what the patches of tests are.
+func patched(live *unstructured.Unstructured, w cluster.Write) (*unstructured.Unstructured, error) {
 	before, err := live.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	after, err := jsonpatch.MergePatch(before, patch)
+	apply := jsonpatch.MergePatch
+	if w.PatchType == types.JSONPatchType {
+		apply = func(before, data []byte) ([]byte, error) {
+			patch, err := jsonpatch.DecodePatch(data)
+			if err != nil {
+				return nil, err
+			}
+			return patch.Apply(before)
+		}
+	}
+	after, err := apply(before, w.Patch)
 	if err != nil {
 		return nil, err
 	}

@@ -112,10 +112,16 @@ func (a *App) Label() (key, value string, err error) {
 	return requirements[0].Key(), values[0], nil
 }
 
-// Used says of which kinds and versions the objects of the app are. It sends nothing: Begin and Finish write it. Before Begin
-// it is to cover all objects that there are and all that are to be, and before Finish only those that are left.
-func (a *App) Used(versions []schema.GroupVersion, kinds []schema.GroupKind) {
-	a.used = usedOf(versions, kinds)
+// Covers says of which more kinds and versions the objects of the app may be, besides those that its record names. It sends
+// nothing: Begin writes it.
+func (a *App) Covers(versions []schema.GroupVersion, kinds []schema.GroupKind) {
+	a.used = a.used.with(usedOf(versions, kinds))
+}
+
+// Used says of which kinds and versions the objects of the app are from now on. Those of which not all objects could be seen are
+// unseen: they stay if the record names them, or if it does not say which it names. It sends nothing: Finish writes it.
+func (a *App) Used(versions []schema.GroupVersion, kinds, unseen []schema.GroupKind) {
+	a.used = a.used.only(unseen).with(usedOf(versions, kinds))
 }
 
 // take makes a record the app's own.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,7 +85,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	app.Used([]schema.GroupVersion{apps, core, apps}, []schema.GroupKind{deployment, secret, deployment})
+	app.Used([]schema.GroupVersion{apps, core, apps}, []schema.GroupKind{deployment, secret, deployment}, nil)
 	if err := app.Begin(t.Context(), "update: x", []string{"demo", "(cluster)", "demo"}, true); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("labels of the change (-want +got):\n%s", diff)
 	}
 
-	app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret})
+	app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret}, nil)
 	if err := app.Finish(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +162,8 @@ func TestConflict(t *testing.T) {
 	if err != nil || two.New {
 		t.Fatalf("%+v, %v", two, err)
 	}
-	one.Used(nil, []schema.GroupKind{secret})
-	two.Used(nil, []schema.GroupKind{deployment})
+	one.Used(nil, []schema.GroupKind{secret}, nil)
+	two.Used(nil, []schema.GroupKind{deployment}, nil)
 	for _, app := range []*App{one, two} {
 		if err := app.Begin(t.Context(), "update", nil, true); err != nil {
 			t.Fatal(err)
@@ -172,7 +173,7 @@ func TestConflict(t *testing.T) {
 	if got := specOf(t, f, "demo", "web"); !strings.Contains(got, both) {
 		t.Errorf("after both began: %s", got)
 	}
-	one.Used(nil, nil)
+	one.Used(nil, nil, nil)
 	if err := one.Finish(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestConflict(t *testing.T) {
 		}
 		return nil
 	}
-	two.Used(nil, nil)
+	two.Used(nil, nil, nil)
 	if err := two.Finish(t.Context(), true); err == nil || !strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
 		t.Errorf("finish against endless conflicts: %v", err)
 	}
@@ -258,7 +259,7 @@ func TestLabelled(t *testing.T) {
 	if err != nil || !app.Exists() || !app.Labelled() || app.String() != "labeled app 'x=y'" || app.Selector() != "x=y" {
 		t.Fatalf("%+v, %v", app, err)
 	}
-	app.Used(nil, []schema.GroupKind{secret})
+	app.Used(nil, []schema.GroupKind{secret}, nil)
 	_, _, trimmed := app.Trim(t.Context(), 0)
 	for _, err := range []error{app.Begin(t.Context(), "update", nil, true), app.Finish(t.Context(), true), app.Delete(t.Context()), trimmed} {
 		if err != nil {
@@ -328,5 +329,37 @@ func TestList(t *testing.T) {
 	f.refuse = func(string) error { return apierrors.NewForbidden(configMaps, "", nil) }
 	if got, want := absent.Absent(t.Context()), "App 'web' (namespace: a) does not exist"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestUsed goes through what a record says of kinds during and after a run.
+func TestUsed(t *testing.T) {
+	kinds := func(all ...schema.GroupKind) *[]schema.GroupKind { return &all }
+	core, apps := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1"}
+	service := schema.GroupKind{Kind: "Service"}
+	for _, tc := range []struct {
+		name          string
+		recorded      used
+		unseen        []schema.GroupKind
+		during, after used
+	}{
+		{"a new app", used{nil, kinds()}, nil, used{[]schema.GroupVersion{core}, kinds(secret)}, used{[]schema.GroupVersion{core}, kinds(secret)}},
+		{"a kind less", used{[]schema.GroupVersion{apps}, kinds(deployment)}, nil,
+			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}, used{[]schema.GroupVersion{core}, kinds(secret)}},
+		{"a kind that could not be seen", used{[]schema.GroupVersion{apps}, kinds(deployment)}, []schema.GroupKind{deployment, service},
+			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}, used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}},
+		{"unknown kinds", used{nil, nil}, nil, used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core}, kinds(secret)}},
+		{"unknown kinds of which one could not be seen", used{nil, nil}, []schema.GroupKind{service},
+			used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core}, kinds(secret, service)}},
+	} {
+		app := &App{used: tc.recorded}
+		app.Covers([]schema.GroupVersion{core}, []schema.GroupKind{secret})
+		if diff := cmp.Diff(tc.during, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s, during (-want +got):\n%s", tc.name, diff)
+		}
+		app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret}, tc.unseen)
+		if diff := cmp.Diff(tc.after, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s, after (-want +got):\n%s", tc.name, diff)
+		}
 	}
 }

@@ -95,6 +95,19 @@ func usedOf(versions []schema.GroupVersion, kinds []schema.GroupKind) used {
 	return used{slices.Compact(versions), &kinds}
 }
 
+// only is what is used of some kinds, and the versions of their groups. Where it is not known which kinds are used, all may be.
+func (u used) only(some []schema.GroupKind) used {
+	kinds, groups := []schema.GroupKind{}, map[string]bool{}
+	for _, gk := range some {
+		if u.kinds == nil || slices.Contains(*u.kinds, gk) {
+			kinds = append(kinds, gk)
+			groups[gk.Group] = true
+		}
+	}
+	versions := slices.DeleteFunc(slices.Clone(u.versions), func(gv schema.GroupVersion) bool { return !groups[gv.Group] })
+	return usedOf(versions, kinds)
+}
+
 // with is what two runs use together. Kinds that are not known may be any, so that the sum is not known either.
 func (u used) with(other used) used {
 	if u.kinds == nil || other.kinds == nil {

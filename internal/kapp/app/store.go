@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,16 +61,13 @@ func (s *Store) Find(ctx context.Context, name, namespace string) (*App, error) 
 		return app, nil
 	}
 	var plain, full *unstructured.Unstructured
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		plain, err = s.read(ctx, namespace, app.Name)
-		return err
+	var unread, fullUnread error
+	both(func() {
+		plain, unread = s.read(ctx, namespace, app.Name)
+	}, func() {
+		full, fullUnread = s.read(ctx, namespace, app.Name+suffix)
 	})
-	group.Go(func() (err error) {
-		full, err = s.read(ctx, namespace, app.Name+suffix)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err := cmp.Or(fullUnread, unread); err != nil {
 		return nil, fmt.Errorf("Getting app: %w", err)
 	}
 	return app, app.pick(plain, full)
@@ -104,6 +101,9 @@ func (s *Store) read(ctx context.Context, namespace, name string) (*unstructured
 	}
 	ref := object.Ref{Kind: configMap.Kind, Namespace: namespace, Name: name}
 	found, err := s.Cluster.Read(ctx, []cluster.Target{{Ref: ref, Version: "v1"}})
+	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
+		err = denied.Cause
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,10 @@ type Options struct {
 	// object since. Without it, or where it does not know, the live object is what New is compared with.
 	LastApplied func(live *unstructured.Unstructured) (base *unstructured.Unstructured, ok bool, err error)
 
+	// Merge gives what becomes of a live object when the server merges what is wanted into it; without it, what is wanted takes its
+	// place. Before is the live object as it is compared.
+	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
+
 	DefaultUpdateStrategy string // of objects without an annotation for it
 	Now                   time.Time
 

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
 // passing are the fields of the metadata that change with every write, whoever writes.
@@ -16,9 +18,9 @@ var passing = [...]string{"generation", "managedFields", "resourceVersion", "sel
 // carry gives the approved update of an object that somebody else has changed in fields that the change has nothing to do with:
 // those that neither the new object describes nor the approved difference removes. What the other made of them stays. Maps
 // are taken apart into their keys; a list is one value. Again is the change recalculated; ok is false if the other has
-// touched more, or if it is another object by now.
+// touched more, if the object was deployed meanwhile, so that others approved something else, or if it is another one by now.
 func (c *Change) carry(live *unstructured.Unstructured, again *Change) (carried *Change, ok bool, err error) {
-	if c.Existing.GetUID() != live.GetUID() {
+	if c.Existing.GetUID() != live.GetUID() || c.Existing.GetAnnotations()[resource.AnnOriginal] != live.GetAnnotations()[resource.AnnOriginal] {
 		return nil, false, nil
 	}
 	moved, err := c.moves(live)

@@ -8,8 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
 // TestEqualIsEqualText compares all pairs of values with what YAML makes of them.
@@ -89,35 +87,6 @@ func TestSameDifference(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestDistinct(t *testing.T) {
-	objects := decode(t, `
-{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a, uid: "1"}}
----
-{apiVersion: v1, kind: ConfigMap, metadata: {name: none}}
----
-{apiVersion: extensions/v1beta1, kind: Ingress, metadata: {name: a, uid: "1"}}
----
-{apiVersion: v1, kind: ConfigMap, metadata: {name: none-either}}
----
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: b, uid: "2", annotations: {kapp.k14s.io/identity: "v1;/extensions/Deployment/b;extensions/v1beta1"}}}
----
-{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: b, uid: "2", annotations: {kapp.k14s.io/identity: "v1;/extensions/Deployment/b;extensions/v1beta1"}}}
----
-{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: c, uid: "3", annotations: {kapp.k14s.io/identity: "v1;/extensions/Deployment/c;extensions/v1beta1"}}}
----
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: c, uid: "3", annotations: {kapp.k14s.io/identity: "v1;/extensions/Deployment/c;extensions/v1beta1"}}}
-`)
-	var got []string
-	for _, obj := range Distinct(objects) {
-		got = append(got, resource.Describe(obj))
-	}
-	want := []string{"ingress/a (extensions/v1beta1) cluster", "configmap/none (v1) cluster", "configmap/none-either (v1) cluster",
-		"deployment/b (extensions/v1beta1) cluster", "deployment/c (extensions/v1beta1) cluster"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
 

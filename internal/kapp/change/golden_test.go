@@ -65,11 +65,15 @@ func TestCalculate(t *testing.T) {
 		}
 		out := render(t, changes, set)
 		if set.Again != "" {
-			was := map[string]string{"existing.yaml": files["live.yaml"]}
-			if !set.Stale {
-				was["applied.yaml"] = files["applied.yaml"]
+			was := map[string]string{"existing.yaml": files["live.yaml"], "applied.yaml": files["applied.yaml"]}
+			if text, ok := files["redeployed.yaml"]; ok {
+				was["applied.yaml"] = text
 			}
-			out["again"] = again(changes[0], deployed(t, was)[0], set)
+			live := deployed(t, was)[0]
+			if set.Stale && live.GetAnnotations()[resource.AnnOriginalDiffMD5] != "" {
+				unstructured.SetNestedField(live.Object, "outdated", "metadata", "annotations", resource.AnnOriginalDiffMD5)
+			}
+			out["again"] = again(changes[0], live, set)
 		}
 		if diff := cmp.Diff(before, existing); diff != "" {
 			t.Errorf("the existing objects were changed (-before +after):\n%s", diff)

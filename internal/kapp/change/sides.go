@@ -33,13 +33,31 @@ func (s *set) compare(live, new *unstructured.Unstructured) (*Change, error) {
 	switch {
 	case has(after, resource.AnnNoop):
 		c.Op = Noop
-	case has(after, resource.AnnExists) || equal(before.Object, after.Object):
+	case has(after, resource.AnnExists) || s.same(before, after):
 		c.Op = Keep
 		c.waits = s.Wait && s.unready(live)
 	default:
 		c.Op, c.Applied = Update, after
 	}
 	return c, nil
+}
+
+// same reports whether two forms of an object do not differ. Where what was applied is not recorded, as on large objects, the
+// tool's own annotations leave an empty map behind that the user does not write: that alone is no change, unless objects are to be
+// compared as they are.
+func (s *set) same(before, after *unstructured.Unstructured) bool {
+	if equal(before.Object, after.Object) {
+		return true
+	}
+	had := annotations(before)
+	if s.LastApplied == nil || had == nil || len(had) > 0 || annotations(after) != nil {
+		return false
+	}
+	unannotated := maps.Clone(before.Object)
+	metadata := maps.Clone(before.Object["metadata"].(map[string]any))
+	delete(metadata, "annotations")
+	unannotated["metadata"] = metadata
+	return equal(unannotated, after.Object)
 }
 
 // remove gives the deletion of a live object.
@@ -61,8 +79,15 @@ func (s *set) foreign(live *unstructured.Unstructured) bool {
 
 // sides gives the two forms that are compared and shown: the object as it is, and as it is going to be.
 func (s *set) sides(live, new *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
-	if before, err = s.before(live); err != nil {
+	before, err = s.base(live)
+	if err != nil {
 		return nil, nil, err
+	}
+	known := before != nil
+	if !known {
+		if before, err = s.stripped(live); err != nil {
+			return nil, nil, err
+		}
 	}
 	source := before
 	if s.LastApplied != nil {
@@ -72,7 +97,10 @@ func (s *set) sides(live, new *unstructured.Unstructured) (before, after *unstru
 		return nil, nil, err
 	}
 	forget(after)
-	return before, after, nil
+	if s.Merge != nil && !known {
+		after, err = s.Merge(live, before, after)
+	}
+	return before, after, err
 }
 
 // before gives a live object as it was applied last, or else as it is.

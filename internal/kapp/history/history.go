@@ -113,6 +113,17 @@ func LastApplied(live *unstructured.Unstructured, rules Rules) (base *unstructur
 	return base, true, nil
 }
 
+// Original gives what was applied last, as it is recorded on a live object, whether or not somebody has changed that since; nil if
+// nothing usable is recorded.
+func Original(live *unstructured.Unstructured) *unstructured.Unstructured {
+	text, _ := annotation(live, resource.AnnOriginal)
+	if text == "" {
+		return nil
+	}
+	original, _ := parse(text)
+	return original
+}
+
 // parse reads an original, which is JSON, or YAML if an old version wrote it.
 func parse(text string) (*unstructured.Unstructured, bool) {
 	data, fields := []byte(text), map[string]any{}

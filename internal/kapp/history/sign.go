@@ -44,6 +44,18 @@ func Sign(toSend, applied, existing *unstructured.Unstructured, rules Rules) (*u
 	return out, nil
 }
 
+// Transfer gives an object, as it is sent, the identity and the record of another one that was signed. The result shares memory
+// with both; neither is changed.
+func Transfer(signed, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	out := without(obj, recorded...)
+	for _, key := range []string{resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiffMD5} {
+		if value, ok := annotation(signed, key); ok {
+			annotate(out, key, value)
+		}
+	}
+	return out
+}
+
 // Amend compares what the server stored, which is its answer to the first write, with what Sign foresaw. It gives nil if the
 // record is right, or if there is to be none, and otherwise the stored object with the right record, to be sent in full.
 // After a conflict the md5 is still that of the first answer: see Fingerprint and Record.

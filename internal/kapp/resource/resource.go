@@ -58,3 +58,12 @@ func Transient(obj *unstructured.Unstructured) bool {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
 	return len(parts) != 3 || parts[0] != "v1" || parts[1] != Key(obj)
 }
+
+// Deployed is the API version in which an object was deployed, by its identity, or "" where it has none.
+func Deployed(obj *unstructured.Unstructured) string {
+	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
+	if len(parts) != 3 {
+		return ""
+	}
+	return parts[2]
+}

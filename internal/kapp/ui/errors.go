@@ -83,7 +83,12 @@ func List(texts []string) string {
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	return Bullets("[" + strings.Join(texts, ", ") + "]")
+	var b strings.Builder
+	b.WriteString("\n\n")
+	for _, text := range texts {
+		b.WriteString("  - " + text + "\n\n")
+	}
+	return b.String()
 }
 
 // Bullets makes lists of what a text has in square brackets, as servers put the fields that are wrong: an empty line, then every

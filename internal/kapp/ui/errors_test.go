@@ -26,7 +26,7 @@ func TestList(t *testing.T) {
 		{"one: Two", "one: Two"},
 		{"waiting on a|create b", "\n\n  - waiting on a\n\n  - create b\n\n"},
 		{"waiting on a (one, two)|waiting on b", "\n\n  - waiting on a (one, two)\n\n  - waiting on b\n\n"},
-		{"unmatched (|other", "[unmatched (, other]"},
+		{"unmatched (|other", "\n\n  - unmatched (\n\n  - other\n\n"},
 	} {
 		if got := List(strings.Split(test.texts, "|")); got != test.want {
 			t.Errorf("%s: %q, want %q", test.texts, got, test.want)
