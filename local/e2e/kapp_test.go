@@ -23,6 +23,11 @@ func TestKappSessions(t *testing.T) {
 	testscript.Run(t, linked(params("kappsessions")))
 }
 
+// TestKappBroken runs the scripts of testdata/broken, which break a part of the API: nothing else may run beside them.
+func TestKappBroken(t *testing.T) {
+	testscript.Run(t, linked(params("broken")))
+}
+
 // linked gives every script a link named kapp.
 func linked(p testscript.Params) testscript.Params {
 	p.Setup = func(env *testscript.Env) error {
