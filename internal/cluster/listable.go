@@ -54,3 +54,16 @@ func Incomplete(broken map[schema.GroupVersion]error) error {
 	slices.Sort(list)
 	return errors.New("unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "))
 }
+
+// undescribed gives those of some kinds that are not known while the server cannot describe their group: there may be objects.
+func (c *Client) undescribed(kinds []schema.GroupKind) []schema.GroupKind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []schema.GroupKind
+	for _, gk := range kinds {
+		if _, known := c.kinds.known[gk]; !known && c.kinds.broken[gk.Group] != nil {
+			found = append(found, gk)
+		}
+	}
+	return found
+}

@@ -61,6 +61,9 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 		return nil, err
 	}
 	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
+	for _, gk := range c.undescribed(s.Kinds) {
+		search.miss(gk)
+	}
 	found, err := search.all(ctx, kinds)
 	if err != nil {
 		return nil, err
@@ -125,11 +128,11 @@ func (s *search) tell(text string) {
 	}
 }
 
-func (s *search) miss(k sought) {
+func (s *search) miss(gk schema.GroupKind) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	if s.Missed != nil {
-		s.Missed(k.GroupKind)
+		s.Missed(gk)
 	}
 }
 
@@ -155,7 +158,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 		return found, nil
 	case ctx.Err() == nil && s.ignorable(ctx, k):
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
-		s.miss(k)
+		s.miss(k.GroupKind)
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
@@ -174,7 +177,7 @@ func (s *search) ignorable(ctx context.Context, k sought) bool {
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.
 func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
-		s.miss(k)
+		s.miss(k.GroupKind)
 		return s.each(ctx, k, s.Fallback)
 	}
 	found, err := s.list(ctx, k, "")
@@ -182,7 +185,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 		return found, err
 	}
 	if !k.namespaced {
-		s.miss(k)
+		s.miss(k.GroupKind)
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -200,7 +203,7 @@ func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*un
 	for i, namespace := range namespaces {
 		group.Go(func() (err error) {
 			if found[i], err = s.list(ctx, k, namespace); apierrors.IsForbidden(err) {
-				s.miss(k)
+				s.miss(k.GroupKind)
 				return nil
 			}
 			return err
@@ -254,9 +257,6 @@ func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstr
 			if !s.selector.Matches(labels.Set(obj.GetLabels())) {
 				continue // aggregated APIs may not care about selectors
 			}
-			if !s.Owners {
-				obj.SetManagedFields(nil)
-			}
 			found = append(found, obj)
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {
@@ -283,7 +283,7 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 	}
 	var page *unstructured.UnstructuredList
 	err := s.client.retry(ctx, func() (err error) {
-		page, err = s.client.in(k.resource, namespace).List(ctx, options)
+		page, err = s.client.of(k.resource, namespace, s.Owners).List(ctx, options)
 		if unserved(err) {
 			return nil
 		}

@@ -117,6 +117,10 @@ func TestSelect(t *testing.T) {
 			asked: []string{cmPath, cmPath}, want: []string{"n/one"},
 		},
 		{
+			name: "a group that cannot be described", s: Selection{Kinds: []schema.GroupKind{{Group: "down.example.com", Kind: "Down"}, {Group: "gone", Kind: "Gone"}}},
+			missed: []string{"Down.down.example.com"},
+		},
+		{
 			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {http.StatusInternalServerError}},
 			asked: []string{cmPath}, failure: "list configmaps: no",
 		},
@@ -158,6 +162,7 @@ func TestSelect(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
+			a.groups["down.example.com/v1"] = nil
 			var told, missed []string
 			tc.s.Selector, tc.s.Told = "x=y", func(text string) { told = append(told, text) }
 			tc.s.Missed = func(gk schema.GroupKind) { missed = append(missed, gk.String()) }

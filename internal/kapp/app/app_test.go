@@ -363,3 +363,36 @@ func TestUsed(t *testing.T) {
 		}
 	}
 }
+
+// The record of an app with which another run has begun meanwhile is not deleted; what else is written on it is no obstacle.
+func TestDeleteMeetsAnother(t *testing.T) {
+	f := newFake()
+	s := newStore(f)
+	one, err := s.Ensure(t.Context(), Request{Name: "web", Namespace: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := s.Ensure(t.Context(), Request{Name: "web", Namespace: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Begin(t.Context(), "update", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Deleting app: another run has changed the app meanwhile, so that it is kept (hint: run the command again): "
+	if err := one.Delete(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("delete: %v, want %s…", err, want)
+	}
+	if names := f.names(); len(names) != 1 {
+		t.Errorf("records: %v", names)
+	}
+	labelled := f.objects[ref("demo", "web")].DeepCopy()
+	labelled.SetLabels(map[string]string{"kapp.k14s.io/is-app": "", "team": "a"})
+	f.put(labelled)
+	if err := two.Delete(t.Context()); err != nil {
+		t.Errorf("delete after a label: %v", err)
+	}
+	if names := f.names(); len(names) != 0 {
+		t.Errorf("records: %v", names)
+	}
+}

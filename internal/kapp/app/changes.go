@@ -155,8 +155,7 @@ func (a *App) Changes(ctx context.Context) ([]ChangeRecord, error) {
 		return nil, fmt.Errorf("Listing app changes: %w", err)
 	}
 	for i, r := range records {
-		text, _, _ := unstructured.NestedString(r.record.Object, "data", "spec")
-		if records[i].Change, err = parseChange(text); err != nil {
+		if records[i].Change, err = parseChange(said(r.record)); err != nil {
 			return nil, fmt.Errorf("App change '%s' (namespace: %s) did not contain parseable app change metadata: %w "+
 				"(hint: ConfigMap was overriden by another user? It can be deleted without harm)", r.Name, a.Namespace, err)
 		}
@@ -177,8 +176,7 @@ func (a *App) changeRecords(ctx context.Context) ([]ChangeRecord, error) {
 	records := make([]ChangeRecord, len(found))
 	for i, obj := range found {
 		records[i] = ChangeRecord{Name: obj.GetName(), Created: obj.GetCreationTimestamp().Time, record: obj}
-		text, _, _ := unstructured.NestedString(obj.Object, "data", "spec")
-		records[i].Change, _ = parseChange(text)
+		records[i].Change, _ = parseChange(said(obj))
 	}
 	slices.SortStableFunc(records, func(a, b ChangeRecord) int {
 		return cmp.Or(a.Created.Compare(b.Created), a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Name, b.Name))

@@ -127,7 +127,7 @@ func (a *App) create(ctx context.Context, r Request) error {
 	}
 	stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	if apierrors.IsAlreadyExists(err) && foreseen {
-		return fmt.Errorf("App '%s' (namespace: %s) was created by another run meanwhile: run the command again", a.Name, a.Namespace)
+		return a.metAnother()
 	}
 	if apierrors.IsAlreadyExists(err) {
 		other, err := a.store.Find(ctx, a.Name, a.Namespace)
@@ -142,6 +142,14 @@ func (a *App) create(ctx context.Context, r Request) error {
 	if err != nil {
 		return fmt.Errorf("Creating app: %w", err)
 	}
+	if said(stored) != m.JSON() { // an answer was lost, and what was taken for ours is the record of somebody else
+		return a.metAnother()
+	}
 	a.take(stored, m)
 	return nil
+}
+
+// metAnother is the error of the creation of an app of which another run has made the record.
+func (a *App) metAnother() error {
+	return fmt.Errorf("App '%s' (namespace: %s) was created by another run meanwhile: run the command again", a.Name, a.Namespace)
 }

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // TestNames goes through the names that a record may have, with and without full names.
@@ -227,6 +232,35 @@ func TestEnsureMeetsAnother(t *testing.T) {
 		if _, err := s.Ensure(t.Context(), Request{Name: name, Namespace: "n"}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
+	}
+}
+
+// lossy is a cluster in which the answer to a creation was lost, and that takes what somebody else has made for it.
+type lossy struct{ *fake }
+
+func (l lossy) Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+	if live, ok := l.objects[object.RefOf(w.Object)]; ok && w.Method == cluster.Create {
+		return live.DeepCopy(), nil
+	}
+	return l.fake.Write(ctx, w)
+}
+
+// The record of another run is not taken for ours: its label would be lost with the next write.
+func TestCreateMeetsAnother(t *testing.T) {
+	f := newFake()
+	s := newStore(f)
+	s.Cluster = lossy{f}
+	request := Request{Name: "web", Namespace: "n", DryRun: true}
+	app, err := s.Ensure(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put(record("n", "web", spec("7", "[]"), isApp))
+	if err := app.Settle(t.Context(), request); err == nil || !strings.Contains(err.Error(), "was created by another run meanwhile") {
+		t.Errorf("settle: %v", err)
+	}
+	if got := specOf(t, f, "n", "web"); got != spec("7", "[]") {
+		t.Errorf("the record: %s", got)
 	}
 }
 

@@ -145,7 +145,7 @@ func (f *fake) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	if !ok {
 		return true, nil
 	}
-	if d.UID != "" && d.UID != live.GetUID() {
+	if d.UID != "" && d.UID != live.GetUID() || d.Version != "" && d.Version != live.GetResourceVersion() {
 		return false, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, d.Ref.Name, nil)
 	}
 	delete(f.objects, d.Ref)

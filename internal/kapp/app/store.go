@@ -134,8 +134,7 @@ func (a *App) pick(plain, full *unstructured.Unstructured) error {
 
 // parse reads a record of the app. A ConfigMap that somebody else has made, or made something else of, is an error.
 func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
-	text, _, _ := unstructured.NestedString(record.Object, "data", "spec")
-	m, err := parseMeta(text)
+	m, err := parseMeta(said(record))
 	if err != nil {
 		return Meta{}, fmt.Errorf("App '%s' (namespace: %s) backed by ConfigMap '%s' did not contain parseable app metadata: %w "+
 			"(hint: ConfigMap was overriden by another user?)", a.Name, a.Namespace, record.GetName(), err)

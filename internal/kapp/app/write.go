@@ -86,9 +86,13 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 
 // sameRecord reports whether two records say the same.
 func sameRecord(a, b *unstructured.Unstructured) bool {
-	one, _, _ := unstructured.NestedString(a.Object, "data", "spec")
-	other, _, _ := unstructured.NestedString(b.Object, "data", "spec")
-	return one == other && maps.Equal(a.GetLabels(), b.GetLabels())
+	return said(a) == said(b) && maps.Equal(a.GetLabels(), b.GetLabels())
+}
+
+// said is the text of a record.
+func said(record *unstructured.Unstructured) string {
+	text, _, _ := unstructured.NestedString(record.Object, "data", "spec")
+	return text
 }
 
 // drop deletes a ConfigMap as it was read, if it is still there; nil is ignored.
@@ -98,6 +102,30 @@ func (s *Store) drop(ctx context.Context, obj *unstructured.Unstructured) error 
 	}
 	_, err := s.Cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(obj), UID: obj.GetUID()})
 	return err
+}
+
+// dropUnused deletes the record, unless another run has begun with the app since this one has written it: its objects could not be
+// found any more.
+func (a *App) dropUnused(ctx context.Context) error {
+	var refused error
+	for range attempts {
+		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{
+			Ref: object.RefOf(a.stored), UID: a.stored.GetUID(), Version: a.stored.GetResourceVersion(),
+		})
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		refused = err
+		found, err := a.store.read(ctx, a.stored.GetNamespace(), a.stored.GetName())
+		switch {
+		case err != nil || found == nil:
+			return err
+		case found.GetUID() != a.stored.GetUID() || said(found) != said(a.stored):
+			return fmt.Errorf("another run has changed the app meanwhile, so that it is kept (hint: run the command again): %w", refused)
+		}
+		a.stored = found
+	}
+	return refused
 }
 
 // dropTwin ends a migration that was interrupted.
@@ -125,7 +153,7 @@ func (a *App) Delete(ctx context.Context) error {
 	if err := a.dropTwin(ctx); err != nil {
 		return err
 	}
-	if err := a.store.drop(ctx, a.stored); err != nil {
+	if err := a.dropUnused(ctx); err != nil {
 		return fmt.Errorf("Deleting app: %w", err)
 	}
 	a.stored = nil
