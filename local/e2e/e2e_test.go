@@ -3,7 +3,7 @@
 // One plane serves the whole run; it is started in a temporary folder and ends with it. Every script has a namespace of
 // its own and runs beside the others. The scripts are testdata/kpt/*.txtar, in the language of testscript with the
 // commands of commands_test.go; testdata/live/*.txtar are recorded sessions of kpt live, testdata/fresh holds what only a
-// cluster that nobody has used yet can show, and testdata/restart and testdata/broken what disturbs all others.
+// cluster that nobody has used yet can show, and testdata/restart, one by one at the end, what disturbs all others.
 package e2e
 
 import (

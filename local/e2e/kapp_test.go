@@ -23,9 +23,9 @@ func TestKappSessions(t *testing.T) {
 	testscript.Run(t, linked(params("kappsessions")))
 }
 
-// TestKappBroken runs the scripts of testdata/broken, which break a part of the API: nothing else may run beside them.
+// TestKappBroken runs what breaks a part of the API that all can see: nothing else may run at the same time.
 func TestKappBroken(t *testing.T) {
-	testscript.Run(t, linked(params("broken")))
+	testscript.Run(t, linked(params("kappbroken")))
 }
 
 // linked gives every script a link named kapp.

@@ -1,6 +1,10 @@
 package config
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/kapp/resource"
+)
 
 // StripLastApplied takes the fields out of a stored object, in place, that do not count when it is compared with what was
 // last applied.
@@ -22,10 +26,16 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// copies are the annotations in which an object may hold all of itself once more.
+var copies = []string{resource.AnnOriginal, "kubectl.kubernetes.io/last-applied-configuration"}
+
 // Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
-// for it. hide is asked in the order of the keys. After an error the object may still hold such values, and must not be shown.
+// for it, and after that the copies of the object in its annotations. hide is asked in the order of the keys. After an error the
+// object may still hold such values, and must not be shown.
 func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) string) error {
+	private := false
 	for _, p := range c.masked.matching(obj.Object) {
+		private = true
 		v := visitor{path: p, found: func(fields map[string]any) {
 			for _, name := range sortedKeys(fields) {
 				fields[name] = hide(fields[name])
@@ -33,6 +43,13 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 		}}
 		if err := v.visit(obj, "ObjectRefSetMod"); err != nil {
 			return err
+		}
+	}
+	annotations, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "annotations")
+	all, _ := annotations.(map[string]any)
+	for _, name := range copies {
+		if value, has := all[name]; has && private {
+			all[name] = hide(value)
 		}
 	}
 	return nil
