@@ -10,21 +10,21 @@ import (
 	"net/http"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/wire"
 )
 
 // Client talks to one API server. It may be used by several goroutines at once.
 type Client struct {
-	dynamic dynamic.Interface
-	rest    rest.Interface // for all that is not about an object of any kind
-	host    string
+	rest   rest.Interface    // for all that is not about an object of any kind
+	owners dynamic.Interface // reads objects with who owns which field, which is half of many
+	lean   dynamic.Interface // reads objects without
+	host   string
 
 	mu     sync.Mutex
 	kinds  *kinds  // nil until discovery was read
@@ -56,28 +56,22 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the connection: %w", err)
 	}
-	dynamicClient, err := dynamic.NewForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("set up the client: %w", err)
-	}
-	config.NegotiatedSerializer = refusals()
-	restClient, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("set up the client: %w", err)
+	config.GroupVersion, config.APIPath = nil, ""
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	var ways [2]rest.Interface
+	for _, form := range []wire.Form{wire.Whole, wire.Lean} {
+		config.NegotiatedSerializer = codecs{form}
+		if ways[form], err = rest.UnversionedRESTClientForConfigAndClient(config, httpClient); err != nil {
+			return nil, fmt.Errorf("set up the client: %w", err)
+		}
 	}
 	return &Client{
-		dynamic: dynamicClient,
-		rest:    restClient,
-		host:    config.Host,
-		memory:  memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
+		rest:   ways[wire.Whole],
+		owners: dynamic.New(ways[wire.Whole]),
+		lean:   dynamic.New(ways[wire.Lean]),
+		host:   config.Host,
+		memory: memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 	}, nil
-}
-
-// refusals reads the only objects that are answers where a caller reads the bytes himself.
-func refusals() runtime.NegotiatedSerializer {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
 // Host is the address of the server, as the configuration has it.

@@ -159,7 +159,7 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		ref := missing[name]
-		obj, err := c.in(b.resource, b.namespace).Get(ctx, name, metav1.GetOptions{})
+		obj, err := c.of(b.resource, b.namespace, b.owners).Get(ctx, name, metav1.GetOptions{})
 		if unserved(err) {
 			keep(ref, nil)
 			continue
@@ -173,17 +173,9 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 		if err != nil {
 			return c.explain(fmt.Errorf("read %s: %w", ref, err))
 		}
-		keep(ref, b.trimmed(obj))
+		keep(ref, obj)
 	}
 	return nil
-}
-
-// trimmed leaves out what nobody asked for.
-func (b *batch) trimmed(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if !b.owners {
-		obj.SetManagedFields(nil)
-	}
-	return obj
 }
 
 // readList pages through the scope of a batch and gives the objects that are better asked for one by one.
@@ -196,7 +188,7 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 	}
 	seen := map[string]bool{}
 	for {
-		list, err := c.in(b.resource, b.namespace).List(ctx, options)
+		list, err := c.of(b.resource, b.namespace, b.owners).List(ctx, options)
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +198,7 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 		for i := range list.Items {
 			if ref, ok := b.names[list.Items[i].GetName()]; ok {
 				seen[ref.Name] = true
-				keep(ref, b.trimmed(&list.Items[i]))
+				keep(ref, &list.Items[i])
 			}
 		}
 		if list.GetContinue() == "" || len(seen) == len(b.names) {
@@ -258,9 +250,19 @@ func (b *batch) String() string {
 	return fmt.Sprintf("%s in namespace %s", b.resource.GroupResource(), b.namespace)
 }
 
+// in is where objects of a resource are, without who owns which of their fields.
 func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
-	if namespace == "" {
-		return c.dynamic.Resource(resource)
+	return c.of(resource, namespace, false)
+}
+
+// of is where objects of a resource are, with or without who owns which of their fields.
+func (c *Client) of(resource schema.GroupVersionResource, namespace string, owners bool) dynamic.ResourceInterface {
+	client := c.lean
+	if owners {
+		client = c.owners
 	}
-	return c.dynamic.Resource(resource).Namespace(namespace)
+	if namespace == "" {
+		return client.Resource(resource)
+	}
+	return client.Resource(resource).Namespace(namespace)
 }

@@ -257,9 +257,6 @@ func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstr
 			if !s.selector.Matches(labels.Set(obj.GetLabels())) {
 				continue // aggregated APIs may not care about selectors
 			}
-			if !s.Owners {
-				obj.SetManagedFields(nil)
-			}
 			found = append(found, obj)
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {
@@ -286,7 +283,7 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 	}
 	var page *unstructured.UnstructuredList
 	err := s.client.retry(ctx, func() (err error) {
-		page, err = s.client.in(k.resource, namespace).List(ctx, options)
+		page, err = s.client.of(k.resource, namespace, s.Owners).List(ctx, options)
 		if unserved(err) {
 			return nil
 		}

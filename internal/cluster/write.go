@@ -50,7 +50,8 @@ type Delete struct {
 	DryRun      bool
 }
 
-// Write sends one object and gives it as the server stored it.
+// Write sends one object and gives it as the server stored it; without who owns which of its fields if it was created, since
+// that is the manager of the write alone.
 func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ctx, w.Object.GroupVersionKind())
 	if err != nil {
@@ -106,7 +107,7 @@ func within(part, whole map[string]string) bool {
 }
 
 func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource, w Write) (*unstructured.Unstructured, error) {
-	client := c.in(resource, w.Object.GetNamespace())
+	client := c.of(resource, w.Object.GetNamespace(), w.Method != Create)
 	var subresources []string
 	if w.Subresource != "" {
 		subresources = []string{w.Subresource}

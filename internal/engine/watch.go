@@ -75,9 +75,9 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 }
 
 // changedAt is when the specification of an object was changed last, by the clock of the server and to the second, as the
-// owners of its fields tell; now if they do not.
+// owners of its fields tell, or else its creation; now if neither does.
 func changedAt(obj *unstructured.Unstructured) time.Time {
-	var last time.Time
+	last := obj.GetCreationTimestamp().Time
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
 			last = entry.Time.Time

@@ -21,7 +21,12 @@ var writes = map[change.Op]string{
 // refusal is the error of a change that could not be applied.
 func refusal(c *change.Change, err error) error {
 	text := err.Error()
-	if late := (*engine.TimedOutError)(nil); errors.As(err, &late) {
+	late := (*engine.TimedOutError)(nil)
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) && errors.As(err, &late) {
+		return fmt.Errorf("%s %s: Timed out waiting after %s: Deleted to be created anew, but still there (hint: a finalizer may hold it)",
+			c.ApplyOp().Word(), c.Description(), late.After)
+	}
+	if errors.As(err, &late) {
 		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, asked(c, late.Last))
 	}
 	hint := ""

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/wire"
+)
+
+// jsonOf is the codec of a client that reads objects in a form.
+func jsonOf(form wire.Form) runtime.Serializer {
+	return codecs{form}.SupportedMediaTypes()[0].Serializer
+}
+
+// The library's own codec for objects of any kind says what is to be read.
+func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
+	for _, text := range []string{
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]},"data":{"a":"b"}}`,
+		`{"kind":"ConfigMap"}`, `{"apiVersion":"v1"}`, `{}`, `[]`, `nonsense`, ``,
+		`{"apiVersion":"v1","kind":"Status","status":"Failure"}`,
+	} {
+		var want, got unstructured.Unstructured
+		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
+		_, _, err := jsonOf(wire.Whole).Decode([]byte(text), nil, &got)
+		if (err == nil) != (wantErr == nil) || runtime.IsMissingKind(err) != runtime.IsMissingKind(wantErr) {
+			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got); diff != "" && err == nil {
+			t.Errorf("%s (-library +got):\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{
+		`{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{"continue":"c"},"items":[{"metadata":{"name":"a"}},{"apiVersion":"apps/v1beta1","kind":"Deployment"}]}`,
+		`{"apiVersion":"v1","kind":"List","items":null}`, `{"apiVersion":"v1","kind":"Things","items":[{}]}`, `{"apiVersion":"v1","kind":"List","items":[1]}`, `{"items":[]}`,
+	} {
+		var want, got unstructured.UnstructuredList
+		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
+		_, _, err := jsonOf(wire.Whole).Decode([]byte(text), nil, &got)
+		if (err == nil) != (wantErr == nil) {
+			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got); diff != "" && err == nil {
+			t.Errorf("%s (-library +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestLeanCodecPassesOwnersOver(t *testing.T) {
+	var obj unstructured.Unstructured
+	text := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`
+	if _, _, err := jsonOf(wire.Lean).Decode([]byte(text), nil, &obj); err != nil || obj.GetManagedFields() != nil || obj.GetName() != "a" {
+		t.Errorf("%v, %v", obj, err)
+	}
+}
+
+// What is not asked for as an object is a refusal if it says so, or an object of a watch.
+func TestCodecReadsRefusals(t *testing.T) {
+	status := `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Gone","code":410}`
+	out, _, err := jsonOf(wire.Lean).Decode([]byte(status), &schema.GroupVersionKind{Version: "v1"}, nil)
+	if err != nil || !apierrors.IsGone(apierrors.FromObject(out)) {
+		t.Errorf("%v, %v", out, err)
+	}
+	var event metav1.WatchEvent
+	if _, _, err := jsonOf(wire.Lean).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil || string(event.Object.Raw) != status {
+		t.Errorf("%v, %v", event, err)
+	}
+	if out, _, err := jsonOf(wire.Lean).Decode([]byte("404 page not found"), nil, nil); err == nil {
+		t.Errorf("a page that is no JSON is read as %v", out)
+	}
+	out, _, err = jsonOf(wire.Lean).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
+	if obj, ok := out.(*unstructured.Unstructured); err != nil || !ok || obj.GetKind() != "ConfigMap" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestCodecWrites(t *testing.T) {
+	for _, tc := range []struct {
+		obj  runtime.Object
+		want string
+	}{
+		{&unstructured.Unstructured{Object: map[string]any{"kind": "A", "b": "<&>", "n": int64(1)}}, `{"b":"\u003c\u0026\u003e","kind":"A","n":1}` + "\n"},
+		{&unstructured.Unstructured{Object: map[string]any{"c": nil}}, `{"c":null}` + "\n"},
+		{&metav1.DeleteOptions{DryRun: []string{"All"}}, `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}` + "\n"},
+	} {
+		c := codecs{}
+		var out bytes.Buffer
+		if err := c.EncoderForVersion(c.SupportedMediaTypes()[0].Serializer, nil).Encode(tc.obj, &out); err != nil || out.String() != tc.want {
+			t.Errorf("%s, %v; want %s", out.String(), err, tc.want)
+		}
+	}
+}
