@@ -22,7 +22,6 @@ type telling struct {
 	errs     []stepError  // in the order in which they came
 	denied   map[int]bool // the steps whose write was refused, which was told then
 	overdue  []string     // what was waited for when the time of the run was up
-	over     bool         // the run ends, since a change could not be applied: nothing is told of waiting any more
 }
 
 // stepError is what went wrong with a step.
@@ -98,7 +97,7 @@ func (t *telling) take(e event.Event) {
 		switch {
 		case e.Outcome == event.Failed:
 			t.denied[e.Step] = true
-			told.Kind, told.Err = ui.Refused, t.refused(c, e)
+			told.Kind, told.Err, told.Last = ui.Refused, t.refused(c, e), t.apply.earlyApplyError
 			if last := givenUp(e.Err); last != nil {
 				told.Kind, told.Err = ui.GivenUp, asked(c, last)
 			}
@@ -113,11 +112,9 @@ func (t *telling) take(e event.Event) {
 		told.Kind = ui.Seen
 	case event.Settled:
 		t.settle(c, e, &told)
+		told.Last = t.apply.earlyWaitError && told.State != "ok" && told.Kind == ui.Settled
 	default:
 		return
-	}
-	if t.over && (told.Kind == ui.Seen || told.Kind == ui.Settled) {
-		told.Kind = ui.Left
 	}
 	t.progress.Take(told)
 }
@@ -146,7 +143,6 @@ func (t *telling) refused(c *change.Change, e event.Event) error {
 	}
 	err = refusal(c, err)
 	t.note(e, err)
-	t.over = t.over || t.apply.earlyApplyError
 	return err
 }
 

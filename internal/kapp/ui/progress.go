@@ -36,6 +36,7 @@ type Event struct {
 	Message  string // why, in one line; may be empty
 	Children []Child
 	Released bool // those that need the item may start although it is not ready
+	Last     bool // the run ends with it, so that nothing is told of waiting any more
 	Err      error
 }
 
@@ -63,6 +64,8 @@ type Progress struct {
 
 	pass    int       // the number of the pass
 	left    int       // those that were not seen in the pass
+	news    bool      // the pass looks for those that were never seen; of the others nothing needs to be new
+	unseen  int       // those that are waited for and were never seen
 	began   time.Time // when the pass began
 	changed bool      // something settled in the pass
 
@@ -71,6 +74,7 @@ type Progress struct {
 
 	trouble bool // something did not go well, so that the run may end
 	ending  bool // nothing is written any more but what is held back
+	over    bool // nothing is told of waiting any more
 }
 
 // item is what the printer knows of an Item.

@@ -132,7 +132,7 @@ func numbers(t *testing.T, text string) []int {
 }
 
 var kinds = map[string]Kind{"written": Written, "refused": Refused, "retried": Retried, "givenup": GivenUp, "seen": Seen, "released": Seen,
-	"settled": Settled, "left": Left, "again": Seen}
+	"settled": Settled, "left": Left, "again": Seen, "ends": Refused, "fails": Settled}
 
 func parseEvent(t *testing.T, kind, rest string) Event {
 	t.Helper()
@@ -143,7 +143,7 @@ func parseEvent(t *testing.T, kind, rest string) Event {
 		t.Fatalf("%s %s: %v", kind, step, err)
 	}
 	state, message, _ := strings.Cut(rest, ": ")
-	e := Event{Kind: k, Step: n, State: state, Message: message, Released: kind == "released"}
+	e := Event{Kind: k, Step: n, State: state, Message: message, Released: kind == "released", Last: kind == "ends" || kind == "fails"}
 	if k == Refused || k == Retried || k == GivenUp {
 		e.Err = errors.New(rest)
 	}

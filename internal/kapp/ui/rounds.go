@@ -74,10 +74,14 @@ func (p *Progress) close() {
 	}
 }
 
-// look begins a pass.
+// look begins a pass. If there is anything that was never seen the pass is over once that was seen: all else has been told of, and
+// is told of only if it is in another state by now.
 func (p *Progress) look() {
 	p.pass++
 	p.left, p.changed = p.waiting, false
+	if p.news = p.unseen > 0; p.news {
+		p.left = p.unseen
+	}
 	p.began = p.ui.options.Now()
 	p.header("waiting on %d changes [%d/%d done]", p.waiting, p.settled, p.total)
 }
@@ -99,10 +103,11 @@ func (p *Progress) write(e Event) {
 		p.written++
 		p.ready--
 	}
-	p.trouble = p.trouble || e.Kind == Refused || e.Kind == GivenUp
+	p.trouble, p.over = p.trouble || e.Kind == Refused || e.Kind == GivenUp, p.over || e.Last
 	if e.Kind == Written {
 		it.waiting, p.succeeded = true, true
 		p.waiting++
+		p.unseen++
 	}
 	p.tell(block...)
 	if p.pending == 0 {
@@ -119,11 +124,12 @@ func (p *Progress) leave(e Event) {
 	}
 	it.gone, p.trouble = true, true
 	if it.waiting {
-		it.waiting = false
-		p.waiting--
-		if it.pass != p.pass && p.left > 0 {
+		if it.pass != p.pass && p.left > 0 && p.awaits(it) {
 			p.left--
 		}
+		it.waiting = false
+		p.waiting--
+		p.meet(it)
 	}
 	if it.freed && !it.written {
 		p.ready--
@@ -194,9 +200,19 @@ func (p *Progress) release() {
 			p.hold(e)
 		case it.waiting && e.Kind == Left:
 			p.leave(e)
-		case it.waiting:
+		case it.waiting && !p.over:
 			p.report(e)
 		}
+	}
+}
+
+// awaits reports whether the pass is not over before the item was seen.
+func (p *Progress) awaits(it *item) bool { return !p.news || it.pass == 0 }
+
+// meet counts an item among those that were seen before.
+func (p *Progress) meet(it *item) {
+	if it.pass == 0 {
+		p.unseen--
 	}
 }
 
@@ -206,9 +222,13 @@ func (p *Progress) report(e Event) {
 	if it.pass == p.pass || p.left == 0 || p.ui.options.Now().Sub(p.began) >= span {
 		p.look()
 	}
+	if p.awaits(it) {
+		p.left--
+	}
+	p.meet(it)
 	it.pass, it.last = p.pass, e
-	p.left--
 	p.show(it, e)
+	p.over = p.over || e.Last
 	if e.Kind == Settled {
 		it.waiting, it.gone, p.changed = false, true, true
 		it.last = Event{}
