@@ -27,7 +27,7 @@ func refusal(c *change.Change, err error) error {
 			c.ApplyOp().Word(), c.Description(), late.After)
 	}
 	if errors.As(err, &late) {
-		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, asked(c, late.Last))
+		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, refusal(c, late.Last))
 	}
 	hint := ""
 	switch {

@@ -23,6 +23,11 @@ func TestKappSessions(t *testing.T) {
 	testscript.Run(t, linked(params("kappsessions")))
 }
 
+// TestKappBroken runs what breaks a part of the API that all can see: nothing else may run at the same time.
+func TestKappBroken(t *testing.T) {
+	testscript.Run(t, linked(params("kappbroken")))
+}
+
 // linked gives every script a link named kapp.
 func linked(p testscript.Params) testscript.Params {
 	p.Setup = func(env *testscript.Env) error {

@@ -26,13 +26,16 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// copies are the annotations in which an object may hold all of itself once more.
+var copies = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
+
 // Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
-// for it. hide is asked in the order of the keys. Of an object that a rule concerns the annotation in which kubectl keeps a copy of
-// it is hidden, too. After an error the object may still hold such values, and must not be shown.
+// for it, and after that the copies of the object in its annotations. hide is asked in the order of the keys. After an error the
+// object may still hold such values, and must not be shown.
 func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) string) error {
-	concerned := false
+	private := false
 	for _, p := range c.masked.matching(obj.Object) {
-		concerned = true
+		private = true
 		v := visitor{path: p, found: func(fields map[string]any) {
 			for _, name := range sortedKeys(fields) {
 				fields[name] = hide(fields[name])
@@ -42,9 +45,11 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 			return err
 		}
 	}
-	if metadata, _ := obj.Object["metadata"].(map[string]any); concerned && metadata != nil {
-		if annotations, _ := metadata["annotations"].(map[string]any); annotations[resource.AnnKubectlApplied] != nil {
-			annotations[resource.AnnKubectlApplied] = hide(annotations[resource.AnnKubectlApplied])
+	annotations, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "annotations")
+	all, _ := annotations.(map[string]any)
+	for _, name := range copies {
+		if value, has := all[name]; has && private {
+			all[name] = hide(value)
 		}
 	}
 	return nil
