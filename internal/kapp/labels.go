@@ -6,8 +6,10 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/kapp/resource"
 	"github.com/muster-deploy/muster/internal/kapp/ui"
 )
 
@@ -35,7 +37,7 @@ objects of the cluster.`,
 // accessors are what is counted, by the word for it.
 var accessors = map[string]func(live) map[string]string{
 	"labels":      live.GetLabels,
-	"annotations": live.GetAnnotations,
+	"annotations": annotationsOf,
 	"ownerrefs": func(obj live) map[string]string {
 		owners := map[string]string{}
 		for _, ref := range obj.GetOwnerReferences() {
@@ -43,6 +45,22 @@ var accessors = map[string]func(live) map[string]string{
 		}
 		return owners
 	},
+}
+
+var secretKind = schema.GroupKind{Kind: "Secret"}
+
+// annotationsOf are the annotations of an object, without the values of those that hold a copy of a Secret.
+func annotationsOf(obj live) map[string]string {
+	all := obj.GetAnnotations()
+	if obj.GroupVersionKind().GroupKind() != secretKind {
+		return all
+	}
+	for _, key := range []string{resource.AnnOriginal, resource.AnnOriginalDiff, resource.AnnOriginalDiffFull, resource.AnnKubectlApplied} {
+		if _, ok := all[key]; ok {
+			all[key] = "<-- value not shown"
+		}
+	}
+	return all
 }
 
 func (l *labelList) run(ctx context.Context, s *session) error {

@@ -180,7 +180,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
-		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout,
+		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout, Discreet: r.diff.mask && r.config.Masks(obj),
 	}
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // nobody knows which object it will be

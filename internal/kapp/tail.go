@@ -42,7 +42,7 @@ func (t *logTail) watch(ctx context.Context, selector string, namespaces []strin
 	err := t.survey(ctx, selector, "")
 	var refused []string
 	if apierrors.IsForbidden(err) {
-		err, refused = t.surveyEach(ctx, selector, namespaces)
+		refused, err = t.surveyEach(ctx, selector, namespaces)
 	}
 	if err != nil && ctx.Err() == nil {
 		t.logs.UI.Block(fmt.Sprintf("Pod watching error: %v\n", err))
@@ -85,7 +85,7 @@ func (t *logTail) survey(ctx context.Context, selector, namespace string) error 
 }
 
 // surveyEach does that in several namespaces. Those where it is not allowed are given in quotes.
-func (t *logTail) surveyEach(ctx context.Context, selector string, namespaces []string) (failed error, refused []string) {
+func (t *logTail) surveyEach(ctx context.Context, selector string, namespaces []string) (refused []string, failed error) {
 	errs := make([]error, len(namespaces))
 	var all sync.WaitGroup
 	for i, namespace := range namespaces {
@@ -100,7 +100,7 @@ func (t *logTail) surveyEach(ctx context.Context, selector string, namespaces []
 			failed = err
 		}
 	}
-	return failed, refused
+	return refused, failed
 }
 
 // see takes in how a pod is now; nil if it is gone. One that is new is tailed.

@@ -27,7 +27,7 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 }
 
 // copies are the annotations in which an object may hold all of itself once more.
-var copies = []string{resource.AnnOriginal, "kubectl.kubernetes.io/last-applied-configuration"}
+var copies = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
 
 // Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
 // for it, and after that the copies of the object in its annotations. hide is asked in the order of the keys. After an error the
@@ -53,4 +53,12 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 		}
 	}
 	return nil
+}
+
+// Masks reports whether an object has values that must not be shown.
+func (c *Config) Masks(obj *unstructured.Unstructured) bool {
+	for range c.masked.matching(obj.Object) {
+		return true
+	}
+	return false
 }

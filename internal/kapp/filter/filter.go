@@ -154,7 +154,7 @@ func anyOf[T any](list []T, holds func(T) bool) bool {
 	return false
 }
 
-// like compares with a pattern, which is not empty.
+// Like compares with a pattern, which is not empty.
 func Like(pattern, value string) bool {
 	const wild = "*%"
 	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]

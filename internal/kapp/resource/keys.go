@@ -1,6 +1,7 @@
 package resource
 
-// The labels and annotations of kapp. All begin with kapp.k14s.io/; what each means stands in docs/compat-kapp.md.
+// The labels and annotations of kapp, which begin with kapp.k14s.io/: what each means stands in docs/compat-kapp.md. The last one is
+// kubectl's.
 const (
 	domain = "kapp.k14s.io/"
 
@@ -53,4 +54,6 @@ const (
 	AnnDisableScopingRules      = domain + "disable-default-label-scoping-rules"
 	AnnDisableScopingRulesOld   = domain + "disable-label-scoping"
 	AnnDisableSecretgenRebasing = domain + "disable-default-secretgen-rebase-rules"
+
+	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied last, in full
 )
