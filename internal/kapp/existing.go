@@ -202,7 +202,12 @@ func (d *deployment) left(r *rollout) []live {
 			gone[c.Existing.GetUID()] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
+	return slices.DeleteFunc(deployed(d.found), func(obj live) bool { return gone[obj.GetUID()] })
+}
+
+// deployed are those of some objects that controllers did not make.
+func deployed(objects []live) []live {
+	return slices.DeleteFunc(slices.Clone(objects), resource.Transient)
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.
