@@ -83,11 +83,15 @@ func (d *deletion) find(ctx context.Context) (*app.App, error) {
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
+	narrow, err := d.filter.Resource(time.Now())
 	if err != nil {
 		return err
 	}
-	narrow, err := d.filter.Resource(time.Now())
+	if target.Selector() == "" && narrow == nil && d.diff.filter == "" {
+		return errors.New("Expected label selector to be non-empty: it selects whatever was deployed to the cluster " +
+			"(hint: a filter, as --filter-ns, says what of it is meant)")
+	}
+	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
 		return err
 	}
-	if err := d.carry(ctx, r, target, whole); err != nil {
+	if err := d.carry(ctx, r, target, all, whole); err != nil {
 		return err
 	}
 	if d.apply.exitStatus {
@@ -132,12 +136,14 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	return nil
 }
 
-// carry deletes between the two ends of the record of the change.
-func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole bool) error {
+// carry deletes between the two ends of the record of the change. The record names the namespaces of the app as before, so that what
+// is left there is found again by those who may not look through all.
+func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, all []live, whole bool) error {
 	if err := r.lay(); err != nil {
 		return err
 	}
-	if err := target.Begin(ctx, "delete", nil, false); err != nil {
+	places := append(placesOf(nil, deployed(all)), target.Meta.LastChange.Namespaces...)
+	if err := target.Begin(ctx, "delete", places, false); err != nil {
 		return err
 	}
 	err := r.run(ctx)
@@ -148,7 +154,7 @@ func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, whole
 			return nil
 		}
 	}
-	if finished := target.Finish(closing, err == nil); finished != nil {
+	if finished := target.Finish(closing, err == nil, places); finished != nil {
 		d.ui.Info(finished.Error(), "App")
 	}
 	keep := changesToKeep

@@ -40,7 +40,6 @@ type deployment struct {
 	target  *app.App
 	config  *config.Config
 	prepare preparation
-	places  []string                  // the namespaces of the resources, as the record has them
 	within  []string                  // those that are looked through where not all may be
 	found   []live                    // what there is, whatever the flags leave out
 	missed  map[schema.GroupKind]bool // kinds of which there may be more than was found
@@ -202,7 +201,8 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 		op, wait = change.Summary(nil)
 	}
 	description := "update: Op: " + op + " / Wait to: " + wait
-	if err := d.target.Begin(ctx, description, d.places, d.deploy.changesToKeep > 0); err != nil {
+	places := placesOf(wanted, deployed(d.found))
+	if err := d.target.Begin(ctx, description, places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
 	stop := d.follow(ctx)
@@ -212,10 +212,12 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
 	if err == nil {
-		versions, kinds := usedBy(wanted, d.left(r))
+		left := d.left(r)
+		versions, kinds := usedBy(wanted, left)
 		d.target.Used(versions, kinds, slices.Collect(maps.Keys(d.missed)))
+		places = placesOf(wanted, left)
 	}
-	finished := d.target.Finish(closing, err == nil)
+	finished := d.target.Finish(closing, err == nil, places)
 	if err != nil {
 		_ = d.writeMetadata() // the failure of the run matters more
 		return err

@@ -136,13 +136,17 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 	}
 	var adopted []live
 	var refused []string
+	owners := map[string]string{} // how the owners of objects are called, by the values of their labels
 	for _, target := range targets {
 		obj := snapshot.Objects[target.Ref]
 		if obj == nil {
 			continue
 		}
 		if owner := d.otherOwner(origin[target.Ref].Unstructured, obj); owner != "" {
-			refused = append(refused, fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(obj), d.nameOwner(ctx, owner)))
+			if owners[owner] == "" {
+				owners[owner] = d.nameOwner(ctx, owner)
+			}
+			refused = append(refused, fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(obj), owners[owner]))
 			continue
 		}
 		adopted = append(adopted, obj)
@@ -194,11 +198,16 @@ func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 func (d *deployment) left(r *rollout) []live {
 	gone := map[types.UID]bool{}
 	for _, c := range r.changes {
-		if c.ApplyOp() == change.Delete && d.apply.wait {
+		if c.ApplyOp() == change.Delete && c.WaitOp() == change.Gone {
 			gone[c.Existing.GetUID()] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(d.found), func(obj live) bool { return resource.Transient(obj) || gone[obj.GetUID()] })
+	return slices.DeleteFunc(deployed(d.found), func(obj live) bool { return gone[obj.GetUID()] })
+}
+
+// deployed are those of some objects that controllers did not make.
+func deployed(objects []live) []live {
+	return slices.DeleteFunc(slices.Clone(objects), resource.Transient)
 }
 
 // matching leaves out the objects that are not wanted: with --patch nothing is deleted. Versions of what is wanted stay.

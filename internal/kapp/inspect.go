@@ -101,11 +101,11 @@ func resourceRow(obj live, name ui.Cell) []ui.Cell {
 	state, info := stateAndInfo(obj)
 	return []ui.Cell{
 		ui.Namespace(obj.GetNamespace()), name, {Text: obj.GetKind()}, {Text: obj.GetAPIVersion()}, {Text: owner},
-		stateCell(state), {Text: change.Wrap(info, infoWidth)}, ageCell(obj.GetCreationTimestamp().Time),
+		stateCell(state), {Text: ui.Wrap(info, infoWidth)}, ageCell(obj.GetCreationTimestamp().Time),
 	}
 }
 
-// infoWidth is how wide the column of reasons is.
+// infoWidth is how wide the columns of reasons are.
 const infoWidth = 35
 
 // stateAndInfo judges an object as tables do: without rules of users, and without its children.

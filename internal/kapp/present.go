@@ -85,7 +85,7 @@ func changesTable(changes []*change.Change) ui.Table {
 		}
 		table.Rows = append(table.Rows, []ui.Cell{
 			ui.Namespace(row.Namespace), {Text: row.Name}, {Text: row.Kind}, {Text: row.Version}, ageCell(row.Created), op,
-			{Text: row.Strategy}, {Text: row.WaitTo}, stateCell(row.State), {Text: row.Info},
+			{Text: row.Strategy}, {Text: row.WaitTo}, stateCell(row.State), {Text: ui.Wrap(row.Info, infoWidth)},
 		})
 	}
 	op, wait := change.Summary(changes)

@@ -55,8 +55,7 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 			return nil, err
 		}
 	}
-	d.places = placesOf(all)
-	d.within = d.fallback(d.target, d.places...)
+	d.within = d.fallback(d.target, placesOf(all, nil)...)
 	return all, nil
 }
 
@@ -109,15 +108,21 @@ func (d *deployment) mark(obj *unstructured.Unstructured) error {
 	return d.config.Scope(obj, map[string]string{key: value}, d.deploy.defaultScoping)
 }
 
-// placesOf are the namespaces of resources, sorted.
-func placesOf(all []resource.Resource) []string {
+// placesOf are the namespaces of resources and of objects that there are, sorted.
+func placesOf(all []resource.Resource, existing []live) []string {
 	var places []string
-	for _, r := range all {
-		place := r.GetNamespace()
+	take := func(obj live) {
+		place := obj.GetNamespace()
 		if place == "" {
 			place = clusterPlace
 		}
 		places = append(places, place)
+	}
+	for _, r := range all {
+		take(r.Unstructured)
+	}
+	for _, obj := range existing {
+		take(obj)
 	}
 	slices.Sort(places)
 	return slices.Compact(places)

@@ -105,11 +105,11 @@ func TestRun(t *testing.T) {
 	}
 
 	app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret}, nil)
-	if err := app.Finish(t.Context(), true); err != nil {
+	if err := app.Finish(t.Context(), true, []string{"demo"}); err != nil {
 		t.Fatal(err)
 	}
 	sent("replace demo/web", "replace demo/web-change-*")
-	ended := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"2026-11-21T09:26:16.690091422Z","successful":true,"description":"update: x","namespaces":["(cluster)","demo"]}`
+	ended := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"2026-11-21T09:26:16.690091422Z","successful":true,"description":"update: x","namespaces":["demo"]}`
 	stored(head + ended + `,"usedGVs":[{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"}]}`)
 	if got := specOf(t, f, "demo", name); got != ended {
 		t.Errorf("record of the change: %s, want %s", got, ended)
@@ -174,7 +174,7 @@ func TestConflict(t *testing.T) {
 		t.Errorf("after both began: %s", got)
 	}
 	one.Used(nil, nil, nil)
-	if err := one.Finish(t.Context(), true); err != nil {
+	if err := one.Finish(t.Context(), true, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := specOf(t, f, "demo", "web"); !strings.Contains(got, both) {
@@ -188,7 +188,7 @@ func TestConflict(t *testing.T) {
 		return nil
 	}
 	two.Used(nil, nil, nil)
-	if err := two.Finish(t.Context(), true); err == nil || !strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
+	if err := two.Finish(t.Context(), true, nil); err == nil || !strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
 		t.Errorf("finish against endless conflicts: %v", err)
 	}
 	f.refuse = nil
@@ -261,7 +261,7 @@ func TestLabelled(t *testing.T) {
 	}
 	app.Used(nil, []schema.GroupKind{secret}, nil)
 	_, _, trimmed := app.Trim(t.Context(), 0)
-	for _, err := range []error{app.Begin(t.Context(), "update", nil, true), app.Finish(t.Context(), true), app.Delete(t.Context()), trimmed} {
+	for _, err := range []error{app.Begin(t.Context(), "update", nil, true), app.Finish(t.Context(), true, nil), app.Delete(t.Context()), trimmed} {
 		if err != nil {
 			t.Error(err)
 		}

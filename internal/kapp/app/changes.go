@@ -28,15 +28,14 @@ type ChangeRecord struct {
 }
 
 // Begin records that a change begins. It is called before the first object is written, and writes on the app's record also the
-// kinds that Used was told: they must cover the objects that there are as well as those that are to come. With keep the change
-// gets a record of its own.
+// kinds that Covers was told: they must cover the objects that there are as well as those that are to come, and so must the
+// namespaces. With keep the change gets a record of its own.
 func (a *App) Begin(ctx context.Context, description string, namespaces []string, keep bool) error {
 	if a.Labelled() {
 		return nil
 	}
 	change := Change{
-		StartedAt: a.store.Now().UTC(), Description: description,
-		Namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces))),
+		StartedAt: a.store.Now().UTC(), Description: description, Namespaces: sorted(namespaces),
 	}
 	a.running = nil
 	if !keep {
@@ -58,12 +57,14 @@ func (a *App) Begin(ctx context.Context, description string, namespaces []string
 	return errors.Join(created, noted)
 }
 
-// Finish records how the change that has begun ended, and with it the kinds that Used was told.
-func (a *App) Finish(ctx context.Context, successful bool) error {
+// Finish records how the change that has begun ended, and with it the kinds that Used was told and the namespaces of what is
+// there now.
+func (a *App) Finish(ctx context.Context, successful bool, namespaces []string) error {
 	if a.Labelled() {
 		return nil
 	}
 	change := finished(a.Meta.LastChange, a.store.Now(), successful)
+	change.Namespaces = sorted(namespaces)
 	name := a.Meta.LastChangeName
 	var changed, noted error
 	both(func() {
@@ -73,6 +74,9 @@ func (a *App) Finish(ctx context.Context, successful bool) error {
 	})
 	return errors.Join(changed, noted)
 }
+
+// sorted are names in the order of the format, each once.
+func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
 // both runs two requests at once and waits for both; neither is cancelled by the failure of the other.
 func both(one, other func()) {

@@ -149,6 +149,27 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// What another run writes on a record while it is moved is not lost.
+func TestRenameMeetsAnother(t *testing.T) {
+	f := newFake()
+	s := newStore(f)
+	f.put(record("n", "a", spec("1", `[{"Group":"","Kind":"A"}]`), isApp))
+	app, err := s.Find(t.Context(), "a", "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put(record("n", "a", spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`), isApp))
+	if err := app.Rename(t.Context(), "b", "n"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"n/b"}, f.names()); diff != "" {
+		t.Fatalf("records (-want +got):\n%s", diff)
+	}
+	if got, want := specOf(t, f, "n", "b"), spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`); got != want {
+		t.Errorf("record %s, want %s", got, want)
+	}
+}
+
 // Whatever is wrong with a record, nothing is written and nothing deleted.
 func TestBadRecords(t *testing.T) {
 	const unreadable = "App 'web' (namespace: n) backed by ConfigMap 'web' did not contain parseable app metadata: "

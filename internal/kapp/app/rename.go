@@ -93,11 +93,41 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 	a.Name, a.Namespace, a.twin = name, namespace, nil
 	a.take(stored, a.Meta)
 	for _, record := range left {
-		if err := a.store.drop(ctx, record); err != nil {
-			return fmt.Errorf("Deleting app: %w", err)
+		if err := a.replaces(ctx, record); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// replaces deletes a record, nil for none, in place of which there is that of the app. What another run has written on it meanwhile is
+// taken over first.
+func (a *App) replaces(ctx context.Context, record *unstructured.Unstructured) error {
+	var refused error
+	for range attempts {
+		if record == nil {
+			return nil
+		}
+		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(record), UID: record.GetUID(), Version: record.GetResourceVersion()})
+		if err == nil {
+			return nil
+		}
+		if refused = fmt.Errorf("Deleting app: %w", err); !apierrors.IsConflict(err) {
+			return refused
+		}
+		if record, err = a.store.read(ctx, record.GetNamespace(), record.GetName()); err != nil || record == nil {
+			return err
+		}
+		theirs, err := a.parse(record)
+		if err != nil || theirs.LabelValue != a.Meta.LabelValue {
+			return refused // what has its name now is no record of this app
+		}
+		a.used = a.used.with(theirs.used())
+		if err := a.save(ctx, nil, nil); err != nil {
+			return err
+		}
+	}
+	return refused
 }
 
 // moved gives the record that an earlier attempt to move this one has written, brought up to date: it keeps its kinds, since it

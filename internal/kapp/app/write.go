@@ -130,8 +130,8 @@ func (a *App) dropUnused(ctx context.Context) error {
 
 // dropTwin ends a migration that was interrupted.
 func (a *App) dropTwin(ctx context.Context) error {
-	if err := a.store.drop(ctx, a.twin); err != nil {
-		return fmt.Errorf("Deleting app: %w", err)
+	if err := a.replaces(ctx, a.twin); err != nil {
+		return err
 	}
 	a.twin = nil
 	return nil

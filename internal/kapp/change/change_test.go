@@ -90,24 +90,6 @@ func TestSameDifference(t *testing.T) {
 	}
 }
 
-func TestWrap(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                         "",
-		"short":                    "short",
-		"one two three":            "one two\nthree",
-		"exactly10c":               "exactly10c",
-		"longer than a line, once": "longer\nthan a\nline, once",
-		"incomprehensibilities":    "incomprehensibilities",
-		"an incomprehensible text": "an\nincomprehensible\ntext",
-		"two\nlines already here":  "two\nlines\nalready\nhere",
-		"ääääää ööö":               "ääääää ööö",
-	} {
-		if got := Wrap(text, 10); got != want {
-			t.Errorf("Wrap(%q) is %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestObjectsOfOddForm gives objects that no server would give: they are compared, and nothing breaks.
 func TestObjectsOfOddForm(t *testing.T) {
 	for _, text := range []string{

@@ -34,7 +34,7 @@ func BenchmarkDeployment(b *testing.B) {
 		}
 		stored := signed.DeepCopy()
 		unstructured.SetNestedField(stored.Object, "2026-03-01T10:00:00Z", "metadata", "creationTimestamp")
-		amended, err := history.Amend(stored, obj, conf)
+		amended, err := amend(stored, obj, conf)
 		if err != nil {
 			b.Fatal(err)
 		}

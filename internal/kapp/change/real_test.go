@@ -103,7 +103,7 @@ func (s *server) apply(c *change.Change) {
 			s.t.Fatal(err)
 		}
 		stored := s.store(c.Existing, sent)
-		amended, err := history.Amend(stored, c.New, s.conf)
+		amended, err := amend(stored, c.New, s.conf)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -178,4 +178,13 @@ func objects(t *testing.T, text string) []*unstructured.Unstructured {
 		all = append(all, obj)
 	}
 	return all
+}
+
+// amend gives the second write of an object that the server has stored.
+func amend(stored, applied *unstructured.Unstructured, rules history.Rules) (*unstructured.Unstructured, error) {
+	sum, err := history.Fingerprint(stored, applied, rules)
+	if err != nil {
+		return nil, err
+	}
+	return history.Record(stored, applied, sum, rules)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,10 +18,8 @@ type Row struct {
 	Strategy                       string    // in words; "???" for an unknown one
 	WaitTo                         string    // reconcile, delete, or empty
 	State                          string    // of the live object: ok, ongoing, fail, or empty
-	Info                           string    // why, in lines of at most 35 characters
+	Info                           string    // why
 }
-
-const infoWidth = 35
 
 // Row gives the change as a row. The state of the live object is judged without the user's rules and without its children.
 func (c *Change) Row() Row {
@@ -37,7 +34,7 @@ func (c *Change) Row() Row {
 	}
 	row.Created = c.Existing.GetCreationTimestamp().Time
 	j := judge.Of(c.set.judged(c.Existing), nil)
-	row.Info = Wrap(j.Message, infoWidth)
+	row.Info = j.Message
 	switch {
 	case !j.Done:
 		row.State = "ongoing"
@@ -63,32 +60,6 @@ func nameOf(obj *unstructured.Unstructured) string {
 		return obj.GetGenerateName() + "*"
 	}
 	return obj.GetName()
-}
-
-// Wrap breaks lines between words where they are longer than width. Words stay whole.
-func Wrap(text string, width int) string {
-	var out strings.Builder
-	for i, line := range strings.Split(text, "\n") {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		used := 0
-		for word := range strings.FieldsSeq(line) {
-			length := utf8.RuneCountInString(word)
-			switch {
-			case used == 0:
-			case used+1+length > width:
-				out.WriteByte('\n')
-				used = 0
-			default:
-				out.WriteByte(' ')
-				used++
-			}
-			out.WriteString(word)
-			used += length
-		}
-	}
-	return out.String()
 }
 
 // Summary counts changes by what is done, "1 create, 0 delete, 0 update, 0 noop, 0 exists", and by what is waited for,

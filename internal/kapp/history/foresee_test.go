@@ -53,7 +53,7 @@ func writes(t *testing.T, toSend, applied, existing, answer *unstructured.Unstru
 		value, _ := annotation(signed, key)
 		annotate(stored, key, value)
 	}
-	amended, err := Amend(stored, applied, rules{})
+	amended, err := amend(stored, applied, rules{})
 	if err != nil {
 		t.Fatal(err)
 	}

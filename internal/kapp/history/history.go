@@ -3,7 +3,7 @@
 // still true nobody has touched the object, and the original is what a new version is compared with.
 //
 // kapp knows the md5 only after the server has answered, and writes every object twice. Here Sign foresees what the server
-// will store and puts both annotations into the first write; Amend gives the second one if the server stored something else.
+// will store and puts both annotations into the first write; Record gives the second one if the server stored something else.
 // Nothing but the number of requests depends on what was foreseen.
 //
 // Numbers: kapp reads files, and the original, into float64, but what the server answers into int64, and the text that is

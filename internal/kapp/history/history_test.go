@@ -85,7 +85,7 @@ func TestInterchange(t *testing.T) {
 	if err != nil || got != sum {
 		t.Errorf("md5 %s (%v), kapp's is %s", got, err, sum)
 	}
-	amended, err := Amend(read(t, stored), read(t, applied), rules{})
+	amended, err := amend(read(t, stored), read(t, applied), rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestInterchange(t *testing.T) {
 	if annotations, has := base.Object["metadata"].(map[string]any)["annotations"]; has {
 		t.Errorf("the base has annotations: %v", annotations)
 	}
-	if again, err := Amend(amended, read(t, applied), rules{}); again != nil || err != nil {
+	if again, err := amend(amended, read(t, applied), rules{}); again != nil || err != nil {
 		t.Errorf("a right record is written again: %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestNumbers(t *testing.T) {
 
 // TestLastApplied covers records that are not true, or none.
 func TestLastApplied(t *testing.T) {
-	good, err := Amend(read(t, stored), read(t, applied), rules{})
+	good, err := amend(read(t, stored), read(t, applied), rules{})
 	if err != nil {
 		t.Fatal(err)
 	}

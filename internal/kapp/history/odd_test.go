@@ -38,7 +38,7 @@ func TestOdd(t *testing.T) {
 			if !cmp.Equal(obj, read(t, text)) || live != nil && !cmp.Equal(live, read(t, existing)) {
 				t.Errorf("%s, existing %d: an argument was changed", text, i)
 			}
-			if again, err := Amend(signed, obj, rules{}); err != nil {
+			if again, err := amend(signed, obj, rules{}); err != nil {
 				t.Errorf("%s: amended to %v (%v)", text, again, err)
 			}
 		}
@@ -78,7 +78,7 @@ func BenchmarkSign(b *testing.B) {
 	for name, f := range map[string]func() error{
 		"create":       func() error { _, err := Sign(obj, obj, nil, rules{}); return err },
 		"update":       func() error { _, err := Sign(obj, obj, live, rules{}); return err },
-		"amend":        func() error { _, err := Amend(live, obj, rules{}); return err },
+		"amend":        func() error { _, err := amend(live, obj, rules{}); return err },
 		"last-applied": func() error { _, _, err := LastApplied(live, rules{}); return err },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -56,26 +56,9 @@ func Transfer(signed, obj *unstructured.Unstructured) *unstructured.Unstructured
 	return out
 }
 
-// Amend compares what the server stored, which is its answer to the first write, with what Sign foresaw. It gives nil if the
-// record is right, or if there is to be none, and otherwise the stored object with the right record, to be sent in full.
-// After a conflict the md5 is still that of the first answer: see Fingerprint and Record.
-func Amend(stored, applied *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
-	if _, disabled := annotation(stored, resource.AnnDisableOriginal); disabled {
-		return nil, nil
-	}
-	plain, err := prepare(applied, rules)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := fingerprint(stored, plain, rules)
-	if err != nil {
-		return nil, err
-	}
-	return record(stored, plain, sum)
-}
-
-// Record gives the latest state of an object with the record that belongs to an earlier answer of the server, whose md5 is
-// given: what others changed since is not to be taken for what the server made of the object. It gives nil where Amend does.
+// Record gives the latest state of an object with the record that belongs to an answer of the server, the first, whose Fingerprint
+// is given: what others changed since is not to be taken for what the server made of the object. It gives nil if the record that
+// Sign foresaw is right, or if there is to be none, and otherwise an object to be sent in full.
 func Record(latest, applied *unstructured.Unstructured, md5 string, rules Rules) (*unstructured.Unstructured, error) {
 	if _, disabled := annotation(latest, resource.AnnDisableOriginal); disabled {
 		return nil, nil

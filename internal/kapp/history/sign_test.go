@@ -41,11 +41,11 @@ func TestSign(t *testing.T) {
 	stored := signed.DeepCopy()
 	stored.SetUID("1")
 	stored.SetResourceVersion("5")
-	if again, err := Amend(stored, obj, rules{}); again != nil || err != nil {
+	if again, err := amend(stored, obj, rules{}); again != nil || err != nil {
 		t.Errorf("a second write: %v (%v)", again, err)
 	}
 	stored.Object["data"].(map[string]any)["by"] = "a webhook"
-	amended, err := Amend(stored, obj, rules{})
+	amended, err := amend(stored, obj, rules{})
 	if err != nil || amended == nil || amended.GetResourceVersion() != "5" {
 		t.Fatalf("no second write for a changed object: %v (%v)", amended, err)
 	}
@@ -104,7 +104,7 @@ func TestUnrecorded(t *testing.T) {
 		if signed.GetAnnotations()[resource.AnnIdentity] == "" {
 			t.Errorf("%s: no identity", c.name)
 		}
-		if amended, err := Amend(signed, c.obj, rules{}); amended != nil || err != nil {
+		if amended, err := amend(signed, c.obj, rules{}); amended != nil || err != nil {
 			t.Errorf("%s: a second write (%v)", c.name, err)
 		}
 		if recorded, err := Record(signed, c.obj, "md5", rules{}); (recorded != nil) != c.want || err != nil {
@@ -118,11 +118,20 @@ func TestFailingRules(t *testing.T) {
 	obj := read(t, config)
 	failing := rules{fail: true}
 	_, signErr := Sign(obj, obj, nil, failing)
-	_, amendErr := Amend(obj, obj, failing)
+	_, amendErr := amend(obj, obj, failing)
 	_, err := Fingerprint(obj, obj, failing)
 	for _, err := range []error{signErr, amendErr, err} {
 		if !errors.Is(err, errRule) || !strings.Contains(err.Error(), "configmap/c (v1) namespace: demo") {
 			t.Errorf("got error %v", err)
 		}
 	}
+}
+
+// amend gives the second write of an object that the server has stored.
+func amend(stored, applied *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
+	sum, err := Fingerprint(stored, applied, rules)
+	if err != nil {
+		return nil, err
+	}
+	return Record(stored, applied, sum, rules)
 }
