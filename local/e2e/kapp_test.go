@@ -78,7 +78,6 @@ var (
 	// What is done at the same time is told in any order; rows stand in the order of names that are made up.
 	looseApp = regexp.MustCompile(`^(create|update|delete|noop|exists|ok: \w+) [a-z]+/|^[^ |]+[ |] ?(L\.* )?[^ |]+[ |][A-Z][A-Za-z]+[ |](AGE|-|kapp|cluster)[ |]|^[a-z]+-change-HASH `)
 	repeated = regexp.MustCompile(`^\^ `)
-	ruled    = regexp.MustCompile(`^-{2,}$`)
 )
 
 // normalApp gives the lines of a transcript of kapp without what differs every time.
