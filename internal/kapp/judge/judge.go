@@ -26,6 +26,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,6 +65,9 @@ func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, r
 	k := kindOf(obj)
 	family := k.family(obj, children)
 	j, own := k.judgement(obj, family, rules)
+	if value := obj.GetAnnotations()[noChildren]; value != "" && !j.Done {
+		j = failed(fmt.Sprintf("Error: Expected annotation '%s' on resource '%s' to have value ''", noChildren, resource.Describe(obj)))
+	}
 	j = j.of(obj)
 	if j.Done || !own {
 		return j

@@ -25,7 +25,7 @@ func enoughAvailable(o live, minimum string) Judgement {
 	}
 	newest, err := o.newest()
 	if err != nil {
-		return failed(fmt.Sprintf("Error: Failed to find latest replicaset: %v", err))
+		return ongoing(fmt.Sprintf("Waiting for latest replicaset: %v", err)) // it may be there, and not have been seen
 	}
 	if j, waits := newest.unobserved(); waits {
 		return j
