@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -49,6 +50,36 @@ func TestPatientWrite(t *testing.T) {
 				t.Errorf("%v, %v after %d requests", stored, err, sent)
 			}
 		})
+	}
+}
+
+// An object that the server is to name is not sent again when it may have been stored: there would be two.
+func TestUnnamedOnce(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		sent int
+	}{{"", 1}, {"a", 2}} {
+		sent := 0
+		client := serving(t, func(w http.ResponseWriter, r *http.Request) {
+			if sent++; sent == 1 {
+				timeout := apierrors.NewServerTimeout(pods, "create", 0)
+				timeout.ErrStatus.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(int(timeout.ErrStatus.Code))
+				_ = json.NewEncoder(w).Encode(timeout.ErrStatus)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(crontab().Object)
+		})
+		learn(t, client)
+		obj := crontab()
+		obj.SetName(tc.name)
+		obj.SetGenerateName("a-")
+		sent = 0
+		_, err := client.Write(t.Context(), Write{Object: obj, Method: Create})
+		if sent != tc.sent || (err == nil) != (tc.name != "") || err != nil && Refused(err) {
+			t.Errorf("named %q: %v after %d requests", tc.name, err, sent)
+		}
 	}
 }
 

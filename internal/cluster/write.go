@@ -64,14 +64,22 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	if w.Patient {
 		more = hiccups
 	}
+	var twice error // an error after which another request might make a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
+		if w.Method == Create && w.Object.GetName() == "" && lost(err) {
+			twice = err
+			return nil
+		}
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
 		answerLost = answerLost || lost(err) || w.Patient && apierrors.IsInternalError(err)
 		return err
 	}, more...)
+	if twice != nil {
+		return nil, &ambiguousError{c.explain(twice)}
+	}
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		c.nowServed(w.Object.GroupVersionKind())
 	}

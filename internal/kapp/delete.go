@@ -83,11 +83,15 @@ func (d *deletion) find(ctx context.Context) (*app.App, error) {
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
+	narrow, err := d.filter.Resource(time.Now())
 	if err != nil {
 		return err
 	}
-	narrow, err := d.filter.Resource(time.Now())
+	if target.Selector() == "" && narrow == nil && d.diff.filter == "" {
+		return errors.New("Expected label selector to be non-empty: it selects whatever was deployed to the cluster " +
+			"(hint: a filter, as --filter-ns, says what of it is meant)")
+	}
+	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
 	if err != nil {
 		return err
 	}

@@ -52,15 +52,24 @@ func (r *rollout) dialect() engine.Dialect {
 		},
 		Amend: r.amend,
 		Judge: r.judge,
-		Made: func(step int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
-			association, ok := obj.GetLabels()[resource.LabelAssociation]
-			if !ok {
-				return nil, nil
-			}
-			return judge.Children(obj), map[string]string{resource.LabelApp: obj.GetLabels()[resource.LabelApp], resource.LabelAssociation: association}
-		},
+		Made:  made,
 		Again: func(_ int, err error) bool { return retryable(err) },
 	}
+}
+
+// made says which objects others make for an object: those that copy the labels by which it was deployed. Apps that are given by labels
+// have none of their own.
+func made(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+	labels := map[string]string{}
+	for _, key := range []string{resource.LabelApp, resource.LabelAssociation} {
+		if value, ok := obj.GetLabels()[key]; ok {
+			labels[key] = value
+		}
+	}
+	if labels[resource.LabelAssociation] == "" {
+		return nil, nil
+	}
+	return judge.Children(obj), labels
 }
 
 // amend is the second write of a change: the history of the object, unless it was foreseen right. The object that the server

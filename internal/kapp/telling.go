@@ -3,6 +3,7 @@ package kapp
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,10 @@ func (t *telling) take(e event.Event) {
 	case event.Retried:
 		told.Kind, told.Err = ui.Retried, asked(c, e.Err)
 	case event.Waiting, event.Observed:
+		if e.Err != nil { // the cluster is out of sight for the moment, which is told once
+			t.ui.Info(fmt.Sprintf("%v; what is waited for is looked for again", e.Err), "Waiting")
+			return
+		}
 		told.Kind = ui.Seen
 	case event.Settled:
 		t.settle(c, e, &told)

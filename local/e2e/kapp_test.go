@@ -63,7 +63,7 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},
 	{regexp.MustCompile(`(age": ")\d+[smh]"`), `${1}AGE"`},
 	{regexp.MustCompile(` \(hint: found app 'web' in other namespaces: [^)]*\)`), ""}, // those of other scripts
-	{regexp.MustCompile(` *\t`), "|"}, // between the columns of plain tables
+	{regexp.MustCompile(` *\t`), "|"},                                                 // between the columns of plain tables
 	{regexp.MustCompile(` +`), " "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }

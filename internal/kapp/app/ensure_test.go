@@ -149,7 +149,6 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a record, nothing is written and nothing deleted.
 // What another run writes on a record while it is moved is not lost.
 func TestRenameMeetsAnother(t *testing.T) {
 	f := newFake()
@@ -171,6 +170,7 @@ func TestRenameMeetsAnother(t *testing.T) {
 	}
 }
 
+// Whatever is wrong with a record, nothing is written and nothing deleted.
 func TestBadRecords(t *testing.T) {
 	const unreadable = "App 'web' (namespace: n) backed by ConfigMap 'web' did not contain parseable app metadata: "
 	const hint = " (hint: ConfigMap was overriden by another user?)"

@@ -18,6 +18,8 @@ type Config interface {
 	Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// StripExisting takes out, in place, what is never compared.
 	StripExisting(obj *unstructured.Unstructured) error
+	// Excludes reports whether StripExisting may take something out of an object.
+	Excludes(obj *unstructured.Unstructured) bool
 	// Refer makes references of holder to an object of target's kind named base refer to name, in place.
 	Refer(holder, target *unstructured.Unstructured, base, name string) error
 	// Wait judges a live object by the user's rules, if one of them concerns it.

@@ -71,12 +71,10 @@ func (c *Change) moves(live *unstructured.Unstructured) ([]edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, obj := range []*unstructured.Unstructured{then, now} {
-		if metadata, ok := obj.Object["metadata"].(map[string]any); ok {
-			maps.DeleteFunc(metadata, func(key string, _ any) bool { return slices.Contains(passing[:], key) })
-		}
-	}
-	return fieldEdits(nil, nil, edit{old: then.Object, oldThere: true, new: now.Object, newHas: true}), nil
+	all := fieldEdits(nil, nil, edit{old: then.Object, oldThere: true, new: now.Object, newHas: true})
+	return slices.DeleteFunc(all, func(e edit) bool {
+		return len(e.path) > 1 && e.path[0] == "metadata" && slices.Contains(passing[:], e.path[1])
+	}), nil
 }
 
 // Moved names the fields that somebody else has changed since the change was approved, without their values, and which are left as

@@ -55,6 +55,10 @@ func (r rules) StripExisting(obj *unstructured.Unstructured) error {
 	return nil
 }
 
+func (r rules) Excludes(obj *unstructured.Unstructured) bool {
+	return r.Fail == "strip" || obj.Object["status"] != nil
+}
+
 func (r rules) Wait(obj *unstructured.Unstructured) (judge.Judgement, bool, bool) {
 	phase, found, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	return judge.Judgement{Done: phase == "Ready", Successful: phase == "Ready", Message: "phase is " + phase}, false, found && obj.GetKind() == "Thing"
@@ -108,6 +112,8 @@ func (r rules) Mask(obj *unstructured.Unstructured, hide func(any) string) error
 	}
 	return nil
 }
+
+func (r rules) Masks(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Secret" }
 
 // lastApplied stands for the history: an object that carries "valid" as sum was not changed by others since.
 func (r rules) lastApplied(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {

@@ -123,9 +123,13 @@ func (s *set) base(live *unstructured.Unstructured) (*unstructured.Unstructured,
 	return base, nil
 }
 
-// stripped is a copy of a live object without history, identity and what is never compared.
+// stripped is a live object without history, identity and what is never compared. It shares memory with the one given.
 func (s *set) stripped(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	obj := bare(live).DeepCopy()
+	obj := bare(live)
+	if !s.conf.Excludes(obj) {
+		return obj, nil
+	}
+	obj = obj.DeepCopy()
 	return obj, s.conf.StripExisting(obj)
 }
 

@@ -6,7 +6,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/kapp/yamltext"
 )
 
 // Masker hides values that are not to be shown. Values that are equal have the same number, for as long as the Masker is
@@ -20,6 +21,8 @@ type Masker struct {
 type masking interface {
 	// Mask replaces, in place, what is hidden by what hide gives for it.
 	Mask(obj *unstructured.Unstructured, hide func(value any) string) error
+	// Masks reports whether something of an object is hidden.
+	Masks(obj *unstructured.Unstructured) bool
 }
 
 // NewMasker gives a Masker that hides what the rules say.
@@ -41,9 +44,9 @@ func (m *Masker) hide(value any) string {
 	return fmt.Sprintf("<-- value not shown (#%d)", number)
 }
 
-// masked gives a copy in which values are hidden; without a Masker or an object, what was given.
+// masked gives a copy in which values are hidden; without a Masker, an object or something to hide, what was given.
 func (m *Masker) masked(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if m == nil || obj == nil {
+	if m == nil || obj == nil || !m.rules.Masks(obj) {
 		return obj, nil
 	}
 	obj = obj.DeepCopy()
@@ -117,9 +120,9 @@ func text(obj *unstructured.Unstructured) (string, error) {
 	if obj == nil {
 		return "", nil
 	}
-	data, err := yaml.Marshal(obj.Object)
+	out, err := yamltext.Marshal(obj.Object)
 	if err != nil {
 		return "", fmt.Errorf("write %s as YAML: %w", obj.GetName(), err)
 	}
-	return string(data), nil
+	return out, nil
 }

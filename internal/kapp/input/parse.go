@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"unicode/utf16"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
@@ -27,11 +25,11 @@ func (e *ContentError) Unwrap() error { return e.Err }
 
 // parse reads the documents of a text. They are counted from 1, those without content included.
 func parse(text []byte, name string) ([]resource.Resource, error) {
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(utf8Text(text))))
+	documents := newDocuments(utf8Text(text))
 	var all []resource.Resource
 	for number := 1; ; number++ {
 		origin := fmt.Sprintf("%s doc %d", name, number)
-		document, err := documents.Read()
+		document, err := documents.next()
 		if err == io.EOF {
 			return all, nil
 		}

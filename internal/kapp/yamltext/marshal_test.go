@@ -1,0 +1,157 @@
+package yamltext
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// same compares what is written with what the library writes.
+func same(t *testing.T, fields map[string]any) {
+	t.Helper()
+	want, refused := yaml.Marshal(fields)
+	got, err := Marshal(fields)
+	if (err == nil) != (refused == nil) {
+		t.Errorf("%q: error %v, and of the library %v", fields, err, refused)
+	}
+	if got != string(want) {
+		data, _ := json.Marshal(fields)
+		t.Errorf("%s is written as\n%s\nand by the library as\n%s", data, got, want)
+	}
+}
+
+// texts are those that are written in one way or the other.
+var texts = []string{
+	"", " ", "a", "word", "two words", "true", "True", "TRUE", "tRue", "TRue", "nO", "yes", "Y", "on", "Null", "~", "null", "nullable", "NaN", ".nan", ".inf", "-.inf", "inf",
+	"0", "1", "007", "08", "0x1f", "0o7", "0b1", "1_000", "12345678901234567890", "1.5", "1.", ".5", "1e6", "1E-6", "+1", "-1", "-1.5", "1.2.3", "10.0.0.1",
+	"1:30", "12:30:45", "80:80", "2Gi", "100m", "1d", "0xg", "3a", "3e", "2006-01-02", "2006-01-02T15:04:05Z", "2006-99-02T15:04:05Z", "2006-01-02 15:04:05", "2006-1-2x",
+	"1999", "1999-", "-", "--", "---", "--flag", "-f", "-1f", "- a", "-a b", "--a=b c", "...", "..", "./a", "/a/b", "?", "? a", "?a", ":", ":a", ": a", "a:", "a: b", "a:b", "a #b", "a#b", "#a",
+	"*a", "&a", "!a", "%a", "@a", "`a", "{a}", "[a]", "]", "}", "a,b", ",a", "|a", ">a", "'a'", "it's", "'it's", `"a"`, `say "a"`, `\a`, `a\b`, "$(A)", "(a)", "^a$", "_a", ";a", "=", "=a", "<", "<<", "a<b", "a&b", "~a",
+	" a", "a ", " 1", "1 ", " true", "true ", "5: x", "5 #x", "ü: x", "éé é", "a  b", "a\tb", "\t", "a\nb", "a\nb\n", "a\nb\n\n", "a\n\nb\n", "\n", "\na", " a\nb", "a \nb", "a\nb ", "a\n  b\n", "a\n b\nc", "a\r\nb", "a\n\tb\n", "x\n# y\n",
+	"ü", "a\nü\n", "日本", "a\u0085b", "a\u2028b", "\ufeff", "a\x00b", "a\x7fb", "\xff", "a\U0001f600",
+	strings.Repeat("long ", 40), strings.Repeat("long ", 40) + "end", strings.Repeat("l", 200), strings.Repeat("two  spaces ", 20) + "x", "x: " + strings.Repeat("quoted ", 30) + "x",
+	"'" + strings.Repeat("it's ", 30) + "x", "5 " + strings.Repeat("long ", 40) + "end", strings.Repeat("long ", 40) + "a: b",
+	strings.Repeat("länger ", 40), " " + strings.Repeat("long ", 30), strings.Repeat("日本語 ", 40) + "x",
+}
+
+// TestTexts writes texts in all places.
+func TestTexts(t *testing.T) {
+	for _, text := range texts {
+		same(t, map[string]any{"key": text})
+		same(t, map[string]any{"map": map[string]any{"key": map[string]any{"inner": text, "b": "1"}}})
+		same(t, map[string]any{"list": []any{text, "b"}})
+		same(t, map[string]any{"list": []any{map[string]any{"first": text, "second": text}, []any{text, []any{text}}}})
+		same(t, map[string]any{"a": map[string]any{"list": []any{[]any{[]any{text, "x"}, map[string]any{"deep": []any{text}}}}}})
+		if text != "" {
+			same(t, map[string]any{text: "value", "other": []any{map[string]any{text: text}}})
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, value := range []any{
+		nil, true, false, int64(0), int64(-5), int64(1 << 60), 1.5, 1e6, 1e21, -0.0, map[string]any{}, []any{}, map[string]any(nil), []any(nil), 7, []string{"a"},
+	} {
+		same(t, map[string]any{"key": value})
+		same(t, map[string]any{"list": []any{value, map[string]any{"key": value, "b": value}, []any{value}}})
+	}
+	same(t, map[string]any{})
+	same(t, nil)
+}
+
+// TestKeys writes pairs of keys, whose order is at stake.
+func TestKeys(t *testing.T) {
+	keys := []string{"a", "b", "B", "a1", "a2", "a10", "a01", "a02", "a001", "a1b", "a10b", "a-b", "a.b", "a_b", "a/b", "ab", "abc", "a0", "a00", "a0b", "a100", "a1000", "a1.5", "a1.10",
+		"example.com/a", "example.com", "10", "9", "1a", "key-000001", "key-000010", "key-1", "x9y8", "x9y10"}
+	for _, a := range keys {
+		for _, b := range keys {
+			same(t, map[string]any{a: "1", b: "2"})
+		}
+	}
+	fields := map[string]any{}
+	for i := range 1200 {
+		fields[fmt.Sprintf("key-%d", i)], fields[fmt.Sprintf("key%04d", i)] = i%7, "value"
+	}
+	same(t, fields)
+}
+
+// TestRandom writes objects of chance.
+func TestRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const letters = "aabbzzTn019--..//::  ##''\"\"{}[],&*!|>%@`?\\=~_$\n\n\t é"
+	alphabet := []rune(letters)
+	word := func() string {
+		if random.IntN(3) == 0 {
+			return texts[random.IntN(len(texts))]
+		}
+		var b strings.Builder
+		for range random.IntN(12) * (1 + 20*(random.IntN(8)/7)) {
+			b.WriteRune(alphabet[random.IntN(len(alphabet))])
+		}
+		return b.String()
+	}
+	var value func(depth int) any
+	value = func(depth int) any {
+		switch kind := random.IntN(8); {
+		case kind == 0 && depth > 0:
+			items := []any{}
+			for range random.IntN(4) {
+				items = append(items, value(depth-1))
+			}
+			return items
+		case kind < 3 && depth > 0:
+			fields := map[string]any{}
+			for range random.IntN(3) { // the library has no fixed order for some sets of three
+				key := word()
+				if random.IntN(4) > 0 {
+					key = strings.Trim(key, "\n\t é :#'\"{}[],&*!|>%@`?\\=~$")
+				}
+				fields[key] = value(depth - 1)
+			}
+			return fields
+		case kind == 3:
+			return random.Int64N(1000)
+		}
+		return word()
+	}
+	for range 3000 {
+		same(t, map[string]any{"a": value(4), "b": value(4)})
+	}
+}
+
+func FuzzMarshal(f *testing.F) {
+	for _, text := range texts {
+		data, err := json.Marshal(map[string]any{"key": text, "list": []any{text}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(text), &fields) == nil && small(fields) {
+			same(t, fields)
+		}
+	})
+}
+
+// small reports whether no map within a value has more than two keys: the library has no fixed order for some sets of three.
+func small(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			if !small(inner) {
+				return false
+			}
+		}
+		return len(value) < 3
+	case []any:
+		return !slices.ContainsFunc(value, func(inner any) bool { return !small(inner) })
+	}
+	return true
+}
