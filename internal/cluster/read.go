@@ -159,7 +159,9 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		ref := missing[name]
-		obj, err := c.of(b.resource, b.namespace, b.owners).Get(ctx, name, metav1.GetOptions{})
+		obj, err := asked(ctx, c, func() (*unstructured.Unstructured, error) {
+			return c.of(b.resource, b.namespace, b.owners).Get(ctx, name, metav1.GetOptions{})
+		})
 		if unserved(err) {
 			keep(ref, nil)
 			continue
@@ -188,7 +190,9 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 	}
 	seen := map[string]bool{}
 	for {
-		list, err := c.of(b.resource, b.namespace, b.owners).List(ctx, options)
+		list, err := asked(ctx, c, func() (*unstructured.UnstructuredList, error) {
+			return c.of(b.resource, b.namespace, b.owners).List(ctx, options)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +224,9 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string
 	var found []*unstructured.Unstructured
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels.SelectorFromSet(with).String()}
 	for {
-		list, err := c.in(kind.Resource, namespace).List(ctx, options)
+		list, err := asked(ctx, c, func() (*unstructured.UnstructuredList, error) {
+			return c.in(kind.Resource, namespace).List(ctx, options)
+		})
 		if err != nil {
 			return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
 		}

@@ -35,6 +35,22 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 	return err
 }
 
+// asked gives the answer to a question, which is asked again while the answer is one that passes. That a path is not served is an
+// answer here.
+func asked[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer T, err error) {
+	var none error
+	err = c.retry(ctx, func() (err error) {
+		if answer, err = ask(); unserved(err) {
+			none, err = err, nil
+		}
+		return err
+	})
+	if none != nil {
+		err = none
+	}
+	return answer, err
+}
+
 // passing reports whether the same request may well succeed a moment later.
 func passing(err error) bool {
 	switch {

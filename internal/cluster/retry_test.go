@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // The errors as the client library gives them.
@@ -130,5 +135,28 @@ func TestGoneAway(t *testing.T) {
 	away := &url.Error{Op: "Post", Err: errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`)}
 	if !passing(away) || !lost(away) {
 		t.Errorf("passing %t, lost %t", passing(away), lost(away))
+	}
+}
+
+// TestReadingRetries has a server that does not answer a first time.
+func TestReadingRetries(t *testing.T) {
+	one := thing("v1", "ConfigMap", "n/one", "x=y")
+	const single, alone = "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3Done&limit=500", "GET /api/v1/namespaces/n/configmaps/one"
+	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
+		single: {http.StatusServiceUnavailable, http.StatusForbidden}, alone: {http.StatusServiceUnavailable, one},
+		cmPath: {http.StatusServiceUnavailable, page("5", "", one)},
+	}}
+	c := a.start(t)
+	target := Target{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}}
+	if found, err := c.Read(t.Context(), []Target{target}); err != nil || found.Objects[target.Ref] == nil {
+		t.Errorf("read %v, %v", found, err)
+	}
+	if found, err := c.List(t.Context(), configMaps, "", map[string]string{"x": "y"}); err != nil || len(found) != 1 {
+		t.Errorf("list %v, %v", found, err)
+	}
+	want := []string{alone, alone, single, single, cmPath, cmPath}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, a.requests()); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 }

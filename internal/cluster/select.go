@@ -281,13 +281,11 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	var page *unstructured.UnstructuredList
-	err := s.client.retry(ctx, func() (err error) {
-		page, err = s.client.of(k.resource, namespace, s.Owners).List(ctx, options)
-		if unserved(err) {
-			return nil
-		}
-		return err
+	page, err := asked(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
+		return s.client.of(k.resource, namespace, s.Owners).List(ctx, options)
 	})
+	if unserved(err) {
+		return nil, nil
+	}
 	return page, err
 }
