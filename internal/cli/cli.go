@@ -119,6 +119,7 @@ type Program func(context.Context, *Env, *Kube) int
 // the group of its name, or else of one with all groups.
 func Main(env *Env, programs map[string]Program, groups ...Group) int {
 	klog.SetLogger(klog.Logger{}) // libraries have nothing to say to our users
+	spare()
 	ctx, stop := interruptible(env)
 	defer stop()
 	if run, ok := programs[env.Name()]; ok {

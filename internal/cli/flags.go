@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,6 +12,7 @@ import (
 // clusterFlags are kubectl's flags that say which cluster is meant and who one is there.
 type clusterFlags struct {
 	path      string // of the kubeconfig
+	cache     string
 	extra     []string
 	overrides clientcmd.ConfigOverrides
 }
@@ -17,6 +20,7 @@ type clusterFlags struct {
 func (f *clusterFlags) add(flags *pflag.FlagSet) {
 	cluster, user, context := &f.overrides.ClusterInfo, &f.overrides.AuthInfo, &f.overrides.Context
 	flags.StringVar(&f.path, "kubeconfig", "", "path of the kubeconfig")
+	flags.StringVar(&f.cache, "cache-dir", "", "folder of what is kept between runs (default: KUBECACHEDIR, or that of the user)")
 	flags.StringVar(&f.overrides.CurrentContext, "context", "", "context of the kubeconfig to use")
 	flags.StringVar(&context.Cluster, "cluster", "", "cluster of the kubeconfig to use")
 	flags.StringVar(&context.AuthInfo, "user", "", "user of the kubeconfig to use")
@@ -34,6 +38,21 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&user.ImpersonateGroups, "as-group", nil, "group to act with; may be given several times")
 	flags.StringArrayVar(&f.extra, "as-user-extra", nil, "KEY=VALUE of extra information to act with; may be given several times")
 	flags.StringVar(&f.overrides.Timeout, "request-timeout", "0", "longest time for one request, as 30s or 2m; 0 is no limit")
+}
+
+// keep is the folder of what is kept between runs; empty where there is none.
+func (f *clusterFlags) keep() string {
+	dir := f.cache
+	if dir == "" {
+		dir = os.Getenv("KUBECACHEDIR")
+	}
+	if dir == "" {
+		dir, _ = os.UserCacheDir() // without a home nothing is kept
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "muster")
 }
 
 // loader finds the cluster by kubectl's rules: the flags, else KUBECONFIG, else the file in the home folder.

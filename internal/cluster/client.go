@@ -37,6 +37,7 @@ type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
 	Warn      Warn          // called for every warning that the server sends along, from any goroutine
 	UserAgent string
+	Keep      string // folder of what is kept between runs; empty for nothing
 }
 
 // Warn takes a warning of the server, and the object whose writing or deletion it is about: the zero Ref for one about reading.
@@ -51,6 +52,9 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.WarningHandlerWithContext = warner{o.Warn}
 	if o.Trace != nil {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, tell: o.Trace} })
+	}
+	if o.Keep != "" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &revisitor{next: next, dir: o.Keep} })
 	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

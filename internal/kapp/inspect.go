@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,9 +109,12 @@ func resourceRow(obj live, name ui.Cell) []ui.Cell {
 // infoWidth is how wide the columns of reasons are.
 const infoWidth = 35
 
+// tableRules are the rules by which tables judge: none of users.
+var tableRules = sync.OnceValue(func() []judge.Rule { return change.Rules(config.Default(), false) })
+
 // stateAndInfo judges an object as tables do: without rules of users, and without its children.
 func stateAndInfo(obj live) (state, info string) {
-	j := judge.Of(obj, nil, change.Rules(config.Default(), false)...)
+	j := judge.Of(obj, nil, tableRules()...)
 	return j.Word(), j.Message
 }
 

@@ -46,8 +46,7 @@ func addPassedOver(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.Bool("truncate-output", true, "passed over: output is not truncated")
 	flags.Bool("stack-trace", false, "passed over: errors have no traces")
-	flags.String("cache-dir", "", "passed over: nothing is kept between runs")
-	for _, name := range []string{"truncate-output", "stack-trace", "cache-dir"} {
+	for _, name := range []string{"truncate-output", "stack-trace"} {
 		_ = flags.MarkHidden(name) // the only error is a flag that does not exist
 	}
 }

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// revisitor keeps what servers say of their kinds from one run to the next, in a folder. The server is asked all the same: what
+// was kept counts if it says that nothing has changed, which spares it the answer and us the reading. Where nothing can be
+// kept, or read again, all goes on without.
+type revisitor struct {
+	next http.RoundTripper
+	dir  string
+}
+
+// visit is what a server said.
+type visit struct {
+	tag  string // by which the server knows what it said
+	body []byte // the part of it that matters
+}
+
+// RoundTrip sends the request on.
+func (r *revisitor) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet || req.Header.Get("Accept") != aggregatedForm {
+		return r.next.RoundTrip(req)
+	}
+	file := r.file(req.URL)
+	last, ok := recall(file)
+	if ok {
+		req = req.Clone(req.Context())
+		req.Header.Set("If-None-Match", last.tag)
+	}
+	resp, err := r.next.RoundTrip(req)
+	switch {
+	case err != nil:
+		return nil, err
+	case ok && resp.StatusCode == http.StatusNotModified:
+		return resp, last.answer(resp)
+	case resp.StatusCode == http.StatusOK && resp.Header.Get("Etag") != "" && isAggregated(resp.Header.Get("Content-Type")):
+		return resp, keep(file, resp)
+	}
+	return resp, nil
+}
+
+// file is where the answer of a path of a server is kept.
+func (r *revisitor) file(of *url.URL) string {
+	sum := sha256.Sum256([]byte(of.Scheme + "://" + of.Host + of.Path))
+	return filepath.Join(r.dir, fmt.Sprintf("%s%x", fileName, sum[:12]))
+}
+
+// answer makes the answer that nothing has changed the one that was given then.
+func (v visit) answer(resp *http.Response) error {
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
+	resp.Header = resp.Header.Clone()
+	resp.Header.Set("Content-Type", strings.Split(aggregatedForm, ",")[0])
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(v.body)), int64(len(v.body))
+	return nil
+}
+
+// keep keeps an answer, and gives its body back to be read.
+func keep(file string, resp *http.Response) error {
+	data, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	if err != nil {
+		return err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	var matters aggregated
+	if json.Unmarshal(data, &matters) != nil {
+		return nil // whoever reads it will say so
+	}
+	if body, err := json.Marshal(matters); err == nil {
+		_ = visit{tag: resp.Header.Get("Etag"), body: body}.store(file) // the next run asks anew
+	}
+	return nil
+}
+
+// mark begins the files, by which those of another form are told apart.
+const mark = "muster: kinds of a server, 1\n"
+
+// Files begin with the name, and are removed when they are this old and another one is written: clusters come and go.
+const (
+	fileName = "kinds-"
+	oldest   = 30 * 24 * time.Hour
+)
+
+// store writes what was said to a file, at once.
+func (v visit) store(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	sweep(filepath.Dir(file))
+	temp, err := os.CreateTemp(filepath.Dir(file), fileName+"*.new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = fmt.Fprintf(temp, "%s%s\n%x\n%s", mark, v.tag, sha256.Sum256(v.body), v.body)
+	if closed := temp.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), file)
+}
+
+// sweep removes old files, as far as it can.
+func sweep(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, fileName+"*"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > oldest {
+			_ = os.Remove(file)
+		}
+	}
+}
+
+// recall reads what was said from a file, if it is there and whole.
+func recall(file string) (visit, bool) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return visit{}, false
+	}
+	data, ours := bytes.CutPrefix(data, []byte(mark))
+	tag, data, _ := bytes.Cut(data, []byte("\n"))
+	sum, body, _ := bytes.Cut(data, []byte("\n"))
+	whole := ours && len(tag) > 0 && string(sum) == fmt.Sprintf("%x", sha256.Sum256(body))
+	return visit{tag: string(tag), body: body}, whole
+}
