@@ -34,7 +34,6 @@ var (
 		"apiVersion: v1\nkind: Secret\n%[2]sdata: {password: bm90LW9uZQ==}\n",
 		"apiVersion: v1\nkind: ServiceAccount\n%[2]s",
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n%[2]srules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list]}]\n",
-		"apiVersion: v1\nkind: Service\n%[2]sspec: {selector: {app: %[1]s}, ports: [{port: 80}]}\n",
 		"apiVersion: apps/v1\nkind: Deployment\n%[2]sspec:\n  replicas: 0" + template,
 	}
 	// running is the shape of objects that have pods to wait for.
