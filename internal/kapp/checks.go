@@ -62,7 +62,7 @@ func (l *checkList) Type() string { return "strings" }
 // checking is what the checks need of the cluster.
 func (d *deployment) checking() preflight.Deps {
 	return preflight.Deps{
-		Reviewer: d.client,
+		Merges: d.apply.merges(), Reviewer: d.client,
 		Resource: func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
 			kind, err := d.client.Kind(ctx, gvk.GroupKind())
 			if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {

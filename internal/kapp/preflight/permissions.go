@@ -26,7 +26,7 @@ type permissions struct {
 	asked map[question]func() error
 }
 
-// checkPermissions asks for every object whether it may be deleted, or created and updated.
+// checkPermissions asks for every object whether it may be deleted, or created, updated and, where the server merges, patched.
 func checkPermissions(ctx context.Context, subjects []Subject, deps Deps) error {
 	p := &permissions{deps: deps, asked: map[question]func() error{}}
 	return each(ctx, len(subjects), func(i int) error {
@@ -35,7 +35,11 @@ func checkPermissions(ctx context.Context, subjects []Subject, deps Deps) error 
 		if subjects[i].Delete {
 			return p.check(ctx, obj, "delete", nil)
 		}
-		return errors.Join(p.check(ctx, obj, "create", rules), p.check(ctx, obj, "update", rules))
+		errs := []error{p.check(ctx, obj, "create", rules), p.check(ctx, obj, "update", rules)}
+		if deps.Merges {
+			errs = append(errs, p.check(ctx, obj, "patch", rules))
+		}
+		return errors.Join(errs...)
 	})
 }
 

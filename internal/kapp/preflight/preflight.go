@@ -31,6 +31,8 @@ type Reviewer interface {
 
 // Deps is what the checks need of the cluster. All of it is called by several at once.
 type Deps struct {
+	// Merges says that objects that are there are changed by server-side apply.
+	Merges   bool
 	Reviewer Reviewer
 	// Resource gives the resource of a kind in its version; false if the cluster does not serve it.
 	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error)

@@ -77,8 +77,10 @@ func TestGolden(t *testing.T) {
 		for _, obj := range read(t, files["delete.yml"]) {
 			subjects = append(subjects, Subject{Delete: true, Existing: obj})
 		}
+		deps := f.deps()
+		_, deps.Merges = files["merges"]
 		out := map[string]string{"result": "passed"}
-		if err := Run(t.Context(), strings.Fields(files["checks"]), subjects, f.deps()); err != nil {
+		if err := Run(t.Context(), strings.Fields(files["checks"]), subjects, deps); err != nil {
 			out["result"] = err.Error()
 		}
 		seen := map[string]bool{}

@@ -109,10 +109,10 @@ func TestTogether(t *testing.T) {
 // TestLogs gives the logs of containers in each mode.
 func TestLogs(t *testing.T) {
 	for mode, want := range map[Mode]string{
-		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | b\nc\n02:03:04PM: info: App: TODO\n",
+		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | b\nc\n02:03:04PM: info: App: told\n",
 		Plain:     "logs | pod > main | a\npod > main | b\nc\n",
 		JSON: "{\n    \"Tables\": null,\n    \"Blocks\": [\n        \"logs | pod \\u003e main | a\\n\",\n        \"pod \\u003e main | b\\n\",\n" +
-			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod \\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: TODO\\n\"\n    ]\n}",
+			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod \\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: told\\n\"\n    ]\n}",
 	} {
 		var out strings.Builder
 		u := New(Options{Out: &out, Err: io.Discard, Mode: mode, Now: func() time.Time { return time.Date(2026, 1, 1, 14, 3, 4, 0, time.UTC) }})
@@ -121,7 +121,7 @@ func TestLogs(t *testing.T) {
 		logs.Line("pod > main", "a\n")
 		Logs{UI: u, Tagged: true}.Line("pod > main", "b\n")
 		Logs{UI: u}.Line("pod > main", "c")
-		u.Info("TODO", "App")
+		u.Info("told", "App")
 		u.Debug("not asked for", "App")
 		u.Hush()
 		if u.Close(nil); out.String() != want {
