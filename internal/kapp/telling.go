@@ -34,7 +34,7 @@ type stepError struct {
 func (r *rollout) newTelling() *telling {
 	items := make([]ui.Item, len(r.order.Steps))
 	for i, step := range r.order.Steps {
-		items[i] = ui.Item{Needs: append(step.Needs, step.After...)}
+		items[i] = ui.Item{Needs: slices.Concat(step.Needs, step.After)}
 		if r.at[i] < 0 {
 			continue
 		}
