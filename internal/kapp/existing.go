@@ -33,6 +33,12 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
+		if d.hidden, err = d.hides(ctx, d.target, d.missed); err != nil {
+			return nil, err
+		}
+		if lines := d.hidden.lines(); len(lines) > 0 {
+			d.ui.Info("Leaving resources of the app that cannot be seen, if there are any that are not in the files. Missing permissions: " + strings.Join(lines, "; "))
+		}
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -79,8 +85,8 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback, s.Ignorable = d.within, d.ignorable
-	d.missed = map[schema.GroupKind]bool{}
-	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
+	d.missed = map[schema.GroupKind]cluster.Missed{}
+	s.Missed = func(m cluster.Missed) { d.missed[m.GroupKind] = m }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
