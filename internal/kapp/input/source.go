@@ -12,11 +12,11 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
@@ -26,9 +26,13 @@ type Options struct {
 	// Files are files of any ending; folders, of which all files are read that end in .json, .yaml or .yml, at any depth and
 	// sorted by their paths; http:// and https:// addresses; and "-" for the standard input. Links to folders within a folder
 	// are not followed.
-	Files  []string
-	Stdin  io.Reader    // nil is empty
-	Client *http.Client // for addresses; nil is http.DefaultClient
+	Files []string
+	Stdin io.Reader // nil is empty
+
+	// Of addresses.
+	Client  *http.Client  // nil is http.DefaultClient, which follows ten redirects
+	Silence time.Duration // how long nothing may come: no answer, or no more of it; 0 is 30 seconds
+	Largest int64         // bytes that are read at most; 0 is 256 MiB
 }
 
 // Source is one file, address or stream.
@@ -127,39 +131,4 @@ func manifests(folder string) ([]string, error) {
 	}
 	slices.Sort(paths)
 	return paths, nil
-}
-
-// address is what can be fetched. A password in the address is never shown.
-func (o Options) address(address string) Source {
-	shown := address
-	if parsed, err := url.Parse(address); err == nil {
-		shown = parsed.Redacted()
-	}
-	return Source{"HTTP URL '" + shown + "'", func(ctx context.Context) ([]byte, error) {
-		return o.fetch(ctx, address, shown)
-	}}
-}
-
-func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, error) {
-	client := o.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, fmt.Errorf("Requesting URL '%s': %w", shown, err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("Requesting URL '%s': %w", shown, err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, fmt.Errorf("Requesting URL '%s': %s", shown, response.Status)
-	}
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("Reading URL '%s': %w", shown, err)
-	}
-	return text, nil
 }

@@ -1,12 +1,9 @@
 package input
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,58 +33,6 @@ func expect(t *testing.T, o Options, file, want string) {
 	if got != want {
 		t.Errorf("%s gives\n%s\nwant\n%s", file, got, want)
 	}
-}
-
-func TestAddress(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/a.yml", "/used":
-			if r.URL.Path == "/used" {
-				w.WriteHeader(http.StatusIMUsed)
-			}
-			fmt.Fprint(w, configMap)
-		case "/moved":
-			http.Redirect(w, r, "/a.yml", http.StatusFound)
-		case "/cut":
-			w.Header().Set("Content-Length", "1000")
-			fmt.Fprint(w, configMap)
-		case "/page":
-			fmt.Fprint(w, "<html>not found</html>")
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
-	for path, want := range map[string]string{
-		"/a.yml": "HTTP URL 'URL/a.yml' doc 1: configmap/a (v1) cluster",
-		"/moved": "HTTP URL 'URL/moved' doc 1: configmap/a (v1) cluster",
-		"/used":  "HTTP URL 'URL/used' doc 1: configmap/a (v1) cluster",
-		"/none":  "Requesting URL 'URL/none': 404 Not Found",
-		"/cut":   "Reading URL 'URL/cut': unexpected EOF",
-		"/page": "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string " +
-			"into Go value of type map[string]interface {}",
-	} {
-		expect(t, Options{}, server.URL+path, strings.ReplaceAll(want, "URL/", server.URL+"/"))
-	}
-	host := strings.TrimPrefix(server.URL, "http://")
-	expect(t, Options{}, "http://me:secret@"+host+"/none", "Requesting URL 'http://me:xxxxx@"+host+"/none': 404 Not Found")
-	expect(t, Options{}, "http://me:secret@"+host+"/a.yml", "HTTP URL 'http://me:xxxxx@"+host+"/a.yml' doc 1: configmap/a (v1) cluster")
-}
-
-func TestAddressThatDoesNotAnswer(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	address := server.URL
-	server.Close()
-	_, err := Load(t.Context(), Options{Files: []string{address + "/a.yml"}})
-	if err == nil || !strings.HasPrefix(err.Error(), "Requesting URL '"+address+"/a.yml': ") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Load = %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Load(ctx, Options{Files: []string{address}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Load after an interrupt = %v", err)
-	}
-	expect(t, Options{}, "http://[::1", `Requesting URL 'http://[::1': parse "http://[::1": missing ']' in host`)
 }
 
 func TestEncodings(t *testing.T) {
