@@ -19,6 +19,13 @@ type Listable struct {
 	Namespaced bool
 }
 
+// Missed is a kind of which there may be more objects than were found.
+type Missed struct {
+	schema.GroupKind
+	Namespaces []string // those of the namespaces looked through in which it may not be listed
+	Forbidden  bool     // it may not be listed anywhere, so that nothing could be found
+}
+
 // noise are the kinds of which there are very many objects that nobody deploys; some copy the labels of what they tell of.
 var noise = []schema.GroupKind{
 	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},

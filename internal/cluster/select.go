@@ -30,7 +30,7 @@ type Selection struct {
 	Ignorable    func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
 	Form         func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
 	Told         func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
-	Missed       func(schema.GroupKind)                  // takes kinds of which there may be more objects than were found; as Told
+	Missed       func(Missed)                            // takes kinds of which there may be more objects than were found; as Told
 }
 
 // ListError says that objects of one kind could not be listed.
@@ -62,7 +62,7 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	}
 	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
 	for _, gk := range c.undescribed(s.Kinds) {
-		search.miss(gk)
+		search.miss(Missed{GroupKind: gk})
 	}
 	found, err := search.all(ctx, kinds)
 	if err != nil {
@@ -128,11 +128,11 @@ func (s *search) tell(text string) {
 	}
 }
 
-func (s *search) miss(gk schema.GroupKind) {
+func (s *search) miss(missed Missed) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	if s.Missed != nil {
-		s.Missed(gk)
+		s.Missed(missed)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 		return found, nil
 	case ctx.Err() == nil && s.ignorable(ctx, k):
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
-		s.miss(k.GroupKind)
+		s.miss(Missed{GroupKind: k.GroupKind})
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
@@ -177,7 +177,6 @@ func (s *search) ignorable(ctx context.Context, k sought) bool {
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.
 func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
-		s.miss(k.GroupKind)
 		return s.each(ctx, k, s.Fallback)
 	}
 	found, err := s.list(ctx, k, "")
@@ -185,7 +184,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 		return found, err
 	}
 	if !k.namespaced {
-		s.miss(k.GroupKind)
+		s.miss(Missed{GroupKind: k.GroupKind, Forbidden: true})
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -197,19 +196,23 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 
 // each lists a kind in these namespaces, and passes over those where that is not allowed.
 func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*unstructured.Unstructured, error) {
-	found := make([][]*unstructured.Unstructured, len(namespaces))
+	found, denied := make([][]*unstructured.Unstructured, len(namespaces)), make([]string, len(namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(selectConcurrency)
 	for i, namespace := range namespaces {
 		group.Go(func() (err error) {
 			if found[i], err = s.list(ctx, k, namespace); apierrors.IsForbidden(err) {
-				s.miss(k.GroupKind)
+				denied[i] = namespace
 				return nil
 			}
 			return err
 		})
 	}
 	err := group.Wait()
+	denied = slices.DeleteFunc(denied, func(namespace string) bool { return namespace == "" })
+	if all := len(denied) == len(namespaces); all || len(denied) > 0 || s.OnlyFallback {
+		s.miss(Missed{k.GroupKind, denied, all})
+	}
 	return slices.Concat(found...), err
 }
 

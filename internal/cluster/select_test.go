@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,14 +97,19 @@ func TestSelect(t *testing.T) {
 		{
 			name: "forbidden, but for each namespace", s: both,
 			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower}, missed: []string{"Namespace"},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower}, missed: []string{"Namespace altogether"},
+		},
+		{
+			name: "forbidden, but for one namespace", s: both,
+			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one"}, told: []string{slower}, missed: []string{"ConfigMap m", "Namespace altogether"},
 		},
 		{
 			name: "forbidden, and so are the names", s: both, answers: map[string][]any{inN: {page("5", "", one)}},
-			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"}, missed: []string{"Namespace"},
+			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"}, missed: []string{"Namespace altogether"},
 		},
 		{
-			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN}, missed: []string{"ConfigMap", "Namespace"},
+			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN}, missed: []string{"ConfigMap altogether n", "Namespace altogether"},
 		},
 		{
 			name: "only the fallback", s: Selection{Kinds: both.Kinds, Fallback: both.Fallback, OnlyFallback: true}, answers: map[string][]any{inN: {page("5", "", one)}, nsPath: {page("5", "")}},
@@ -165,7 +171,13 @@ func TestSelect(t *testing.T) {
 			a.groups["down.example.com/v1"] = nil
 			var told, missed []string
 			tc.s.Selector, tc.s.Told = "x=y", func(text string) { told = append(told, text) }
-			tc.s.Missed = func(gk schema.GroupKind) { missed = append(missed, gk.String()) }
+			tc.s.Missed = func(m Missed) {
+				text := m.GroupKind.String()
+				if m.Forbidden {
+					text += " altogether"
+				}
+				missed = append(missed, strings.Join(append([]string{text}, m.Namespaces...), " "))
+			}
 			found, err := a.start(t).Select(t.Context(), tc.s)
 			if failed := (*ListError)(nil); tc.failure != "" && (!errors.As(err, &failed) || err.Error() != tc.failure) || tc.failure == "" && err != nil {
 				t.Errorf("error %v, want %s", err, tc.failure)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
@@ -25,6 +27,7 @@ type deletion struct {
 	apply  applyFlags
 	kinds  kindFlags
 	prev   string
+	blind  bool // the app goes even if objects of it may be left that cannot be seen
 
 	*session
 }
@@ -47,6 +50,7 @@ func (p *program) newDelete() *cobra.Command {
 	d.apply.add(cmd, "", true)
 	d.kinds.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
+	cmd.Flags().BoolVar(&d.blind, forgetFlag, false, "Delete app even if it may have resources that may not be listed, which are left behind")
 	return p.speaks(cmd, true, d.run)
 }
 
@@ -91,7 +95,7 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 		return errors.New("Expected label selector to be non-empty: it selects whatever was deployed to the cluster " +
 			"(hint: a filter, as --filter-ns, says what of it is meant)")
 	}
-	all, err := d.objects(ctx, target, d.kinds, d.diff.changes)
+	all, unseen, err := d.all(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,8 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if err != nil {
 		return err
 	}
-	whole := len(some) == len(all) && !r.excluded
+	filtered := narrow != nil || d.diff.filter != ""
+	whole := len(some) == len(all) && !r.excluded && !(filtered && unseen.any())
 	if !whole {
 		d.ui.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
 			target.Name, namespace))
@@ -124,6 +129,9 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 		}
 		return nil
 	}
+	if whole && unseen.any() {
+		return unseen.keeps(target)
+	}
 	if err := d.ui.Confirm(ctx, d.env.In); err != nil {
 		return err
 	}
@@ -134,6 +142,17 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 		return ui.Applied(len(r.changes) > 0)
 	}
 	return nil
+}
+
+// all gives the objects of an app, and what of it cannot be seen and is not to be lost.
+func (d *deletion) all(ctx context.Context, target *app.App) ([]live, hidden, error) {
+	missed := map[schema.GroupKind]cluster.Missed{}
+	found, err := d.objects(ctx, target, d.kinds, d.diff.changes, func(m cluster.Missed) { missed[m.GroupKind] = m })
+	if err != nil || d.blind {
+		return found, hidden{}, err
+	}
+	unseen, err := d.hides(ctx, target, missed)
+	return found, unseen, err
 }
 
 // carry deletes between the two ends of the record of the change. The record names the namespaces of the app as before, so that what

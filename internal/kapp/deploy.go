@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
@@ -40,11 +41,13 @@ type deployment struct {
 	target  *app.App
 	config  *config.Config
 	prepare preparation
-	within  []string                  // those that are looked through where not all may be
-	found   []live                    // what there is, whatever the flags leave out
-	missed  map[schema.GroupKind]bool // kinds of which there may be more than was found
-	adopted map[live]bool             // objects that were found by their names
-	pods    map[types.UID]bool        // those that there are before
+	within  []string                            // those that are looked through where not all may be
+	found   []live                              // what there is, whatever the flags leave out
+	missed  map[schema.GroupKind]cluster.Missed // kinds of which there may be more than was found
+	hidden  hidden                              // where there may be more
+	adopted map[live]bool                       // objects that were found by their names
+	owner   map[string]string                   // how the owners of objects are called, by the values of their labels
+	pods    map[types.UID]bool                  // those that there are before
 
 	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
@@ -201,7 +204,8 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 		op, wait = change.Summary(nil)
 	}
 	description := "update: Op: " + op + " / Wait to: " + wait
-	places := placesOf(wanted, deployed(d.found))
+	unseen := d.hidden.namespaces(d.target.Meta.LastChange.Namespaces)
+	places := append(placesOf(wanted, deployed(d.found)), unseen...)
 	if err := d.target.Begin(ctx, description, places, d.deploy.changesToKeep > 0); err != nil {
 		return err
 	}
@@ -215,7 +219,7 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 		left := d.left(r)
 		versions, kinds := usedBy(wanted, left)
 		d.target.Used(versions, kinds, slices.Collect(maps.Keys(d.missed)))
-		places = placesOf(wanted, left)
+		places = append(placesOf(wanted, left), unseen...)
 	}
 	finished := d.target.Finish(closing, err == nil, places)
 	if err != nil {

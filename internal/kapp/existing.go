@@ -33,6 +33,12 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 		if found, err = d.sought(ctx, d.selection(wanted)); err != nil {
 			return nil, err
 		}
+		if d.hidden, err = d.hides(ctx, d.target, d.missed); err != nil {
+			return nil, err
+		}
+		if lines := d.hidden.lines(); len(lines) > 0 {
+			d.ui.Info("Leaving resources of the app that cannot be seen, if there are any that are not in the files. Missing permissions: " + strings.Join(lines, "; "))
+		}
 	}
 	adopted, err := d.adoptable(ctx, wanted, found)
 	if err != nil {
@@ -79,8 +85,8 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
 	s.Fallback, s.Ignorable = d.within, d.ignorable
-	d.missed = map[schema.GroupKind]bool{}
-	s.Missed = func(gk schema.GroupKind) { d.missed[gk] = true }
+	d.missed = map[schema.GroupKind]cluster.Missed{}
+	s.Missed = func(m cluster.Missed) { d.missed[m.GroupKind] = m }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
@@ -136,25 +142,41 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 	}
 	var adopted []live
 	var refused []string
-	owners := map[string]string{} // how the owners of objects are called, by the values of their labels
 	for _, target := range targets {
 		obj := snapshot.Objects[target.Ref]
 		if obj == nil {
 			continue
 		}
-		if owner := d.otherOwner(origin[target.Ref].Unstructured, obj); owner != "" {
-			if owners[owner] == "" {
-				owners[owner] = d.nameOwner(ctx, owner)
-			}
-			refused = append(refused, fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(obj), owners[owner]))
+		if line := d.ownedByOther(ctx, origin[target.Ref].Unstructured, obj); line != "" {
+			refused = append(refused, line)
 			continue
 		}
 		adopted = append(adopted, obj)
 	}
-	if len(refused) > 0 {
-		return nil, errors.New("Ownership errors:\n" + strings.Join(refused, "\n"))
+	return adopted, ownership(refused)
+}
+
+// ownership is the error for resources that belong to other apps; nil for none.
+func ownership(refused []string) error {
+	if len(refused) == 0 {
+		return nil
 	}
-	return adopted, nil
+	return errors.New("Ownership errors:\n" + strings.Join(refused, "\n"))
+}
+
+// ownedByOther says of an object that it belongs to another app and may not be taken over; nothing if it may.
+func (d *deployment) ownedByOther(ctx context.Context, wanted, obj *unstructured.Unstructured) string {
+	owner := d.otherOwner(wanted, obj)
+	if owner == "" {
+		return ""
+	}
+	if d.owner == nil {
+		d.owner = map[string]string{}
+	}
+	if d.owner[owner] == "" {
+		d.owner[owner] = d.nameOwner(ctx, owner)
+	}
+	return fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(obj), d.owner[owner])
 }
 
 // unchecked says of which resource it could not be found out whether it exists.

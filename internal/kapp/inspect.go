@@ -59,7 +59,7 @@ func (i *inspection) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.objects(ctx, target, i.kinds, i.owns)
+	found, err := s.objects(ctx, target, i.kinds, i.owns, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package kapp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -29,8 +30,9 @@ type rollout struct {
 	kinds  kindFlags
 	config *config.Config
 
-	deletes bool          // the app is deleted
-	adopted map[live]bool // objects that were found by their names and not by the label of the app
+	deletes bool                                              // the app is deleted
+	adopted map[live]bool                                     // objects that were found by their names and not by the label of the app
+	owned   func(ctx context.Context, wanted, obj live) error // refuses to take an object over that belongs to another app
 
 	changes  []*change.Change
 	excluded bool // some changes were left out by the filter of the flag
@@ -65,6 +67,12 @@ func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*ro
 		}
 	}
 	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, adopted: d.adopted}
+	r.owned = func(ctx context.Context, wanted, obj live) error {
+		if line := d.ownedByOther(ctx, wanted, obj); line != "" {
+			return ownership([]string{line})
+		}
+		return nil
+	}
 	return r, r.decide(old, fresh)
 }
 

@@ -28,7 +28,7 @@ func (r *rollout) run(ctx context.Context) error {
 		Idle: r.apply.waitTimeout, Concurrency: r.apply.applyAtOnce,
 		RetryEvery: r.apply.applyInterval, RetryFor: r.apply.applyTimeout,
 		EndOnWriteError: r.apply.earlyApplyError, EndOnWaitError: r.apply.earlyWaitError,
-		Patient: true, Dialect: r.dialect(),
+		Patient: true, Dialect: r.dialect(ctx),
 	}, t.take)
 	stop()
 	t.progress.End(err == nil && summary.Bad() == 0)
@@ -42,13 +42,13 @@ func (r *rollout) run(ctx context.Context) error {
 }
 
 // dialect is what this dialect decides during a run.
-func (r *rollout) dialect() engine.Dialect {
+func (r *rollout) dialect(ctx context.Context) engine.Dialect {
 	var mu sync.Mutex // of what the changes share: masks are numbered
 	return engine.Dialect{
 		Rework: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			return r.rework(step, live, refused)
+			return r.rework(ctx, step, live, refused)
 		},
 		Amend: r.amend,
 		Judge: r.judge,
@@ -102,9 +102,12 @@ func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*un
 func (r *rollout) changeOf(step *plan.Step) *change.Change { return r.byRef[step.Ref] }
 
 // rework decides what becomes of a change whose object is not as it was when it was shown.
-func (r *rollout) rework(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+func (r *rollout) rework(ctx context.Context, step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
 	c := r.changeOf(step)
 	again, err := c.Rework(live, asked(c, refused), r.masker)
+	if err == nil && c.ApplyOp() == change.Add && again.Op == change.Update {
+		err = r.owned(ctx, c.New, live)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
-// objects are all of an app. With owners they say who manages which of their fields.
-func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, owners bool) ([]live, error) {
+// objects are all of an app. With owners they say who manages which of their fields. Missed, which may be nil, takes the kinds of
+// which there may be more.
+func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, owners bool, missed func(cluster.Missed)) ([]live, error) {
 	selection := s.selection(target, f, owners)
+	selection.Missed = missed
 	if err := s.described(ctx, selection.Ignorable); err != nil {
 		return nil, err
 	}
