@@ -3,6 +3,7 @@ module github.com/muster-deploy/muster/local
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/shirou/gopsutil/v4 v4.25.12

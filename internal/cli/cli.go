@@ -14,9 +14,11 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // Env is what a command may use of the process: its arguments (the first is the name by which it was called) and its
@@ -28,9 +30,13 @@ type Env struct {
 	Err  io.Writer
 }
 
-// Process is the environment of this process.
+// Process is the environment of this process. What is written to Err on a terminal stands beside what is drawn there.
 func Process() *Env {
-	return &Env{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	env := &Env{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		env.Err = &view.Aside{Out: os.Stderr}
+	}
+	return env
 }
 
 // Name is the name by which the program was called, without its folder.

@@ -4,7 +4,37 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 )
+
+// Aside writes to a terminal what does not belong to the text that is drawn there, such as warnings. What is drawn next stands
+// below it, and nothing is drawn over. It may be used by several goroutines; nil is never written to.
+type Aside struct {
+	Out io.Writer
+
+	mu    sync.Mutex
+	wrote bool
+}
+
+// Write writes to the terminal.
+func (a *Aside) Write(data []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wrote = true
+	return a.Out.Write(data)
+}
+
+// draw has a text drawn while nothing else is written, and tells whether something else was since the last one.
+func (a *Aside) draw(how func(wrote bool)) {
+	if a == nil {
+		how(false)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	how(a.wrote)
+	a.wrote = false
+}
 
 // screen is where a text is drawn, over the one that was drawn before if the terminal can do that.
 type screen struct {
@@ -20,31 +50,31 @@ type screen struct {
 // drawn over, and the last text is printed by finish.
 func (s *screen) draw(text string) {
 	s.latest, s.pending = text, true
-	lines := strings.Count(text, "\n")
-	if s.terminal.Live && s.terminal.Height > 0 && max(lines, s.drawn) >= s.terminal.Height {
+	if s.terminal.Height > 0 && strings.Count(text, "\n") >= s.terminal.Height {
 		s.terminal.Live = false
 	}
-	if !s.terminal.Live {
-		return
+	if s.terminal.Live {
+		s.show()
 	}
-	up := ""
-	if s.drawn > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // to its first line, and clear what is below
-	}
-	s.write(up + text)
-	s.drawn, s.pending = lines, false
 }
 
 // finish prints the latest text, unless it is on the screen.
 func (s *screen) finish() {
 	if s.pending {
-		s.write(s.latest)
-		s.pending = false
+		s.show()
 	}
 }
 
-func (s *screen) write(text string) {
-	if _, err := io.WriteString(s.out, text); err != nil && s.err == nil {
-		s.err = err
-	}
+// show writes the latest text over the one that was drawn before.
+func (s *screen) show() {
+	s.terminal.Aside.draw(func(wrote bool) {
+		up := ""
+		if s.drawn > 0 && !wrote {
+			up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // to its first line, and clear what is below
+		}
+		if _, err := io.WriteString(s.out, up+s.latest); err != nil && s.err == nil {
+			s.err = err
+		}
+	})
+	s.drawn, s.pending = strings.Count(s.latest, "\n"), false
 }

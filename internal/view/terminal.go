@@ -11,8 +11,9 @@ import (
 type Terminal struct {
 	Live   bool // lines can be drawn over
 	Colour bool
-	Width  int // in columns; 0 is without limit
-	Height int // in lines; 0 is without limit
+	Width  int    // in columns; 0 is without limit
+	Height int    // in lines; 0 is without limit
+	Aside  *Aside // what else writes to the same terminal; nil for nothing
 }
 
 // Plain replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the

@@ -23,6 +23,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"exits":          exits,
 		"expand":         expand,
 		"sorted":         sorted,
+		"terminal":       terminal,
 		"told":           told,
 		"replay":         replay,
 		"replayapp":      replayApp,

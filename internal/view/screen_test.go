@@ -1,0 +1,62 @@
+package view_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// seen shows one object after the other in a table on a terminal, does something after the first, and gives what was written.
+func seen(t *testing.T, terminal view.Terminal, out *bytes.Buffer, objects int, after func()) string {
+	t.Helper()
+	everything := func(event.Event) bool { return true }
+	printer := view.StatusTable(out, terminal, view.Status{Show: everything, Causes: func(event.Event) []string { return nil }})
+	for i := range objects {
+		printer.Event(event.Event{
+			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: fmt.Sprint("p", i)}, Status: ready.Status{State: ready.Current},
+		})
+		if i == 0 {
+			after()
+		}
+	}
+	if err := printer.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+const (
+	onePod  = "NAMESPACE  RESOURCE  STATUS   MESSAGE\n           Pod/p0    Current\n"
+	twoPods = onePod + "           Pod/p1    Current\n"
+)
+
+// TestAside shows that a table is not drawn over what was written after it.
+func TestAside(t *testing.T) {
+	var out bytes.Buffer
+	aside := &view.Aside{Out: &out}
+	got := seen(t, view.Terminal{Live: true, Aside: aside}, &out, 3, func() { fmt.Fprintln(aside, "Warning: old") })
+	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods + "           Pod/p2    Current\n"; got != want {
+		t.Errorf("written:\n%q\nwant\n%q", got, want)
+	}
+}
+
+// TestOutgrown shows that of a table that outgrows the terminal no part is left standing above the last one.
+func TestOutgrown(t *testing.T) {
+	var out bytes.Buffer
+	terminal := view.Terminal{Live: true, Height: 3}
+	if got, want := seen(t, terminal, &out, 2, func() {}), onePod+"\x1b[2A\x1b[J"+twoPods; got != want {
+		t.Errorf("written:\n%q\nwant\n%q", got, want)
+	}
+	out.Reset()
+	aside := &view.Aside{Out: &out}
+	terminal.Aside = aside
+	got := seen(t, terminal, &out, 2, func() { fmt.Fprintln(aside, "Warning: old") })
+	if want := onePod + "Warning: old\n" + twoPods; got != want {
+		t.Errorf("written after a warning:\n%q\nwant\n%q", got, want)
+	}
+}
