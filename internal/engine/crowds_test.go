@@ -22,7 +22,8 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 	pods := schema.GroupKind{Kind: "Pod"}
 	c := newCrowds(silent{})
 	for step, of := range []string{"a", "b"} {
-		c.want(t.Context(), step, "n", []schema.GroupKind{pods}, map[string]string{"of": of})
+		with := map[string]string{"of": of}
+		c.want(t.Context(), step, "n", []schema.GroupKind{pods}, with, with)
 	}
 	in := c.places[place{pods, "n"}]
 	report := func(survey int, name, of string) []int {
@@ -44,4 +45,54 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 	expect(report(1, "b2", "b"), nil, 2, 0)
 	expect(c.take(crowdNews{in, in.surveys[1], cluster.Sighting{Listed: true}}), []int{0, 1}, 2, 2)
 	expect(report(0, "a1", "b"), []int{0, 1}, 1, 3)
+}
+
+// What only steps that are over wanted to see is forgotten, and is not kept when it changes; whoever wants it later has it looked
+// for anew.
+func TestCrowdsForget(t *testing.T) {
+	pods := schema.GroupKind{Kind: "Pod"}
+	c := newCrowds(silent{})
+	want := func(step int, of string) {
+		with := map[string]string{"app": "x", "of": of}
+		c.want(t.Context(), step, "n", []schema.GroupKind{pods}, with, map[string]string{"app": "x"})
+	}
+	want(0, "a")
+	want(1, "a")
+	want(2, "b")
+	in := c.places[place{pods, "n"}]
+	report := func(survey int, name, of string) {
+		pod := &unstructured.Unstructured{Object: map[string]any{}}
+		pod.SetName(name)
+		pod.SetLabels(map[string]string{"app": "x", "of": of})
+		c.take(crowdNews{in, in.surveys[survey], cluster.Sighting{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
+	}
+	expect := func(surveys, known int, made ...int) {
+		t.Helper()
+		if len(in.surveys) != surveys || len(in.objects) != known {
+			t.Errorf("%d surveys and %d objects, want %d and %d", len(in.surveys), len(in.objects), surveys, known)
+		}
+		for step, number := range made {
+			if len(c.made(step)) != number {
+				t.Errorf("%d were made for step %d, want %d", len(c.made(step)), step, number)
+			}
+		}
+	}
+	report(0, "a1", "a")
+	report(0, "b1", "b")
+	report(0, "c1", "c")
+	c.take(crowdNews{in, in.surveys[0], cluster.Sighting{Listed: true}})
+	expect(1, 3, 1, 1, 1)
+	c.leave(0)
+	expect(1, 3, 0, 1, 1)
+	c.leave(1)
+	expect(1, 2, 0, 0, 1)
+	report(0, "a1", "a")
+	report(0, "c2", "c")
+	expect(1, 3, 0, 0, 1)
+	want(3, "c")
+	expect(1, 3, 0, 0, 1, 2)
+	want(4, "a")
+	report(1, "a1", "a")
+	c.take(crowdNews{in, in.surveys[1], cluster.Sighting{Listed: true}})
+	expect(2, 4, 0, 0, 1, 2, 1)
 }

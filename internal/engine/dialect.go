@@ -32,8 +32,8 @@ type Dialect struct {
 	Judge func(step int, obj *unstructured.Unstructured, made []*unstructured.Unstructured) Verdict
 
 	// Made says what others make for the object of a step, which is watched from the moment at which Judge finds the object not
-	// ready: objects of these kinds with these labels in its namespace. Where many steps have labels in common beside those
-	// that tell them apart, a watch of what is common serves all of them.
+	// ready: objects of these kinds with these labels in its namespace. Where there are many steps of a kind, one watch of what
+	// their labels have in common serves all of them. It is asked of the object as it is wanted, too.
 	Made func(step int, obj *unstructured.Unstructured) (kinds []schema.GroupKind, labels map[string]string)
 
 	// Again reports whether a write failed for a reason that passes; it is tried again every RetryEvery.

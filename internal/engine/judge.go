@@ -65,8 +65,7 @@ func (r *run) heed(ctx context.Context, i int) {
 		r.tell(i, news, released)
 		if dialect.Made != nil && !t.surveyed && !r.interrupted && !r.ended {
 			t.surveyed = true
-			kinds, with := dialect.Made(i, t.seen.object)
-			r.crowds.want(ctx, i, t.seen.object.GetNamespace(), kinds, with)
+			r.lookForMade(ctx, i)
 		}
 	}
 }
@@ -124,6 +123,7 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	})
 	if r.options.Dialect.Judge != nil {
 		t.seen.object, t.base.object, t.next = nil, nil, nil // what is over needs no memory
+		r.crowds.leave(i)
 	}
 	r.schedule.settle(i, outcome)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// apart is how many surveys of a place are each for the objects of one set of labels. Whoever wants more there shares one, of
-// what all sets of labels have in common.
+// apart is for how many objects of a kind and namespace there are surveys of what was made for each of them. More of them share
+// one, of what the labels have in common.
 const apart = 4
 
 // crowds gathers whole objects that others made for those of a run, for a dialect that judges by them. It belongs to one
@@ -30,30 +30,10 @@ type crowds struct {
 
 // wish is what a step wants to see of a place.
 type wish struct {
+	crowd  *crowd
 	index  *crowdIndex
 	value  string
 	survey *crowdSurvey
-}
-
-// crowdSurvey is one survey of a place: of what has these labels.
-type crowdSurvey struct {
-	selector labels.Set
-	listed   bool // it has reported all that it met at its beginning
-}
-
-// crowd is what surveys met in one place.
-type crowd struct {
-	surveys []*crowdSurvey
-	common  labels.Set // what all that was ever wanted has in common
-	objects map[object.Ref]*unstructured.Unstructured
-	indexes map[string]*crowdIndex // by the keys of labels
-}
-
-// crowdIndex finds the objects of a crowd, and who wants them, by the values of some labels.
-type crowdIndex struct {
-	keys    []string
-	objects map[string]map[object.Ref]*unstructured.Unstructured
-	steps   map[string][]int
 }
 
 // crowdNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
@@ -67,24 +47,60 @@ func newCrowds(c Cluster) *crowds {
 	return &crowds{cluster: c, places: map[place]*crowd{}, of: map[int][]wish{}, news: make(chan crowdNews)}
 }
 
-// want has objects of kinds with labels in a namespace be surveyed for a step until the context ends.
-func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []schema.GroupKind, with map[string]string) {
+// want has objects of kinds with labels in a namespace be surveyed for a step until the context ends, by a survey of what has
+// some of these labels.
+func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []schema.GroupKind, with, some labels.Set) {
 	for _, kind := range kinds {
 		p := place{kind, namespace}
 		in := c.places[p]
 		if in == nil {
-			in = &crowd{common: maps.Clone(with), objects: map[object.Ref]*unstructured.Unstructured{}, indexes: map[string]*crowdIndex{}}
+			in = &crowd{objects: map[object.Ref]*unstructured.Unstructured{}, indexes: map[string]*crowdIndex{}}
 			c.places[p] = in
 		}
 		index := in.index(with)
 		value, _ := index.value(with)
 		index.steps[value] = append(index.steps[value], step)
-		survey, isNew := in.survey(with)
-		c.of[step] = append(c.of[step], wish{index, value, survey})
+		survey, isNew := in.survey(some, index.over[value])
+		delete(index.over, value)
+		c.of[step] = append(c.of[step], wish{in, index, value, survey})
 		if isNew {
 			c.begin(ctx, p, in, survey)
 		}
 	}
+}
+
+// lookForMade has what others make for the object of a step be surveyed.
+func (r *run) lookForMade(ctx context.Context, i int) {
+	obj := r.tracks[i].seen.object
+	kinds, with := r.options.Dialect.Made(i, obj)
+	some := labels.Set(with)
+	if g := groupOf(r.plan.Steps[i].Ref); len(r.groups[g]) > apart {
+		shared := r.sharedIn(g)
+		some = maps.Clone(some)
+		maps.DeleteFunc(some, func(key, value string) bool { return shared[key] != value })
+	}
+	r.crowds.want(ctx, i, obj.GetNamespace(), kinds, with, some)
+}
+
+// sharedIn gives the labels that what is made for all objects of a kind and namespace has.
+func (r *run) sharedIn(g group) labels.Set {
+	if shared, ok := r.shared[g]; ok {
+		return shared
+	}
+	var shared labels.Set
+	for _, i := range r.groups[g] {
+		obj := cmp.Or(r.plan.Steps[i].Want, r.plan.Steps[i].Have)
+		if obj == nil {
+			continue
+		}
+		_, with := r.options.Dialect.Made(i, obj)
+		if shared == nil {
+			shared = maps.Clone(with)
+		}
+		maps.DeleteFunc(shared, func(key, value string) bool { return with[key] != value })
+	}
+	r.shared[g] = shared
+	return shared
 }
 
 func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {
@@ -113,6 +129,21 @@ func (c *crowds) take(n crowdNews) []int {
 	return steps
 }
 
+// leave forgets what only a step that is over wanted to see.
+func (c *crowds) leave(step int) {
+	for _, w := range c.of[step] {
+		steps := slices.DeleteFunc(w.index.steps[w.value], func(other int) bool { return other == step })
+		if w.index.steps[w.value] = steps; len(steps) > 0 {
+			continue
+		}
+		w.index.over[w.value] = true
+		for _, ref := range slices.Collect(maps.Keys(w.index.objects[w.value])) {
+			w.crowd.put(ref, w.crowd.objects[ref])
+		}
+	}
+	delete(c.of, step)
+}
+
 // made gives the objects that a step wants to see, in the order of kinds and names. Of what is still being listed it gives none:
 // a part of them would be taken for all.
 func (c *crowds) made(step int) []*unstructured.Unstructured {
@@ -128,108 +159,4 @@ func (c *crowds) made(step int) []*unstructured.Unstructured {
 		})
 	}
 	return found
-}
-
-// survey gives the survey that meets what has some labels: a new one, which is to be begun, if there is none yet.
-func (in *crowd) survey(with labels.Set) (survey *crowdSurvey, isNew bool) {
-	maps.DeleteFunc(in.common, func(key, value string) bool { return with[key] != value })
-	for _, survey := range in.surveys {
-		if within(survey.selector, with) {
-			return survey, false
-		}
-	}
-	survey = &crowdSurvey{selector: with}
-	if len(in.surveys) >= apart {
-		survey.selector = maps.Clone(in.common)
-	}
-	in.surveys = append(in.surveys, survey)
-	return survey, true
-}
-
-func within(part, all labels.Set) bool {
-	for key, value := range part {
-		if has, ok := all[key]; !ok || has != value {
-			return false
-		}
-	}
-	return true
-}
-
-// index gives the index by the keys of labels, made of what is there if it is new.
-func (in *crowd) index(with map[string]string) *crowdIndex {
-	keys := slices.Sorted(maps.Keys(with))
-	name := strings.Join(keys, ",")
-	if in.indexes[name] == nil {
-		index := &crowdIndex{keys: keys, objects: map[string]map[object.Ref]*unstructured.Unstructured{}, steps: map[string][]int{}}
-		in.indexes[name] = index
-		for ref, obj := range in.objects {
-			index.add(ref, obj)
-		}
-	}
-	return in.indexes[name]
-}
-
-// put takes in how an object is now, nil if it is gone, and gives the steps that want to see it, or did before.
-func (in *crowd) put(ref object.Ref, obj *unstructured.Unstructured) []int {
-	var steps []int
-	if before := in.objects[ref]; before != nil {
-		for _, index := range in.indexes {
-			steps = append(steps, index.remove(ref, before)...)
-		}
-	}
-	delete(in.objects, ref)
-	if obj != nil {
-		in.objects[ref] = obj
-		for _, index := range in.indexes {
-			steps = append(steps, index.add(ref, obj)...)
-		}
-	}
-	slices.Sort(steps)
-	return slices.Compact(steps)
-}
-
-// all are the steps that want to see anything of the crowd.
-func (in *crowd) all() []int {
-	var steps []int
-	for _, index := range in.indexes {
-		for _, some := range index.steps {
-			steps = append(steps, some...)
-		}
-	}
-	slices.Sort(steps)
-	return slices.Compact(steps)
-}
-
-// value is the values of the index's labels, if all of them are there.
-func (x *crowdIndex) value(has map[string]string) (string, bool) {
-	var b strings.Builder
-	for _, key := range x.keys {
-		value, ok := has[key]
-		if !ok {
-			return "", false
-		}
-		b.WriteString(value + ",") // no comma is part of a value
-	}
-	return b.String(), true
-}
-
-func (x *crowdIndex) add(ref object.Ref, obj *unstructured.Unstructured) []int {
-	value, ok := x.value(obj.GetLabels())
-	if !ok {
-		return nil
-	}
-	if x.objects[value] == nil {
-		x.objects[value] = map[object.Ref]*unstructured.Unstructured{}
-	}
-	x.objects[value][ref] = obj
-	return x.steps[value]
-}
-
-func (x *crowdIndex) remove(ref object.Ref, obj *unstructured.Unstructured) []int {
-	value, ok := x.value(obj.GetLabels())
-	if !ok {
-		return nil
-	}
-	delete(x.objects[value], ref)
-	return x.steps[value]
 }

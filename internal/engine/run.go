@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -66,6 +68,7 @@ type run struct {
 	early    map[int]*result // steps done before the record was saved
 	groups   map[group][]int // the steps of each kind and namespace
 	watched  map[group]bool
+	shared   map[group]labels.Set // what all that is made for their objects has in common, once that was needed
 	index    plan.Index
 	lenders  map[object.Ref]bool // objects that others take values from
 	messages chan message
@@ -99,6 +102,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		early:    map[int]*result{},
 		groups:   map[group][]int{},
 		watched:  map[group]bool{},
+		shared:   map[group]labels.Set{},
 		index:    p.Index(),
 		lenders:  lenders(p),
 		messages: make(chan message),

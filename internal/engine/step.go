@@ -75,7 +75,7 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 	case plan.Delete:
 		return actDelete(ctx, c, p, step, o.DryRun)
 	case plan.Orphan:
-		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil {
+		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil && !apierrors.IsNotFound(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
@@ -95,6 +95,8 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 	switch {
 	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid, o):
 		return replace(ctx, c, p, carried, o)
+	case step.Frees && apierrors.IsNotFound(err):
+		return &result{op: step.Op, outcome: event.Succeeded}
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
 	case carried.Op == plan.Skip && isFoundation(step.Ref):

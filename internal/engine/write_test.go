@@ -9,8 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -168,6 +170,29 @@ func TestObjectThatIsGoneByNow(t *testing.T) {
 	w.expect(t, `
 		acted update configmap/a failed: it was deleted by somebody else meanwhile; apply once more to create it
 		settled update configmap/a failed: it was deleted by somebody else meanwhile; apply once more to create it`)
+}
+
+// What was only to be let go is as well gone: what needs the step goes on.
+func TestObjectToFreeIsGone(t *testing.T) {
+	patch := diff.Patch{Type: types.MergePatchType, Data: []byte(`{"metadata":{"annotations":{"owner":null}}}`)}
+	for _, step := range []plan.Step{{Op: plan.Update, Frees: true}, {Op: plan.Orphan}} {
+		w := newWorld(&enginetest.Cluster{})
+		step.Ref, step.Have, step.Patch = ref("ConfigMap/a"), w.put(thing("ConfigMap/a")), patch
+		step.Want = step.Have
+		if _, err := w.Delete(t.Context(), cluster.Delete{Ref: step.Ref}); err != nil {
+			t.Fatal(err)
+		}
+		steps := []plan.Step{step}
+		if step.Frees {
+			steps = append(steps, create("ConfigMap/b", 0))
+		}
+		if summary := w.run(t.Context(), t, engine.Options{}, steps...); summary.Bad() != 0 {
+			t.Errorf("%s:\n%s", step.Op, strings.Join(w.lines, "\n"))
+		}
+		if step.Frees && w.Object(ref("ConfigMap/b")) == nil {
+			t.Error("what needs the step was not created")
+		}
+	}
 }
 
 // A server that breaks off instead of merging an APIService is sent what client-side apply makes of it.

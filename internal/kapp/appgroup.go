@@ -77,6 +77,11 @@ func (g *groupDeployment) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if len(folders) == 0 && !g.each.deploy.allowEmpty {
+		if err := g.empty(ctx, s); err != nil {
+			return err
+		}
+	}
 	changes := false
 	names := map[string]bool{}
 	for _, folder := range folders {
@@ -116,6 +121,32 @@ func (g *groupDeployment) folders() ([]string, error) {
 	return names, nil
 }
 
+// empty refuses to deploy a directory without folders if the group has apps, all of which would be deleted.
+func (g *groupDeployment) empty(ctx context.Context, s *session) error {
+	apps, _, err := s.group(ctx, g.each.group, g.each.app)
+	if err != nil || len(apps) == 0 {
+		return err
+	}
+	names := make([]string, len(apps))
+	for i, one := range apps {
+		names[i] = one.Name
+	}
+	return fmt.Errorf("Directory '%s' has no folders, so that all apps of group '%s' would be deleted: %s. "+
+		"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified (hint: app-group delete deletes a group)",
+		g.folder, g.each.group, strings.Join(names, ", "))
+}
+
+// group gives the apps of a group, sorted, and the namespace of their records.
+func (s *session) group(ctx context.Context, group string, f appFlags) ([]*app.App, string, error) {
+	home, err := s.home(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	apps, err := s.apps.List(ctx, home, labels.Set{resource.LabelAppGroup: group}.AsSelector())
+	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })
+	return apps, home, err
+}
+
 // collect gives the error of one app, unless it is only the exit status that tells whether there were changes.
 func collect(err error, changes *bool) error {
 	status := (*ui.ExitError)(nil)
@@ -128,16 +159,11 @@ func collect(err error, changes *bool) error {
 
 // deleteGroup deletes the apps of a group that are chosen, each as d says but for its name.
 func (s *session) deleteGroup(ctx context.Context, group string, d deletion, chosen func(*app.App) bool, changes *bool) error {
-	home, err := s.home(ctx, d.app)
-	if err != nil {
-		return err
-	}
-	apps, err := s.apps.List(ctx, home, labels.Set{resource.LabelAppGroup: group}.AsSelector())
+	apps, home, err := s.group(ctx, group, d.app)
 	if err != nil {
 		return err
 	}
 	apps = slices.DeleteFunc(apps, func(a *app.App) bool { return !chosen(a) })
-	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })
 	for _, one := range apps {
 		*changes = true
 		run := d

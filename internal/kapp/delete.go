@@ -103,7 +103,7 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 	if narrow != nil {
 		some = slices.DeleteFunc(slices.Clone(all), func(obj live) bool { return !narrow.Matches(obj) })
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default(), deletes: true}
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: config.Default(), target: target, deletes: true}
 	if err := r.decide(some, nil); err != nil {
 		return err
 	}

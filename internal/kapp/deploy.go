@@ -2,6 +2,7 @@ package kapp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -222,6 +223,9 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 		places = append(placesOf(wanted, left), unseen...)
 	}
 	finished := d.target.Finish(closing, err == nil, places)
+	if lost := (*app.LostError)(nil); errors.As(finished, &lost) {
+		return d.lost(closing, err, lost, wanted, places)
+	}
 	if err != nil {
 		_ = d.writeMetadata() // the failure of the run matters more
 		return err

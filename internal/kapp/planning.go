@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/kapp/app"
 	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/filter"
@@ -29,6 +30,7 @@ type rollout struct {
 	apply  applyFlags
 	kinds  kindFlags
 	config *config.Config
+	target *app.App
 
 	deletes bool                                              // the app is deleted
 	adopted map[live]bool                                     // objects that were found by their names and not by the label of the app
@@ -66,7 +68,7 @@ func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*ro
 			old = append(old, obj)
 		}
 	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, adopted: d.adopted}
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, target: d.target, adopted: d.adopted}
 	r.owned = func(ctx context.Context, wanted, obj live) error {
 		if line := d.ownedByOther(ctx, wanted, obj); line != "" {
 			return ownership([]string{line})
@@ -214,8 +216,8 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 		step.Op = plan.Delete
 		if strategy == change.Orphan {
 			step.Op, step.Wait = plan.Update, false
-			step.Want = c.Existing
-			step.Patch, err = release()
+			step.Want, step.Frees = c.Existing, true
+			step.Patch, err = r.release()
 		}
 	case change.Exists:
 		step.Op = plan.Appear
@@ -248,8 +250,11 @@ func (r *rollout) signed(sent, described, existing *unstructured.Unstructured) (
 }
 
 // release is the patch that takes an object out of its app and leaves it in the cluster.
-func release() (diff.Patch, error) {
+func (r *rollout) release() (diff.Patch, error) {
 	labels := map[string]any{resource.LabelApp: nil, resource.LabelOrphaned: ""}
+	if key, _, err := r.target.Label(); err == nil { // of an app that is given by more than one label nothing else can be taken
+		labels[key] = nil
+	}
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
 	return diff.Patch{Type: types.MergePatchType, Data: data}, err
 }

@@ -106,6 +106,8 @@ type Step struct {
 
 	Anew *unstructured.Unstructured `json:"anew,omitempty"` // what is created in place of Have; nil is Want
 
+	Frees bool `json:"frees,omitempty"` // an update lets go of the object, so that it is well if that is gone
+
 	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
 	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be
 	// foreseen, with Want as the draft.

@@ -21,7 +21,7 @@ type Sample struct {
 	Wall   float64 `json:"wall"`   // seconds
 	CPU    float64 `json:"cpu"`    // seconds, of the command alone, user and system
 	Peak   float64 `json:"peak"`   // most memory at once, in MB (10^6 bytes)
-	Server float64 `json:"server"` // seconds of CPU, of the API server, while the command ran
+	Server float64 `json:"server"` // seconds of CPU, of the API server, from the start of the command until it had nothing to do
 }
 
 // invocation is a command of a tool that is run.
@@ -70,15 +70,12 @@ func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, err
 	if done.Sample, err = measured(cmd, in.line); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", filepath.Base(program), strings.Join(in.args, " "), err)
 	}
-	after, err := g.cpu(ctx)
-	if err != nil {
-		return nil, err
-	}
-	done.Server = after - before
 	if in.mode == counting {
 		done.traffic = g.counter.take()
 	}
-	return done, nil
+	after, err := g.rest(ctx)
+	done.Server = after - before
+	return done, err
 }
 
 // measured runs a "bench measure", and tells of the lines on its standard output. The error has the end of what was said.

@@ -75,7 +75,8 @@ func (s *site) crowd(ctx context.Context, g *ground) error {
 			return err
 		}
 	}
-	return g.rest(ctx)
+	_, err := g.rest(ctx)
+	return err
 }
 
 // manyDefinitions are n definitions in as many groups.

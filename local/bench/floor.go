@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -24,10 +26,11 @@ const atOnce = 32
 
 // floor sends one request for every object of a folder, in no order, and knows nothing about what is there: what is left
 // of a deployment when nothing is read, compared, recorded or waited for. Its arguments are create, delete or clear (which
-// deletes and does not mind what is missing), and the folder.
+// deletes and does not mind what is missing), and the folder. The verb ready creates, and then waits until all Deployments
+// are as a tool that waits wants them.
 func floor(ctx context.Context, args []string) error {
 	if len(args) != 2 {
-		return errors.New("usage: bench floor create|delete|clear FOLDER")
+		return errors.New("usage: bench floor create|ready|delete|clear FOLDER")
 	}
 	objects, err := readObjects(args[1])
 	if err != nil {
@@ -42,14 +45,22 @@ func floor(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := send(ctx, client, args[0], objects); err != nil || args[0] != "ready" {
+		return err
+	}
+	return untilReady(ctx, client, objects)
+}
+
+// send sends the request of a verb for every object.
+func send(ctx context.Context, client dynamic.Interface, verb string, objects []*unstructured.Unstructured) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, obj := range objects {
 		group.Go(func() error {
 			resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
 			of := client.Resource(resource).Namespace(obj.GetNamespace())
-			switch args[0] {
-			case "create":
+			switch verb {
+			case "create", "ready":
 				_, err := of.Create(ctx, obj, metav1.CreateOptions{})
 				return err
 			case "delete":
@@ -61,10 +72,56 @@ func floor(ctx context.Context, args []string) error {
 				}
 				return err
 			}
-			return fmt.Errorf("floor: unknown verb %q", args[0])
+			return fmt.Errorf("floor: unknown verb %q", verb)
 		})
 	}
 	return group.Wait()
+}
+
+var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+
+// untilReady lists and watches all Deployments until those among the objects have been rolled out, as their condition says.
+func untilReady(ctx context.Context, client dynamic.Interface, objects []*unstructured.Unstructured) error {
+	missing := map[string]bool{}
+	for _, obj := range objects {
+		if obj.GetKind() == "Deployment" {
+			missing[obj.GetNamespace()+"/"+obj.GetName()] = true
+		}
+	}
+	see := func(obj *unstructured.Unstructured) {
+		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+		for _, c := range conditions {
+			if c, ok := c.(map[string]any); ok && c["reason"] == "NewReplicaSetAvailable" {
+				delete(missing, obj.GetNamespace()+"/"+obj.GetName())
+			}
+		}
+	}
+	all := client.Resource(deployments)
+	list, err := all.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	for _, obj := range list.Items {
+		see(&obj)
+	}
+	for version := list.GetResourceVersion(); len(missing) > 0; {
+		watcher, err := all.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+		if err != nil {
+			return err
+		}
+		for event := range watcher.ResultChan() {
+			obj, ok := event.Object.(*unstructured.Unstructured)
+			if !ok || event.Type == watch.Error {
+				return fmt.Errorf("floor: watch of Deployments: %v", event.Object)
+			}
+			version = obj.GetResourceVersion()
+			if see(obj); len(missing) == 0 {
+				break
+			}
+		}
+		watcher.Stop()
+	}
+	return nil
 }
 
 // readObjects reads all manifests of a folder.

@@ -128,18 +128,21 @@ func (g *ground) settle(ctx context.Context, home string) error {
 // idle is below what share of a core the API server has nothing to do.
 const idle = 0.15
 
-// rest waits until the API server has nothing to do.
-func (g *ground) rest(ctx context.Context) error {
+// rest waits until the API server has nothing to do, and gives the CPU time that it had used by then, in seconds.
+func (g *ground) rest(ctx context.Context) (float64, error) {
 	before, err := g.cpu(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return pollEvery(ctx, time.Second, func() (bool, error) {
+	err = pollEvery(ctx, time.Second, func() (bool, error) {
 		now, err := g.cpu(ctx)
-		quiet := now-before < idle
+		if err != nil || now-before < idle {
+			return true, err
+		}
 		before = now
-		return quiet, err
+		return false, nil
 	})
+	return before, err
 }
 
 // poll asks five times a second until the answer is yes, or an error.

@@ -14,9 +14,10 @@ import (
 type role int
 
 const (
-	peer role = iota // what muster is compared with
-	ours             // muster
-	base             // the floor
+	peer  role = iota // what muster is compared with
+	ours              // muster
+	base              // the floor
+	bound             // the floor, and a watch until all is ready: what a tool that waits can come near to
 )
 
 // tool is one of those that are compared. In its arguments {dir} stands for the folder of the package, {objects} for the
@@ -45,6 +46,11 @@ var tools = []tool{
 		create:  []string{"floor", "create", "{objects}"},
 		destroy: []string{"floor", "delete", "{objects}"},
 		clear:   []string{"floor", "clear", "{objects}"},
+	},
+	{
+		name: "floor-ready", role: bound, once: true,
+		create:  []string{"floor", "ready", "{objects}"},
+		destroy: []string{"floor", "delete", "{objects}"},
 	},
 	{
 		name: "muster", program: "muster", role: ours,

@@ -57,7 +57,7 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "ADDRESS"},
 	{regexp.MustCompile(`generation \d+ to`), "generation N to"},
 	{regexp.MustCompile(`-change-[a-z0-9]{5}\b`), "-change-HASH"},
-	{regexp.MustCompile(`\b(web|app|stuck)-[a-z0-9]{8,10}(-[a-z0-9]{5})?\b`), "$1-HASH$2"},
+	{regexp.MustCompile(`\b(web|app|stuck)-[bcdfghjklmnpqrstvwxz2456789]{6,10}(-[a-z0-9]{5})?\b`), "$1-HASH$2"},
 	{regexp.MustCompile(`(-HASH|\bmigrate)-[a-z0-9]{5}\b`), "$1-POD"},
 	{regexp.MustCompile(`\b(web|lb|app)-[a-z0-9]{5}\b`), "$1-SLICE"},
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},

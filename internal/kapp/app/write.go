@@ -46,7 +46,10 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 			a.take(stored, m)
 			return nil
 		}
-		if !apierrors.IsConflict(err) {
+		switch {
+		case apierrors.IsNotFound(err):
+			return &LostError{cause: fmt.Errorf("Updating app: %w", err)}
+		case !apierrors.IsConflict(err):
 			return fmt.Errorf("Updating app: %w", err)
 		}
 		refused = err
@@ -64,7 +67,7 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 		return fmt.Errorf("Getting app: %w", err)
 	}
 	if found == nil {
-		return fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName()))
+		return &LostError{cause: fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName()))}
 	}
 	if sameRecord(found, sent) { // ours, the answer to which was lost
 		a.take(found, m)
@@ -75,8 +78,8 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 		return err
 	}
 	if theirs.LabelValue != m.LabelValue {
-		return fmt.Errorf("App '%s' (namespace: %s) was deleted and created anew meanwhile, so that its record is not of this run: "+
-			"run the command again", a.Name, a.Namespace)
+		return &LostError{Other: true, cause: fmt.Errorf("App '%s' (namespace: %s) was deleted and created anew meanwhile, so that its record is not of this run: "+
+			"run the command again", a.Name, a.Namespace)}
 	}
 	ours := a.used
 	a.take(found, theirs)
