@@ -43,7 +43,7 @@ func TestAddress(t *testing.T) {
 		"/round": `Requesting URL 'URL/round': Get "/round": stopped after 10 redirects`,
 		"/cut":   "Reading URL 'URL/cut': unexpected EOF",
 		"/page": "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string " +
-			"into Go value of type map[string]interface {}",
+			"into Go value of type map[string]interface {} (HTTP URL 'URL/page' doc 1)",
 	} {
 		expect(t, Options{}, server.URL+path, strings.ReplaceAll(want, "URL/", server.URL+"/"))
 	}

@@ -103,9 +103,6 @@ func preparation(t *testing.T, flags string) Prepare {
 func text(t *testing.T, all []resource.Resource, err error, content bool) string {
 	t.Helper()
 	if err != nil {
-		if where := (*ContentError)(nil); errors.As(err, &where) {
-			return fmt.Sprintf("error: %v\nat: %s", err, where.Origin)
-		}
 		return fmt.Sprintf("error: %v", err)
 	}
 	var b strings.Builder

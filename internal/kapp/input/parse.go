@@ -12,18 +12,8 @@ import (
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
-// ContentError says that a document is none, or holds no objects. Its text is that of kapp, which does not tell where.
-type ContentError struct {
-	Origin string // where the document is: "file 'a.yml' doc 2"
-	Err    error
-}
-
-func (e *ContentError) Error() string { return e.Err.Error() }
-
-// Unwrap gives what is wrong.
-func (e *ContentError) Unwrap() error { return e.Err }
-
-// parse reads the documents of a text. They are counted from 1, those without content included.
+// parse reads the documents of a text. They are counted from 1, those without content included. An error has the text of kapp,
+// which does not tell where, and then tells where.
 func parse(text []byte, name string) ([]resource.Resource, error) {
 	documents := newDocuments(utf8Text(text))
 	var all []resource.Resource
@@ -38,7 +28,7 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 			objects, err = objectsOf(document)
 		}
 		if err != nil {
-			return nil, &ContentError{origin, err}
+			return nil, fmt.Errorf("%w (%s)", err, origin)
 		}
 		for _, object := range objects {
 			all = append(all, resource.Resource{Unstructured: &unstructured.Unstructured{Object: object}, Origin: origin})

@@ -51,12 +51,12 @@ func TestEncodings(t *testing.T) {
 		"UTF-16 big-endian":    {wide(binary.BigEndian, configMap+"---\r\n"+configMap), two},
 		"UTF-16 cut":           {wide(binary.LittleEndian, configMap) + "\x00", "file 'a' doc 1: configmap/a (v1) cluster"},
 		"Windows":              {strings.ReplaceAll(configMap+"---\n"+configMap, "\n", "\r\n"), two},
-		"Latin-1":              {strings.ReplaceAll(configMap, "ä", "\xe4"), "error converting YAML to JSON: yaml: invalid trailing UTF-8 octet"},
-		"program":              {"\x7fELF\x02\x01\x01\x00\x00", "error converting YAML to JSON: yaml: control characters are not allowed"},
-		"archive":              {"\x1f\x8b\x08\x00\x00\x09", "error converting YAML to JSON: yaml: control characters are not allowed"},
+		"Latin-1":              {strings.ReplaceAll(configMap, "ä", "\xe4"), "error converting YAML to JSON: yaml: invalid trailing UTF-8 octet (file 'a' doc 1)"},
+		"program":              {"\x7fELF\x02\x01\x01\x00\x00", "error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
+		"archive":              {"\x1f\x8b\x08\x00\x00\x09", "error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
 		"empty":                {"", ""},
-		"aliases of aliases":   {aliases(), "error converting YAML to JSON: yaml: document contains excessive aliasing"},
-		"deep":                 {strings.Repeat("[", 20_000), "error converting YAML to JSON: yaml: exceeded max depth of 10000"},
+		"aliases of aliases":   {aliases(), "error converting YAML to JSON: yaml: document contains excessive aliasing (file 'a' doc 1)"},
+		"deep":                 {strings.Repeat("[", 20_000), "error converting YAML to JSON: yaml: exceeded max depth of 10000 (file 'a' doc 1)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile("a", []byte(c.text), 0o644); err != nil {
