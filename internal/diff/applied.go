@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,6 +37,35 @@ func ownable(want *unstructured.Unstructured) map[string]any {
 		delete(fields, "metadata")
 	}
 	return fields
+}
+
+// fieldSets tells what one manager applied from what all others own.
+type fieldSets struct{ mine, others *fieldSet }
+
+// ownership reads the managed fields of an object; ok is false if the manager has not applied it.
+func ownership(live *unstructured.Unstructured, manager string) (sets fieldSets, ok bool, err error) {
+	sets = fieldSets{mine: &fieldSet{}, others: &fieldSet{}}
+	entries, _, err := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
+	if err != nil {
+		return sets, false, fmt.Errorf("read managed fields: %w", err)
+	}
+	list, _ := entries.([]any)
+	for _, item := range list {
+		entry, _ := item.(map[string]any)
+		set := sets.others
+		if isApplied(entry, live.GetAPIVersion(), manager) {
+			set, ok = sets.mine, true
+		}
+		if err := set.add(fieldsOf(entry, "fieldsV1")); err != nil {
+			return sets, false, fmt.Errorf("read managed fields of %q: %w", entry["manager"], err)
+		}
+	}
+	return sets, ok, nil
+}
+
+func isApplied(entry map[string]any, version, manager string) bool {
+	subresource, _ := entry["subresource"].(string)
+	return entry["manager"] == manager && entry["operation"] == "Apply" && entry["apiVersion"] == version && subresource == ""
 }
 
 // hold reports whether a wanted value, found under a name (none for list items), is what was applied and what is live.

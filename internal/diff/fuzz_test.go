@@ -43,7 +43,6 @@ func FuzzThreeWay(f *testing.F) {
 		}
 		_, _, _ = ThreeWay(recorded, want, live)
 		_, _ = AppliedBy(want, live, "muster")
-		_, _, _ = Owned(live, "muster")
 	})
 }
 

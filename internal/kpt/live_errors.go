@@ -18,10 +18,9 @@ type wordedError struct {
 	form, text string
 }
 
-// The forms in which kpt live prints its errors: as kubectl does, as its package tools do, and as messages of many lines.
+// The forms in which kpt live prints its errors: as kubectl does, and as messages of many lines.
 const (
 	asKubectl = "error: %s\n"
-	asPackage = "Error: %s \n"
 	asMessage = "%s\n \n"
 )
 

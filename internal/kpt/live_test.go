@@ -117,7 +117,6 @@ func TestSpoken(t *testing.T) {
 		{errors.New("own"), "error: own\n"},
 		{one, "error: words\n"},
 		{errors.Join(one), "error: words\n"},
-		{worded(errors.New("own"), asPackage, "words"), "Error: words \n"},
 		{worded(errors.New("own"), asMessage, "Error: words"), "Error: words\n \n"},
 		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- words\n- own\n  and more\n"},
 		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:\n- words\n- words\n- words\n- words\n"},

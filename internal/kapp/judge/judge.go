@@ -38,9 +38,6 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// noChildren is the annotation by which an object is judged, and told of, without its children.
-const noChildren = "kapp.k14s.io/disable-associated-resources-wait"
-
 // Judgement is what kapp says of one object.
 type Judgement struct {
 	Object     string     // the object's description, as "deployment/web (apps/v1) namespace: demo"
@@ -65,8 +62,9 @@ func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, r
 	k := kindOf(obj)
 	family := k.family(obj, children)
 	j, own := k.judgement(obj, family, rules)
-	if value := obj.GetAnnotations()[noChildren]; value != "" && !j.Done {
-		j = failed(fmt.Sprintf("Error: Expected annotation '%s' on resource '%s' to have value ''", noChildren, resource.Describe(obj)))
+	if value := obj.GetAnnotations()[resource.AnnDisableChildrenWait]; value != "" && !j.Done {
+		j = failed(fmt.Sprintf("Error: Expected annotation '%s' on resource '%s' to have value ''",
+			resource.AnnDisableChildrenWait, resource.Describe(obj)))
 	}
 	j = j.of(obj)
 	if j.Done || !own {
@@ -88,7 +86,7 @@ func (j Judgement) of(obj *unstructured.Unstructured) Judgement {
 
 // Children are the kinds of objects that are told of while an object is not done.
 func Children(obj *unstructured.Unstructured) []schema.GroupKind {
-	if _, refused := obj.GetAnnotations()[noChildren]; refused {
+	if _, refused := obj.GetAnnotations()[resource.AnnDisableChildrenWait]; refused {
 		return nil
 	}
 	return kindOf(obj).children

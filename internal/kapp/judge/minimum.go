@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
-const (
-	// minimumAvailable is the annotation of a Deployment that is done before all replicas are available.
-	minimumAvailable = "kapp.k14s.io/apps-v1-deployment-wait-minimum-replicas-available"
-	revision         = "deployment.kubernetes.io/revision"
-)
+const revision = "deployment.kubernetes.io/revision"
 
 // enoughAvailable judges a Deployment that asks for a minimum, by its newest replica set.
 func enoughAvailable(o live, minimum string) Judgement {
@@ -21,7 +19,7 @@ func enoughAvailable(o live, minimum string) Judgement {
 	}
 	want, err := parseMinimum(minimum, replicas)
 	if err != nil {
-		return failed(fmt.Sprintf("Error: Failed to parse %s: %v", minimumAvailable, err))
+		return failed(fmt.Sprintf("Error: Failed to parse %s: %v", resource.AnnMinimumAvailable, err))
 	}
 	newest, err := o.newest()
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
 func deployment(o live) Judgement {
@@ -16,7 +18,7 @@ func deployment(o live) Judgement {
 	if c := o.condition("ReplicaFailure"); c.holds() {
 		return ongoing("Deployment has encountered replica failure: " + c.words())
 	}
-	if minimum, asked := o.GetAnnotations()[minimumAvailable]; asked && len(o.children) > 0 {
+	if minimum, asked := o.GetAnnotations()[resource.AnnMinimumAvailable]; asked && len(o.children) > 0 {
 		return enoughAvailable(o, minimum)
 	}
 	if missing := o.count(0, "status", "unavailableReplicas"); missing > 0 {

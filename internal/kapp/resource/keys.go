@@ -1,7 +1,7 @@
 package resource
 
-// The labels and annotations of kapp, which begin with kapp.k14s.io/: what each means stands in docs/compat-kapp.md. The last one is
-// kubectl's.
+// The labels and annotations of kapp, which begin with kapp.k14s.io/: what users need of them stands in docs/apps.md. Those that
+// only rules name are in the built-in rules. The last one is kubectl's.
 const (
 	domain = "kapp.k14s.io/"
 
@@ -40,20 +40,14 @@ const (
 	AnnNumVersions       = domain + "num-versions"
 	AnnVersionedExplicit = domain + "versioned-explicit-ref" // and with a suffix after a dot
 
-	AnnChangeGroup         = domain + "change-group" // and with a suffix after a dot
-	AnnChangeRule          = domain + "change-rule"  // and with a suffix after a dot
-	AnnDisableDefaultRules = domain + "disable-default-change-group-and-rules"
+	AnnChangeGroup = domain + "change-group" // and with a suffix after a dot
+	AnnChangeRule  = domain + "change-rule"  // and with a suffix after a dot
 
 	AnnDisableWait          = domain + "disable-wait"
-	AnnDisableChildrenWait  = domain + "disable-associated-resources-wait"
-	AnnMinimumAvailable     = domain + "apps-v1-deployment-wait-minimum-replicas-available"
+	AnnDisableChildrenWait  = domain + "disable-associated-resources-wait"                  // judged and told of by itself
+	AnnMinimumAvailable     = domain + "apps-v1-deployment-wait-minimum-replicas-available" // of a Deployment
 	AnnDeployLogs           = domain + "deploy-logs"
 	AnnDeployLogsContainers = domain + "deploy-logs-container-names"
-
-	AnnDisableOwnershipRules    = domain + "disable-default-ownership-label-rules"
-	AnnDisableScopingRules      = domain + "disable-default-label-scoping-rules"
-	AnnDisableScopingRulesOld   = domain + "disable-label-scoping"
-	AnnDisableSecretgenRebasing = domain + "disable-default-secretgen-rebase-rules"
 
 	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied last, in full
 )

@@ -156,12 +156,12 @@ func TestColours(t *testing.T) {
 // TestDull colours a run's lines, but neither tables nor errors.
 func TestDull(t *testing.T) {
 	for dull, want := range map[bool][2]string{
-		false: {"\x1b[1mA\x1b[0m  \n\x1b[32mx\x1b[0m  \n", "\x1b[31mkapp: Error: bad\x1b[0m\n"},
+		false: {"\x1b[1mA\x1b[0m  \n\x1b[31mx\x1b[0m  \n", "\x1b[31mkapp: Error: bad\x1b[0m\n"},
 		true:  {"A  \nx  \n", "kapp: Error: bad\n"},
 	} {
 		var out, errs strings.Builder
 		u := New(Options{Out: &out, Err: &errs, Name: "kapp", Colour: true, Dull: dull})
-		if err := u.Table(Table{Header: Head("A"), Rows: [][]Cell{{{Text: "x", Style: Green}}}}); err != nil {
+		if err := u.Table(Table{Header: Head("A"), Rows: [][]Cell{{{Text: "x", Style: Red}}}}); err != nil {
 			t.Fatal(err)
 		}
 		u.Part(u.Paint(Faint, " ^ ") + "why\n")

@@ -25,7 +25,7 @@ func pets() Table {
 	header[2].Hidden = true
 	return Table{Title: "Pets", Content: "pets", Header: header, SortBy: []Sort{{Column: 0}, {Column: 2, Desc: true}},
 		Rows: [][]Cell{
-			{{Text: "cat"}, {Text: "Zoë\r\nthe first", Style: Green}, {Text: "3d", Sort: "1"}, {Text: "x"}},
+			{{Text: "cat"}, {Text: "Zoë\r\nthe first", Style: Faint}, {Text: "3d", Sort: "1"}, {Text: "x"}},
 			{{Text: "(none)"}, {Faint: " L ", Text: "", Style: Red}},
 			{{Text: "cat"}, {Faint: " L.. ", Text: "Bo"}, {Text: "2y", Sort: "9"}, {Text: "last and long"}},
 		},
