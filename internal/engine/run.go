@@ -232,6 +232,9 @@ func (r *run) handle(ctx context.Context, m message) {
 	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
 		t.since = t.changed
 	}
+	if t.base.object != nil && !r.lenders[r.plan.Steps[m.step].Ref] {
+		t.base.object = nil // one of them is enough to judge by
+	}
 	if t.seen = m.seen; m.seen.undated() {
 		t.missed++
 	} else {

@@ -199,7 +199,7 @@ func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Re
 	if err := d.target.Settle(ctx, d.request); err != nil {
 		return err
 	}
-	d.target.Covers(usedBy(wanted, d.found))
+	d.target.Covers(usedBy(wanted, deployed(d.found)))
 	op, wait := change.Summary(r.changes)
 	if !d.diff.summary {
 		op, wait = change.Summary(nil)

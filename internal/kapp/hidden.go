@@ -92,6 +92,6 @@ const forgetFlag = "dangerous-forget-unlisted-resources"
 func (h hidden) keeps(target *app.App) error {
 	return fmt.Errorf("Refusing to delete app '%s' (namespace: %s): Resources of it may be left that nothing would find any more. Missing permissions:\n- %s\n"+
 		"(hint: have somebody with these permissions delete it; a filter, as --filter-kind, deletes some resources and keeps the app; "+
-		"--%s deletes what can be seen and the app)",
+		"delete --%s deletes what can be seen and the app)",
 		target.Name, target.Namespace, strings.Join(h.lines(), "\n- "), forgetFlag)
 }

@@ -18,8 +18,8 @@ var writes = map[change.Op]string{
 	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting", change.Exists: "Checking existence of",
 }
 
-// refusal is the error of a change that could not be applied.
-func refusal(c *change.Change, err error) error {
+// refusal is the error of a change that could not be applied. What was sent last is op.
+func refusal(c *change.Change, op change.Op, err error) error {
 	text := err.Error()
 	late := (*engine.TimedOutError)(nil)
 	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) && errors.As(err, &late) {
@@ -27,25 +27,27 @@ func refusal(c *change.Change, err error) error {
 			c.ApplyOp().Word(), c.Description(), late.After)
 	}
 	if errors.As(err, &late) {
-		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, refusal(c, late.Last))
+		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, refusal(c, op, late.Last))
 	}
 	hint := ""
 	switch {
+	case op == change.Add && c.ApplyOp() == change.Update:
+		hint = " (hint: it was deleted to be created anew and does not exist now; the next deployment creates it)"
 	case strings.Contains(text, "the server does not allow this method on the requested resource"):
 		hint = " (hint: resource is possibly not namespaced but must be)"
 	case strings.Contains(text, "the server could not find the requested resource"):
 		hint = " (hint: resource is possibly namespaced but cannot be)"
 	}
-	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(asked(c, err).Error()), hint)
+	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(asked(c, op, err).Error()), hint)
 }
 
 // asked says which request the server refused, where it was the server.
-func asked(c *change.Change, err error) error {
+func asked(c *change.Change, op change.Op, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
 		return err
 	}
-	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[c.ApplyOp()], c.Description(), err, status.Status().Reason)
+	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[op], c.Description(), err, status.Status().Reason)
 }
 
 // failed is the error of a change that was applied and came to a bad end.

@@ -45,6 +45,7 @@ type rollout struct {
 	byRef    map[object.Ref]*change.Change
 	sums     sync.Map // the fingerprint of each object as the server stored it first, by its reference
 	carried  sync.Map // the changes that were carried over to what others have made of their objects, by reference
+	met      sync.Map // the objects that were to be created and were there, by reference
 }
 
 // calculate decides what changes and in what order.

@@ -104,7 +104,10 @@ func (r *rollout) changeOf(step *plan.Step) *change.Change { return r.byRef[step
 // rework decides what becomes of a change whose object is not as it was when it was shown.
 func (r *rollout) rework(ctx context.Context, step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
 	c := r.changeOf(step)
-	again, err := c.Rework(live, asked(c, refused), r.masker)
+	if step.Op == plan.Create {
+		r.met.Store(step.Ref, true)
+	}
+	again, err := c.Rework(live, asked(c, c.ApplyOp(), refused), r.masker)
 	if err == nil && c.ApplyOp() == change.Add && again.Op == change.Update {
 		err = r.owned(ctx, c.New, live)
 	}

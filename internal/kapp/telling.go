@@ -100,7 +100,7 @@ func (t *telling) take(e event.Event) {
 			t.denied[e.Step] = true
 			told.Kind, told.Err, told.Last = ui.Refused, t.refused(c, e), t.apply.earlyApplyError
 			if last := givenUp(e.Err); last != nil {
-				told.Kind, told.Err = ui.GivenUp, asked(c, last)
+				told.Kind, told.Err = ui.GivenUp, asked(c, t.sent(c, e), last)
 			}
 		case e.Outcome != event.Succeeded:
 			told.Kind = ui.Left
@@ -108,7 +108,7 @@ func (t *telling) take(e event.Event) {
 			told.Message = t.overtaken(e)
 		}
 	case event.Retried:
-		told.Kind, told.Err = ui.Retried, asked(c, e.Err)
+		told.Kind, told.Err = ui.Retried, asked(c, c.ApplyOp(), e.Err)
 	case event.Waiting, event.Observed:
 		if e.Err != nil { // the cluster is out of sight for the moment, which is told once
 			t.ui.Info(fmt.Sprintf("%v; what is waited for is looked for again", e.Err), "Waiting")
@@ -144,11 +144,19 @@ func (t *telling) overtaken(e event.Event) string {
 func (t *telling) refused(c *change.Change, e event.Event) error {
 	err := e.Err
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
-		err = c.Exhausted(asked(c, contested.Last))
+		err = c.Exhausted(asked(c, t.sent(c, e), contested.Last))
 	}
-	err = refusal(c, err)
+	err = refusal(c, t.sent(c, e), err)
 	t.note(e, err)
 	return err
+}
+
+// sent is what was asked of the server last for a change: a creation where the object of an update was deleted for that.
+func (t *telling) sent(c *change.Change, e event.Event) change.Op {
+	if _, there := t.met.Load(e.Ref); t.order.Steps[e.Step].Op == plan.Update && e.Op == plan.Create && !there {
+		return change.Add
+	}
+	return c.ApplyOp()
 }
 
 // givenUp is the last error of a change that was tried again until its time was up; nil for others.

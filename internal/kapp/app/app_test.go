@@ -193,6 +193,25 @@ func TestConflict(t *testing.T) {
 	}
 	f.refuse = nil
 	delete(f.objects, ref("demo", "web"))
+	const gone = `App 'web' (namespace: demo) was deleted by another run meanwhile: run the command again: Updating app: configmaps "web" not found`
+	if err := two.Begin(t.Context(), "update", nil, true); err == nil || err.Error() != gone {
+		t.Errorf("begin without a record: %v", err)
+	}
+	if names := f.names(); len(names) != 2 {
+		t.Errorf("records of changes that nothing finds: %v; want those of the two runs", names)
+	}
+	if err := two.Restore(t.Context(), []string{"b", "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{both, `"successful":false`, `"namespaces":["a","b"]`, two.Meta.LabelValue} {
+		if got := specOf(t, f, "demo", "web"); !strings.Contains(got, part) {
+			t.Errorf("restored: %s, want %s in it", got, part)
+		}
+	}
+	other := (*LostError)(nil)
+	if err := two.Restore(t.Context(), nil); !errors.As(err, &other) || !other.Other {
+		t.Errorf("restored although there is a record: %v", err)
+	}
 	f.put(record("demo", "web", spec("2", "[]"), isApp))
 	if err := two.Begin(t.Context(), "update", nil, false); err == nil || !strings.Contains(err.Error(), "was deleted and created anew") {
 		t.Errorf("begin against another app of the name: %v", err)

@@ -51,6 +51,9 @@ func (a *App) Begin(ctx context.Context, description string, namespaces []string
 	if created != nil {
 		a.running, created = nil, fmt.Errorf("Creating app change: %w", created)
 	}
+	if lost := (*LostError)(nil); errors.As(noted, &lost) {
+		return errors.Join(noted, a.store.drop(ctx, a.running)) // nothing would find it
+	}
 	if noted != nil && created == nil {
 		return errors.Join(noted, a.finishChange(ctx, finished(change, a.store.Now(), false)))
 	}

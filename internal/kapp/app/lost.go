@@ -20,6 +20,11 @@ func (e *LostError) Error() string { return e.cause.Error() }
 // Unwrap gives what the server answered, if it was the server.
 func (e *LostError) Unwrap() error { return e.cause }
 
+// lost is the error of a record that is gone.
+func (a *App) lost(cause error) error {
+	return &LostError{cause: fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: run the command again: %w", a.Name, a.Namespace, cause)}
+}
+
 // Restore makes the record of an app anew that was lost during a change, and says that the change failed. The objects of the app are
 // found by it as before. It is a *LostError if there is an app of the name by now.
 func (a *App) Restore(ctx context.Context, namespaces []string) error {

@@ -48,7 +48,7 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 		}
 		switch {
 		case apierrors.IsNotFound(err):
-			return &LostError{cause: fmt.Errorf("Updating app: %w", err)}
+			return a.lost(fmt.Errorf("Updating app: %w", err))
 		case !apierrors.IsConflict(err):
 			return fmt.Errorf("Updating app: %w", err)
 		}
@@ -67,7 +67,7 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 		return fmt.Errorf("Getting app: %w", err)
 	}
 	if found == nil {
-		return &LostError{cause: fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName()))}
+		return a.lost(fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName())))
 	}
 	if sameRecord(found, sent) { // ours, the answer to which was lost
 		a.take(found, m)
