@@ -71,17 +71,24 @@ type answer struct {
 	texts  []string
 }
 
-// hiccups are the answers that patient writes take to pass, besides those that all do (passing). The components behind the server, which are being moved or
-// started, give them; for most of them there is nothing but the text to tell them by.
-var hiccups = []answer{
-	{reason: metav1.StatusReasonInternalError},
+// uncalled are the answers that tell of a webhook that could not be called. There is nothing but the text to tell them by.
+var uncalled = []answer{
 	{texts: []string{"Internal error occurred: failed calling admission webhook"}},
 	{texts: []string{"Internal error occurred: failed calling webhook"}},
 	{texts: []string{"conversion webhook for ", " failed:"}},
+}
+
+// Uncalled reports whether a request failed since the server could not call a webhook: it may well run once more is deployed.
+func Uncalled(err error) bool { return among(uncalled, err) }
+
+// hiccups are the answers that patient writes take to pass, besides those that all do (passing). The components behind the
+// server, which are being moved or started, give them.
+var hiccups = append([]answer{
+	{reason: metav1.StatusReasonInternalError},
 	{texts: []string{"etcdserver:", "leader changed"}},
 	{texts: []string{"etcdserver:", "timed out"}},
 	{reason: metav1.StatusReasonConflict, texts: []string{"Operation cannot be fulfilled on resourcequota"}},
-}
+}, uncalled...)
 
 // among reports whether an error is one of the answers.
 func among(answers []answer, err error) bool {

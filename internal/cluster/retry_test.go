@@ -112,20 +112,24 @@ func TestHiccups(t *testing.T) {
 	quota := apierrors.NewConflict(schema.GroupResource{Resource: "resourcequotas"}, "q", errors.New("changed"))
 	quota.ErrStatus.Message = `Operation cannot be fulfilled on resourcequotas "q": changed`
 	for _, tc := range []struct {
-		err  error
-		want bool
+		err      error
+		want     bool
+		uncalled bool
 	}{
-		{nil, false}, {internal, true}, {fmt.Errorf("wrapped: %w", internal), true}, {quota, true},
-		{errors.New(`Internal error occurred: failed calling webhook "a"`), true},
-		{errors.New(`Internal error occurred: failed calling admission webhook "a"`), true},
-		{errors.New(`conversion webhook for example.com/v1, Kind=A failed: Post "https://a"`), true},
-		{errors.New("conversion webhook for example.com/v1 is fine"), false},
-		{errors.New("etcdserver: leader changed"), true}, {errors.New("etcdserver: request timed out"), true},
-		{errors.New("etcdserver: too large"), false}, {errors.New("leader changed"), false},
-		{apierrors.NewConflict(pods, "web", errors.New("changed")), false}, {noObject, false}, {invalid, false},
+		{nil, false, false}, {internal, true, false}, {fmt.Errorf("wrapped: %w", internal), true, false}, {quota, true, false},
+		{errors.New(`Internal error occurred: failed calling webhook "a"`), true, true},
+		{fmt.Errorf(`wrapped: %w`, errors.New(`Internal error occurred: failed calling admission webhook "a"`)), true, true},
+		{errors.New(`conversion webhook for example.com/v1, Kind=A failed: Post "https://a"`), true, true},
+		{errors.New("conversion webhook for example.com/v1 is fine"), false, false},
+		{errors.New("etcdserver: leader changed"), true, false}, {errors.New("etcdserver: request timed out"), true, false},
+		{errors.New("etcdserver: too large"), false, false}, {errors.New("leader changed"), false, false},
+		{apierrors.NewConflict(pods, "web", errors.New("changed")), false, false}, {noObject, false, false}, {invalid, false, false},
 	} {
 		if got := among(hiccups, tc.err); got != tc.want {
 			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
+		}
+		if got := Uncalled(tc.err); got != tc.uncalled {
+			t.Errorf("Uncalled(%v) = %t, want %t", tc.err, got, tc.uncalled)
 		}
 	}
 }

@@ -3,12 +3,12 @@ package kapp
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/kapp/change"
@@ -53,7 +53,7 @@ func (r *rollout) dialect(ctx context.Context) engine.Dialect {
 		Amend: r.amend,
 		Judge: r.judge,
 		Made:  made,
-		Again: func(_ int, err error) bool { return retryable(err) },
+		Again: func(_ int, err error) bool { return cluster.Uncalled(err) }, // the webhook may be a part of the app
 	}
 }
 
@@ -150,28 +150,4 @@ func status(j judge.Judgement) ready.Status {
 		state = ready.Failed
 	}
 	return ready.Status{State: state, Message: j.Message}
-}
-
-// retryable reports whether a change that was refused is tried again in the course of the run: webhooks that cannot be called
-// may well be what it is waiting for.
-func retryable(err error) bool {
-	for _, texts := range [][]string{
-		{"Internal error occurred: failed calling admission webhook"},
-		{"Internal error occurred: failed calling webhook"},
-		{"conversion webhook for ", " failed:"},
-	} {
-		if containsAll(err.Error(), texts) {
-			return true
-		}
-	}
-	return false
-}
-
-func containsAll(text string, parts []string) bool {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
 }
