@@ -1,4 +1,4 @@
-package change_test
+package change
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/history"
 )
@@ -43,7 +42,7 @@ func BenchmarkDeployment(b *testing.B) {
 		}
 		live = append(live, stored)
 	}
-	o := change.Options{LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+	o := Options{LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
 		return history.LastApplied(live, conf)
 	}}
 	for _, want := range []int{0, count} {
@@ -57,7 +56,7 @@ func BenchmarkDeployment(b *testing.B) {
 				b.StopTimer()
 				new := describe(replicas)
 				b.StartTimer()
-				changes, err := change.Calculate(live, new, conf, o)
+				changes, err := Calculate(live, new, conf, o)
 				if err != nil || len(changes) != want {
 					b.Fatalf("%d changes: %v", len(changes), err)
 				}

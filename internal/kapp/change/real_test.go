@@ -1,4 +1,4 @@
-package change_test
+package change
 
 import (
 	"fmt"
@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/golden"
-	"github.com/muster-deploy/muster/internal/kapp/change"
 	"github.com/muster-deploy/muster/internal/kapp/config"
 	"github.com/muster-deploy/muster/internal/kapp/history"
 	"github.com/muster-deploy/muster/internal/kapp/resource"
@@ -24,7 +22,7 @@ func TestDeployments(t *testing.T) {
 		conf := config.Default()
 		if text, found := files["config.yaml"]; found {
 			var err error
-			if _, conf, err = config.Extract([]resource.Resource{{Unstructured: objects(t, text)[0]}}, ""); err != nil {
+			if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -35,8 +33,8 @@ func TestDeployments(t *testing.T) {
 			if !found {
 				return out
 			}
-			out[fmt.Sprintf("%d", n)] = s.deploy(objects(t, text))
-			for _, obj := range objects(t, files[fmt.Sprintf("%d.server.yaml", n)]) {
+			out[fmt.Sprintf("%d", n)] = s.deploy(decode(t, text))
+			for _, obj := range decode(t, files[fmt.Sprintf("%d.server.yaml", n)]) {
 				s.touch(obj)
 			}
 		}
@@ -61,18 +59,18 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 			s.t.Fatal(err)
 		}
 	}
-	o := change.Options{Wait: true}
+	o := Options{Wait: true}
 	if !s.exact {
 		o.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
 			return history.LastApplied(live, s.conf)
 		}
 	}
-	changes, err := change.Calculate(s.objects, input, s.conf, o)
+	changes, err := Calculate(s.objects, input, s.conf, o)
 	if err != nil {
 		return err.Error()
 	}
 	var out strings.Builder
-	masker := change.NewMasker(s.conf)
+	masker := NewMasker(s.conf)
 	for _, c := range changes {
 		before, after, err := c.Texts(masker)
 		if err != nil {
@@ -88,16 +86,16 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 		fmt.Fprintf(&out, "%s  %s  %s  op %s, wait to %s, %s\n", row.Namespace, row.Name, row.Kind, row.Op, row.WaitTo, row.State)
 		s.apply(c)
 	}
-	op, wait := change.Summary(changes)
+	op, wait := Summary(changes)
 	return out.String() + "Op:      " + op + "\nWait to: " + wait + "\n"
 }
 
-func (s *server) apply(c *change.Change) {
+func (s *server) apply(c *Change) {
 	s.t.Helper()
 	switch c.ApplyOp() {
-	case change.Delete:
+	case Delete:
 		s.store(c.Existing, nil)
-	case change.Add, change.Update:
+	case Add, Update:
 		sent, err := history.Sign(c.Applied, c.New, c.Existing, s.conf)
 		if err != nil {
 			s.t.Fatal(err)
@@ -157,27 +155,6 @@ func merge(into, from map[string]any) {
 			into[key] = value
 		}
 	}
-}
-
-// objects decodes the documents of a text.
-func objects(t *testing.T, text string) []*unstructured.Unstructured {
-	t.Helper()
-	var all []*unstructured.Unstructured
-	for document := range strings.SplitSeq(text, "---\n") {
-		if strings.TrimSpace(document) == "" {
-			continue
-		}
-		data, err := yaml.YAMLToJSON([]byte(document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		obj := &unstructured.Unstructured{}
-		if err := obj.UnmarshalJSON(data); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, obj)
-	}
-	return all
 }
 
 // amend gives the second write of an object that the server has stored.

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-deploy/muster/internal/kapp/resource"
 )
 
-// history are the annotations that are never compared, nor sent as if they were the user's.
-var history = [...]string{resource.AnnOriginal, resource.AnnOriginalDiffMD5, resource.AnnOriginalDiff, resource.AnnOriginalDiffFull}
+// historyKeys are the annotations that are never compared, nor sent as if they were the user's.
+var historyKeys = [...]string{resource.AnnOriginal, resource.AnnOriginalDiffMD5, resource.AnnOriginalDiff, resource.AnnOriginalDiffFull}
 
 // compare gives the change that makes the live object what a new one describes; without a live object it is created.
 func (s *set) compare(live, new *unstructured.Unstructured) (*Change, error) {
@@ -142,7 +142,7 @@ func (s *set) strip(obj *unstructured.Unstructured) error {
 // forget takes history and identity out of an object, in place. Annotations stay, even if none is left, as kapp shows them.
 func forget(obj *unstructured.Unstructured) {
 	all := annotations(obj)
-	for _, key := range history {
+	for _, key := range historyKeys {
 		delete(all, key)
 	}
 	delete(all, resource.AnnIdentity)
