@@ -17,16 +17,19 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Reading is done in pages, by a few requests at once. When the rest of a list is this many times longer than what is
-// still missing, the missing objects are asked for one by one.
+// Reading is done in pages, by many requests at once if what they bring is little. When the rest of a list is this many times
+// longer than what is still missing, the missing objects are asked for one by one. The first page is not longer than that
+// either, so that little is read in vain where there is much of others.
 const (
-	pageSize        = 500
-	readConcurrency = 8
-	crowded         = 20
+	pageSize     = 500
+	readRequests = 32           // at once, at most
+	readObjects  = 8 * pageSize // in the first pages that are under way at once
+	crowded      = 20
 )
 
 // Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
@@ -85,10 +88,15 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 		snapshot.Objects[ref] = obj
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readConcurrency)
+	group.SetLimit(readRequests)
+	room := semaphore.NewWeighted(readObjects)
 	denied := make([]error, len(batches))
 	for i, b := range batches {
 		group.Go(func() error {
+			if err := room.Acquire(ctx, b.firstPage()); err != nil {
+				return err
+			}
+			defer room.Release(b.firstPage())
 			err := c.readBatch(ctx, b, keep)
 			if apierrors.IsForbidden(err) {
 				denied[i], err = err, nil // the others may be as well, which is better known at once
@@ -182,7 +190,7 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 
 // readList pages through the scope of a batch and gives the objects that are better asked for one by one.
 func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) (map[string]object.Ref, error) {
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: b.firstPage()}
 	if len(b.names) == 1 {
 		for name := range b.names {
 			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
@@ -211,7 +219,7 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 		if rest := list.GetRemainingItemCount(); rest != nil && *rest > int64(crowded*(len(b.names)-len(seen))) {
 			return without(b.names, seen), nil
 		}
-		options.Continue = list.GetContinue()
+		options.Continue, options.Limit = list.GetContinue(), pageSize
 	}
 }
 
@@ -248,6 +256,9 @@ func without(names map[string]object.Ref, seen map[string]bool) map[string]objec
 	}
 	return rest
 }
+
+// firstPage is how many objects the first page may have.
+func (b *batch) firstPage() int64 { return int64(min(pageSize, crowded*len(b.names))) }
 
 func (b *batch) String() string {
 	if b.namespace == "" {
