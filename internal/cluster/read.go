@@ -24,12 +24,14 @@ import (
 
 // Reading is done in pages, by many requests at once if what they bring is little. When the rest of a list is this many times
 // longer than what is still missing, the missing objects are asked for one by one. The first page is not longer than that
-// either, so that little is read in vain where there is much of others.
+// either, so that little is read in vain where there is much of others. Objects in more namespaces than wide are looked for in
+// all namespaces at once, by the same measure.
 const (
 	pageSize     = 500
 	readRequests = 32           // at once, at most
 	readObjects  = 8 * pageSize // in the first pages that are under way at once
 	crowded      = 20
+	wide         = 8
 )
 
 // Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
@@ -60,68 +62,87 @@ func (e *DeniedError) Error() string {
 
 func (e *DeniedError) Unwrap() error { return e.Cause }
 
-// batch is the objects of one namespace, or of one kind without, that one list or watch covers, in one version.
-type batch struct {
-	resource  schema.GroupVersionResource
-	namespace string
-	names     map[string]object.Ref
-	owners    bool // keep the managed fields
-}
-
-// Read gives the live objects among the targets, with one paginated list for each kind and namespace, or by single requests
-// where those are fewer bytes or a list is not allowed. What may not be read is an error, never taken for absent; it names,
-// in the order of the targets, one object of each kind and namespace of which that is so.
+// Read gives the live objects among the targets, with one paginated list for each kind and namespace, or for each kind that is
+// spread over many namespaces, or by single requests where those are fewer bytes or a list is not allowed. What may not be read
+// is an error, never taken for absent; it names, in the order of the targets, one object of each kind and namespace of which that
+// is so.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
-	snapshot := &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: object.NewSet()}
-	batches, err := c.batches(ctx, targets, snapshot)
+	r := &reading{
+		client:   c,
+		room:     semaphore.NewWeighted(readObjects),
+		denied:   map[object.Ref]error{},
+		snapshot: &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: object.NewSet()},
+	}
+	batches, err := c.batches(ctx, targets, r.snapshot)
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
-	keep := func(ref object.Ref, obj *unstructured.Unstructured) {
-		mu.Lock()
-		defer mu.Unlock()
-		if obj == nil {
-			snapshot.Unserved.Insert(ref)
-			return
+	for len(batches) > 0 { // twice at most: what a list of all namespaces did not show is read in each
+		if err := r.all(ctx, batches); err != nil {
+			return nil, err
 		}
-		snapshot.Objects[ref] = obj
+		batches, r.left = r.left, nil
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readRequests)
-	room := semaphore.NewWeighted(readObjects)
-	denied := make([]error, len(batches))
-	for i, b := range batches {
-		group.Go(func() error {
-			if err := room.Acquire(ctx, b.firstPage()); err != nil {
-				return err
-			}
-			defer room.Release(b.firstPage())
-			err := c.readBatch(ctx, b, keep)
-			if apierrors.IsForbidden(err) {
-				denied[i], err = err, nil // the others may be as well, which is better known at once
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+	var denied []error
+	for _, target := range targets {
+		if err := r.denied[target.Ref]; err != nil {
+			denied = append(denied, err)
+		}
 	}
 	if err := errors.Join(denied...); err != nil {
 		return nil, err
 	}
-	return snapshot, nil
+	return r.snapshot, nil
+}
+
+// reading is what a Read has found so far.
+type reading struct {
+	client *Client
+	room   *semaphore.Weighted
+
+	mu       sync.Mutex
+	snapshot *Snapshot
+	left     []*batch
+	denied   map[object.Ref]error
+}
+
+// all reads batches.
+func (r *reading) all(ctx context.Context, batches []*batch) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readRequests)
+	for _, b := range batches {
+		group.Go(func() error {
+			if err := r.room.Acquire(ctx, b.firstPage()); err != nil {
+				return err
+			}
+			defer r.room.Release(b.firstPage())
+			err := r.batch(ctx, b)
+			if denied := (*DeniedError)(nil); errors.As(err, &denied) { // the others may be as well, which is better known at once
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.denied[denied.Ref], err = err, nil
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// keep takes in an object, or nil for one of which nothing can be said because the path is not served (any more).
+func (r *reading) keep(ref object.Ref, obj *unstructured.Unstructured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if obj == nil {
+		r.snapshot.Unserved.Insert(ref)
+		return
+	}
+	r.snapshot.Objects[ref] = obj
 }
 
 // batches sorts the targets by what one list can answer, in the order in which they come. Those of unknown kinds go into
 // the snapshot.
 func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapshot) ([]*batch, error) {
-	type key struct {
-		resource  schema.GroupVersionResource
-		namespace string
-	}
-	var order []*batch
-	found := map[key]*batch{}
+	var wanted []item
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
 		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
@@ -139,39 +160,43 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(target.Version)
-		k := key{resource, target.Namespace}
-		if found[k] == nil {
-			found[k] = &batch{resource: resource, namespace: target.Namespace, names: map[string]object.Ref{}}
-			order = append(order, found[k])
-		}
-		found[k].names[target.Name] = target.Ref
-		found[k].owners = found[k].owners || target.Owners
+		wanted = append(wanted, item{resource, target.Ref, target.Owners})
 	}
-	return order, nil
+	return batched(wanted, wide), nil
 }
 
-// readBatch hands every object that exists to keep, and nil for each of which nothing can be said because the path is not
-// served (any more).
-func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) error {
-	missing, err := c.readList(ctx, b, keep)
+// batch reads what there is of a batch. What a list of several namespaces did not show is left.
+func (r *reading) batch(ctx context.Context, b *batch) error {
+	missing, err := r.list(ctx, b)
 	switch {
 	case unserved(err):
 		for _, ref := range b.names {
-			keep(ref, nil)
+			r.keep(ref, nil)
 		}
 		return nil
 	case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 		missing = b.names
 	case err != nil:
-		return c.explain(fmt.Errorf("list %s: %w", b, err))
+		return r.client.explain(fmt.Errorf("list %s: %w", b, err))
 	}
-	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		ref := missing[name]
-		obj, err := asked(ctx, c, func() (*unstructured.Unstructured, error) {
-			return c.of(b.resource, b.namespace, b.owners).Get(ctx, name, metav1.GetOptions{})
+	if b.several() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.left = append(r.left, b.divided(missing)...)
+		return nil
+	}
+	return r.each(ctx, b, missing)
+}
+
+// each asks for objects of a batch one by one.
+func (r *reading) each(ctx context.Context, b *batch, missing map[name]object.Ref) error {
+	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
+		ref := missing[n]
+		obj, err := asked(ctx, r.client, func() (*unstructured.Unstructured, error) {
+			return r.client.of(b.resource, b.namespace, b.owners).Get(ctx, ref.Name, metav1.GetOptions{})
 		})
 		if unserved(err) {
-			keep(ref, nil)
+			r.keep(ref, nil)
 			continue
 		}
 		if apierrors.IsNotFound(err) {
@@ -181,22 +206,23 @@ func (c *Client) readBatch(ctx context.Context, b *batch, keep func(object.Ref, 
 			return &DeniedError{Ref: ref, Scope: b.String(), Cause: err}
 		}
 		if err != nil {
-			return c.explain(fmt.Errorf("read %s: %w", ref, err))
+			return r.client.explain(fmt.Errorf("read %s: %w", ref, err))
 		}
-		keep(ref, obj)
+		r.keep(ref, obj)
 	}
 	return nil
 }
 
-// readList pages through the scope of a batch and gives the objects that are better asked for one by one.
-func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *unstructured.Unstructured)) (map[string]object.Ref, error) {
+// list pages through the scope of a batch and gives the objects that are better asked for otherwise.
+func (r *reading) list(ctx context.Context, b *batch) (map[name]object.Ref, error) {
+	c := r.client
 	options := metav1.ListOptions{Limit: b.firstPage()}
 	if len(b.names) == 1 {
-		for name := range b.names {
-			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		for n := range b.names {
+			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", n.name).String()
 		}
 	}
-	seen := map[string]bool{}
+	missing := maps.Clone(b.names)
 	for {
 		list, err := asked(ctx, c, func() (*unstructured.UnstructuredList, error) {
 			return c.of(b.resource, b.namespace, b.owners).List(ctx, options)
@@ -208,16 +234,17 @@ func (c *Client) readList(ctx context.Context, b *batch, keep func(object.Ref, *
 			c.remember(b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names))
 		}
 		for i := range list.Items {
-			if ref, ok := b.names[list.Items[i].GetName()]; ok {
-				seen[ref.Name] = true
-				keep(ref, &list.Items[i])
+			n := name{list.Items[i].GetNamespace(), list.Items[i].GetName()}
+			if ref, ok := missing[n]; ok {
+				delete(missing, n)
+				r.keep(ref, &list.Items[i])
 			}
 		}
-		if list.GetContinue() == "" || len(seen) == len(b.names) {
+		if list.GetContinue() == "" || len(missing) == 0 {
 			return nil, nil
 		}
-		if rest := list.GetRemainingItemCount(); rest != nil && *rest > int64(crowded*(len(b.names)-len(seen))) {
-			return without(b.names, seen), nil
+		if rest := list.GetRemainingItemCount(); rest != nil && *rest > int64(crowded*len(missing)) {
+			return missing, nil
 		}
 		options.Continue, options.Limit = list.GetContinue(), pageSize
 	}
@@ -245,26 +272,6 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string
 			return found, nil
 		}
 	}
-}
-
-func without(names map[string]object.Ref, seen map[string]bool) map[string]object.Ref {
-	rest := make(map[string]object.Ref, len(names)-len(seen))
-	for name, ref := range names {
-		if !seen[name] {
-			rest[name] = ref
-		}
-	}
-	return rest
-}
-
-// firstPage is how many objects the first page may have.
-func (b *batch) firstPage() int64 { return int64(min(pageSize, crowded*len(b.names))) }
-
-func (b *batch) String() string {
-	if b.namespace == "" {
-		return b.resource.GroupResource().String()
-	}
-	return fmt.Sprintf("%s in namespace %s", b.resource.GroupResource(), b.namespace)
 }
 
 // in is where objects of a resource are, without who owns which of their fields.

@@ -63,7 +63,7 @@ func (w *watcher) listed(err error) {
 // refOf is the reference under which an object is reported, if it is to be.
 func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 	if w.survey == nil {
-		ref, ok := w.batch.names[obj.GetName()]
+		ref, ok := w.batch.names[name{obj.GetNamespace(), obj.GetName()}]
 		return ref, ok
 	}
 	return object.RefOf(obj), true

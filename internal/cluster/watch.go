@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,24 +31,28 @@ type Sighting struct {
 	Listed  bool                       // of no object: all that a survey met at its beginning has been reported, or Err says why not
 }
 
-// Watch reports changes of the refs, which are all of one kind and namespace, until the context ends. It goes on from where
-// Read last listed them; where nothing was listed, their present state is reported first. It returns at once; see is
-// called by one goroutine at a time. A watch that breaks is taken up again, one that fell too far behind begins with a new list,
-// and where watching is not allowed the objects are read every few seconds.
+// Watch reports changes of the refs, which are all of one kind, until the context ends. It goes on from where Read last listed them;
+// where nothing was listed, their present state is reported first. It returns at once; see is called by one goroutine at a time.
+// Refs of several namespaces are watched in all namespaces at once, and where that is not allowed in each of theirs. A watch that
+// breaks is taken up again, one that fell too far behind begins with a new list, and where watching is not allowed at all the
+// objects are read every few seconds.
 func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting)) {
 	if len(refs) == 0 {
 		return
 	}
 	w := &watcher{client: c, kind: refs[0].GroupKind(), refs: refs, see: see}
-	w.batch = &batch{namespace: refs[0].Namespace, names: map[string]object.Ref{}}
+	w.batch = &batch{namespace: refs[0].Namespace, names: map[name]object.Ref{}}
 	for _, ref := range refs {
-		w.batch.names[ref.Name] = ref
+		w.batch.names[nameOf(ref)] = ref
+		if ref.Namespace != w.batch.namespace {
+			w.batch.namespace = ""
+		}
 	}
 	// Nobody waits for this goroutine: it ends with the context.
 	go w.run(ctx)
 }
 
-// watcher is one watch of one kind and namespace.
+// watcher is one watch of one kind, in a namespace or in all.
 type watcher struct {
 	client *Client
 	kind   schema.GroupKind
@@ -91,6 +97,9 @@ func (w *watcher) stay(ctx context.Context, version string) {
 		case ctx.Err() != nil:
 			return
 		case w.survey != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+			return
+		case w.batch.several() && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+			w.divide(ctx)
 			return
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 			w.poll(ctx)
@@ -218,6 +227,13 @@ func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", w.refs[0].Name).String()
 	}
 	return options
+}
+
+// divide watches each namespace of the refs by itself.
+func (w *watcher) divide(ctx context.Context) {
+	for _, part := range w.batch.divided(w.batch.names) {
+		w.client.Watch(ctx, slices.Collect(maps.Values(part.names)), w.tell)
+	}
 }
 
 // poll reads the objects again and again.

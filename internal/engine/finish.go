@@ -51,7 +51,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	case t.waiting && (r.interrupted || r.ended):
 		r.settle(i, r.cutShort(), nil)
 	case t.waiting:
-		r.watch(ctx, groupOf(step.Ref))
+		r.watch(ctx, r.groupOf(step.Ref))
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *run) lookForMade(ctx context.Context, i int) {
 	obj := r.tracks[i].seen.object
 	kinds, with := r.options.Dialect.Made(i, obj)
 	some := labels.Set(with)
-	if g := groupOf(r.plan.Steps[i].Ref); len(r.groups[g]) > apart {
+	if g := r.groupOf(r.plan.Steps[i].Ref); len(r.groups[g]) > apart {
 		shared := r.sharedIn(g)
 		some = maps.Clone(some)
 		maps.DeleteFunc(some, func(key, value string) bool { return shared[key] != value })

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -147,7 +148,7 @@ type seen struct {
 	sighting
 }
 
-// follow watches the objects, one watch for each kind and namespace, from the moment at which they were read, and what
+// follow watches the objects, one watch for each group, from the moment at which they were read, and what
 // surrounds them.
 func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 	sightings := make(chan seen)
@@ -224,7 +225,7 @@ func (w *observation) tell(i int, causes []ready.Cause) {
 
 func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
 	steps := make(map[object.Ref]int, len(w.refs))
-	groups := map[group][]object.Ref{}
+	groups, groupOf := map[group][]object.Ref{}, grouped(slices.Values(w.refs))
 	for i, ref := range w.refs {
 		steps[ref] = i
 		if !w.unserved.Has(ref) {

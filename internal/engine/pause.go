@@ -74,7 +74,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	}
 	if why != passing {
 		t.base = r.look(step.Ref, done.seen)
-		r.watch(ctx, groupOf(step.Ref))
+		r.watch(ctx, r.groupOf(step.Ref))
 		r.glimpse(ctx, i)
 	}
 	return true

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -66,7 +67,8 @@ type run struct {
 	schedule *schedule
 	tracks   []track
 	early    map[int]*result // steps done before the record was saved
-	groups   map[group][]int // the steps of each kind and namespace
+	groupOf  func(object.Ref) group
+	groups   map[group][]int // the steps of each
 	watched  map[group]bool
 	shared   map[group]labels.Set // what all that is made for their objects has in common, once that was needed
 	index    plan.Index
@@ -91,6 +93,17 @@ type run struct {
 	crowds     *crowds
 }
 
+// objectsOf are the objects of all steps that have one.
+func objectsOf(p *plan.Plan) iter.Seq[object.Ref] {
+	return func(yield func(object.Ref) bool) {
+		for _, step := range p.Steps {
+			if step.Op.IsObject() && !yield(step.Ref) {
+				return
+			}
+		}
+	}
+}
+
 func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	r := &run{
 		engine:   e,
@@ -109,9 +122,11 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	}
 	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	r.crowds = newCrowds(e.Cluster)
+	r.groupOf = grouped(objectsOf(p))
 	for i, step := range p.Steps {
 		if step.Op.IsObject() {
-			r.groups[groupOf(step.Ref)] = append(r.groups[groupOf(step.Ref)], i)
+			g := r.groupOf(step.Ref)
+			r.groups[g] = append(r.groups[g], i)
 		}
 	}
 	return r

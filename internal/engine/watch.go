@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -33,7 +35,7 @@ func (s sighting) before(other sighting) bool {
 	return s == sighting{} || err == nil && order < 0
 }
 
-// watch has one watch report the objects of a kind and namespace. It is begun when the first of them is waited for and
+// watch has one watch report the objects of a group. It is begun when the first of them is waited for and
 // covers all of them, from the moment at which they were read.
 func (r *run) watch(ctx context.Context, g group) {
 	if r.watched[g] {
@@ -89,7 +91,25 @@ func changedAt(obj *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// group is what one watch covers.
+// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than wide of them, in all.
 type group struct{ Group, Kind, Namespace string }
 
-func groupOf(ref object.Ref) group { return group{ref.Group, ref.Kind, ref.Namespace} }
+// wide is in how many namespaces objects of a kind have a watch in each.
+const wide = 8
+
+// grouped gives the groups of objects.
+func grouped(refs iter.Seq[object.Ref]) func(object.Ref) group {
+	met, spread := map[group]bool{}, map[schema.GroupKind]int{}
+	for ref := range refs {
+		if g := (group{ref.Group, ref.Kind, ref.Namespace}); !met[g] {
+			met[g] = true
+			spread[ref.GroupKind()]++
+		}
+	}
+	return func(ref object.Ref) group {
+		if spread[ref.GroupKind()] > wide {
+			return group{ref.Group, ref.Kind, ""}
+		}
+		return group{ref.Group, ref.Kind, ref.Namespace}
+	}
+}

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// batch is the objects of one kind that one list or watch covers, in one version: those of one namespace, of several, or of a kind
+// without namespaces.
+type batch struct {
+	resource  schema.GroupVersionResource
+	namespace string // empty for several, and for none
+	names     map[name]object.Ref
+	owners    bool // keep the managed fields
+}
+
+// name is that of an object of a kind.
+type name struct{ namespace, name string }
+
+func nameOf(ref object.Ref) name { return name{ref.Namespace, ref.Name} }
+
+func compareNames(a, b name) int {
+	return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+}
+
+// item is an object that is to be read, in one version.
+type item struct {
+	resource schema.GroupVersionResource
+	ref      object.Ref
+	owners   bool
+}
+
+// batched makes one batch of all items of a resource and namespace, or of a resource that is in more namespaces than a number, in the
+// order of the first of each.
+func batched(items []item, most int) []*batch {
+	type key struct {
+		resource  schema.GroupVersionResource
+		namespace string
+	}
+	met, spread := map[key]bool{}, map[schema.GroupVersionResource]int{}
+	for _, i := range items {
+		if k := (key{i.resource, i.ref.Namespace}); !met[k] {
+			met[k] = true
+			spread[i.resource]++
+		}
+	}
+	var order []*batch
+	found := map[key]*batch{}
+	for _, i := range items {
+		k := key{i.resource, i.ref.Namespace}
+		if spread[i.resource] > most {
+			k.namespace = ""
+		}
+		b := found[k]
+		if b == nil {
+			b = &batch{resource: i.resource, namespace: k.namespace, names: map[name]object.Ref{}}
+			found[k] = b
+			order = append(order, b)
+		}
+		b.names[nameOf(i.ref)] = i.ref
+		b.owners = b.owners || i.owners
+	}
+	return order
+}
+
+// divided makes a batch for each namespace of objects of a batch of several.
+func (b *batch) divided(missing map[name]object.Ref) []*batch {
+	items := make([]item, 0, len(missing))
+	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
+		items = append(items, item{b.resource, missing[n], b.owners})
+	}
+	return batched(items, len(items))
+}
+
+// several reports whether the objects are in several namespaces.
+func (b *batch) several() bool {
+	if b.namespace == "" {
+		for n := range b.names {
+			return n.namespace != ""
+		}
+	}
+	return false
+}
+
+// firstPage is how many objects the first page may have.
+func (b *batch) firstPage() int64 { return int64(min(pageSize, crowded*len(b.names))) }
+
+func (b *batch) String() string {
+	if b.namespace == "" {
+		return b.resource.GroupResource().String()
+	}
+	return fmt.Sprintf("%s in namespace %s", b.resource.GroupResource(), b.namespace)
+}
