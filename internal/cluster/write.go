@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -169,8 +170,8 @@ func withUID(patch []byte, uid types.UID) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// Delete asks for one deletion; gone means that the object was not there any more. An object of another UID is left alone
-// and is an error.
+// Delete asks for one deletion; gone means that the object is not there any more: it was not, or the server has removed it before it
+// answered. An object of another UID is left alone and is an error.
 func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	kind, err := c.Kind(ctx, d.Ref.GroupKind())
 	if err != nil {
@@ -190,8 +191,19 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if d.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return false, err
+	}
+	var answer []byte
 	err = c.retry(ctx, func() error {
-		return c.in(kind.Resource, d.Ref.Namespace).Delete(ctx, d.Ref.Name, options)
+		result := c.rest.Delete().AbsPath(root(kind.Resource.GroupVersion())).NamespaceIfScoped(d.Ref.Namespace, d.Ref.Namespace != "").
+			Resource(kind.Resource.Resource).Name(d.Ref.Name).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx)
+		if err := result.Error(); err != nil {
+			return err
+		}
+		answer, _ = result.Raw()
+		return nil
 	})
 	if apierrors.IsNotFound(err) && !unserved(err) {
 		return true, nil
@@ -199,7 +211,25 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if err != nil {
 		return false, c.explain(err)
 	}
-	return false, nil
+	return !d.DryRun && removed(answer), nil
+}
+
+// root is the path of a version of the API.
+func root(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "/api/" + gv.Version
+	}
+	return "/apis/" + gv.String()
+}
+
+// removed reports whether the answer to a deletion says that the object has been removed. Such an answer is a status that tells the
+// UID of what it was; where there is something to be waited for it is the object.
+func removed(answer []byte) bool {
+	var status struct {
+		Kind, Status string
+		Details      struct{ UID types.UID }
+	}
+	return json.Unmarshal(answer, &status) == nil && status.Kind == "Status" && status.Status == metav1.StatusSuccess && status.Details.UID != ""
 }
 
 // resource finds where objects of a kind and version are written.
