@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,8 @@ type Client struct {
 	kinds  *kinds  // nil until discovery was read
 	asking *asking // nil unless it is being read
 	memory memory
+
+	throttled *atomic.Int64
 }
 
 // Options are the circumstances of a client. The zero value traces nothing.
@@ -56,6 +59,8 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if o.Keep != "" {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &revisitor{next: next, dir: o.Keep} })
 	}
+	throttled := new(atomic.Int64)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} })
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the connection: %w", err)
@@ -75,11 +80,32 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		lean:   dynamic.New(ways[wire.Lean]),
 		host:   config.Host,
 		memory: memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
+
+		throttled: throttled,
 	}, nil
 }
 
 // Host is the address of the server, as the configuration has it.
 func (c *Client) Host() string { return c.host }
+
+// Throttled is how often the server has said so far that it is asked too much. Each time the request was sent again when the server
+// wanted it to be.
+func (c *Client) Throttled() int64 { return c.throttled.Load() }
+
+// throttle counts the answers that say so.
+type throttle struct {
+	next  http.RoundTripper
+	count *atomic.Int64
+}
+
+// RoundTrip sends the request on.
+func (t *throttle) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if resp != nil && resp.StatusCode == http.StatusTooManyRequests {
+		t.count.Add(1)
+	}
+	return resp, err
+}
 
 // aboutKey is the key under which the context of a request holds the object that it writes or deletes.
 type aboutKey struct{}

@@ -22,9 +22,6 @@ const saveTimeout = 30 * time.Second
 // started, writes in flight finish, and the record is saved. The error tells of the record alone; how the steps went is in
 // the summary. An engine without Records saves nothing: its caller sees to the rule.
 func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.Sink) (event.Summary, error) {
-	if o.Concurrency <= 0 {
-		o.Concurrency = DefaultConcurrency
-	}
 	r := newRun(e, p, o, sink)
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()

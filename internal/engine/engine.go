@@ -27,7 +27,7 @@ type Cluster interface {
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	// Delete asks for one deletion; gone means that there is nothing left to wait for.
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-	// Watch reports changes of the refs, all of one kind and namespace, until the context ends: everything since they
+	// Watch reports changes of the refs, all of one kind, until the context ends: everything since they
 	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine at a time.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting))
 	// Survey reports objects that are not known by name, those that explain others: what there is, then Listed, then
@@ -35,6 +35,8 @@ type Cluster interface {
 	Survey(ctx context.Context, s cluster.Survey, see func(cluster.Sighting))
 	// Log gives the last lines of the log of a pod's container, in its present run or the one before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
+	// Throttled is how often the server has said so far that it is asked too much.
+	Throttled() int64
 }
 
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
@@ -60,7 +62,8 @@ const (
 	DryRunServer DryRun = "server"
 )
 
-// DefaultConcurrency is how many writes are under way at once unless Options says otherwise.
+// DefaultConcurrency is how many writes are under way at once unless Options says otherwise, to begin with: a slow line has more,
+// and a server that says that it is too much has fewer.
 const DefaultConcurrency = 32
 
 // Options are the circumstances of a run. The zero value is a real run that waits without limit.
@@ -69,7 +72,7 @@ type Options struct {
 	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
 	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
 	Together      bool          // every write begins the time of all that are waited for anew: one limit for each wave of a plan in waves
-	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency
+	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency and what turns out to be right
 	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
 	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing
 

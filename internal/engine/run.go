@@ -76,6 +76,7 @@ type run struct {
 	messages chan message
 
 	flying  int // writes under way
+	pace    pace
 	pausing int // steps whose writes go on later
 	waiting int // steps written but not settled
 	failing int // of these, how many have failed
@@ -119,6 +120,10 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		index:    p.Index(),
 		lenders:  lenders(p),
 		messages: make(chan message),
+		pace:     pace{fixed: o.Concurrency > 0, limit: o.Concurrency, told: e.Cluster.Throttled()},
+	}
+	if !r.pace.fixed {
+		r.pace.limit = DefaultConcurrency
 	}
 	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
 	r.crowds = newCrowds(e.Cluster)
@@ -186,7 +191,7 @@ func (r *run) start(ctx context.Context) {
 			r.skip(b)
 			continue
 		}
-		if r.flying >= r.options.Concurrency {
+		if r.flying >= r.pace.limit {
 			return
 		}
 		i, ok := r.takeDue()
@@ -231,6 +236,7 @@ func (r *run) begin(ctx context.Context, i int) {
 // handle takes one message in.
 func (r *run) handle(ctx context.Context, m message) {
 	if m.done != nil {
+		r.pace.over(time.Now(), r.engine.Cluster.Throttled(), r.flying >= r.pace.limit)
 		r.flying--
 		r.finish(ctx, m.step, m.done)
 		return

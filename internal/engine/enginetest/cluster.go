@@ -41,6 +41,7 @@ type Cluster struct {
 	Fails    map[object.Ref]error         // what a write or a deletion of an object answers
 	Answers  map[object.Ref][]error       // what the next writes of an object answer, one each; nil carries the write out
 	Takes    time.Duration                // how long every write takes
+	TooMuch  int                          // beyond how many writes at once the server has the others come again after a second; 0 is never
 	Slow     map[object.Ref]time.Duration // how long those of an object take in addition
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
 	Polls    bool                         // watching is refused: objects are read again and again instead
@@ -58,6 +59,8 @@ type Cluster struct {
 	version  int
 	read     int // the version at the latest Read
 	dead     bool
+	inside   int // writes that the server has let in
+	told     int64
 	refusal  error // what every write and deletion answers; nil carries them out
 	flying   int
 	most     int // the largest number of writes at once

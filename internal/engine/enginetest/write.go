@@ -77,6 +77,13 @@ func (c *Cluster) enter(ref object.Ref) error {
 	}
 	c.flying++
 	c.most = max(c.most, c.flying)
+	for c.TooMuch > 0 && c.inside >= c.TooMuch {
+		c.told++
+		c.mu.Unlock()
+		time.Sleep(time.Second)
+		c.mu.Lock()
+	}
+	c.inside++
 	c.mu.Unlock()
 	time.Sleep(c.Takes + c.Slow[ref])
 	err := c.Fails[ref]
@@ -105,6 +112,14 @@ func (c *Cluster) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flying--
+	c.inside--
+}
+
+// Throttled is how often the server has had a write come again.
+func (c *Cluster) Throttled() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.told
 }
 
 // count notes a change of an object.
