@@ -90,7 +90,7 @@ func (b *batch) several() bool {
 }
 
 // firstPage is how many objects the first page may have.
-func (b *batch) firstPage() int64 { return int64(min(pageSize, crowded*len(b.names))) }
+func (b *batch) firstPage() int64 { return int64(min(pageSize, shortPage*len(b.names))) }
 
 func (b *batch) String() string {
 	if b.namespace == "" {

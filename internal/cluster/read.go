@@ -22,14 +22,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Reading is done in pages, by many requests at once if what they bring is little. When the rest of a list is this many times
-// longer than what is still missing, the missing objects are asked for one by one. The first page is not longer than that
-// either, so that little is read in vain where there is much of others. Objects in more namespaces than wide are looked for in
-// all namespaces at once, by the same measure.
+// Reading is done in pages, by many requests at once if what they bring is little. The first page is not longer than shortPage times
+// the number of objects that are looked for, so that little is read in vain where there is much of others. When the rest of the list
+// is crowded times longer than what is still missing, the missing objects are asked for one by one. Objects in more namespaces than
+// wide are looked for in all namespaces at once, by the same measures.
 const (
 	pageSize     = 500
 	readRequests = 32           // at once, at most
 	readObjects  = 8 * pageSize // in the first pages that are under way at once
+	shortPage    = 10
 	crowded      = 20
 	wide         = 8
 )

@@ -17,7 +17,7 @@ import (
 func TestReadAmongOthers(t *testing.T) {
 	one, two := thing("v1", "ConfigMap", "n/one", ""), thing("v1", "ConfigMap", "n/two", "")
 	const path = "GET /api/v1/namespaces/n/configmaps"
-	const first, second = path + "?limit=40", path + "?continue=c&limit=500"
+	const first, second = path + "?limit=20", path + "?continue=c&limit=500"
 	for _, tc := range []struct {
 		name  string
 		rest  int
@@ -46,11 +46,11 @@ func TestReadAmongOthers(t *testing.T) {
 func TestReadManyNamespaces(t *testing.T) {
 	const (
 		number = 9
-		all    = "GET /api/v1/configmaps?limit=180"
+		all    = "GET /api/v1/configmaps?limit=90"
 		second = "GET /api/v1/configmaps?continue=c&limit=500"
 	)
 	in := func(i int) string {
-		return fmt.Sprintf("GET /api/v1/namespaces/n%d/configmaps?fieldSelector=metadata.name%%3Done&limit=20", i)
+		return fmt.Sprintf("GET /api/v1/namespaces/n%d/configmaps?fieldSelector=metadata.name%%3Done&limit=10", i)
 	}
 	each := func(from int) []string {
 		var asked []string

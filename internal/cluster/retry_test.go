@@ -145,7 +145,7 @@ func TestGoneAway(t *testing.T) {
 // TestReadingRetries has a server that does not answer a first time.
 func TestReadingRetries(t *testing.T) {
 	one := thing("v1", "ConfigMap", "n/one", "x=y")
-	const single, alone = "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3Done&limit=20", "GET /api/v1/namespaces/n/configmaps/one"
+	const single, alone = "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3Done&limit=10", "GET /api/v1/namespaces/n/configmaps/one"
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
 		single: {http.StatusServiceUnavailable, http.StatusForbidden}, alone: {http.StatusServiceUnavailable, one},
 		cmPath: {http.StatusServiceUnavailable, page("5", "", one)},

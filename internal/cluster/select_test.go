@@ -235,7 +235,7 @@ func TestSelectKeepsOwners(t *testing.T) {
 // A watch goes on from the earliest list only for what lists have shown, or shown not to exist.
 func TestSince(t *testing.T) {
 	single := func(name string) string {
-		return "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3D" + name + "&limit=20"
+		return "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3D" + name + "&limit=10"
 	}
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
 		cmPath: {page("9", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, single("two"): {page("10", "")}, single("three"): {page("8", "")}, single("odd"): {page("x1", "")},
