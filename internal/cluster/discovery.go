@@ -181,11 +181,7 @@ func (c *Client) describe(ctx context.Context, offers []offer) {
 }
 
 func (c *Client) resources(ctx context.Context, gv schema.GroupVersion) (found []resource, err error) {
-	path := "/apis/" + gv.String()
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	answer := c.rest.Get().AbsPath(path).Do(ctx)
+	answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
 	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
@@ -204,7 +200,7 @@ func (c *Client) resources(ctx context.Context, gv schema.GroupVersion) (found [
 		} `json:"resources"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("read what the server says of its kinds (%s): %w", path, err)
+		return nil, fmt.Errorf("read what the server says of its kinds (%s): %w", root(gv), err)
 	}
 	for _, r := range list.Resources {
 		if !strings.Contains(r.Name, "/") { // a subresource

@@ -25,15 +25,17 @@ import (
 // Reading is done in pages, by many requests at once if what they bring is little. The first page is not longer than shortPage times
 // the number of objects that are looked for, so that little is read in vain where there is much of others. When the rest of the list
 // is crowded times longer than what is still missing, the missing objects are asked for one by one. Objects in more namespaces than
-// wide are looked for in all namespaces at once, by the same measures.
+// Wide are looked for in all namespaces at once, by the same measures.
 const (
 	pageSize     = 500
 	readRequests = 32           // at once, at most
 	readObjects  = 8 * pageSize // in the first pages that are under way at once
 	shortPage    = 10
 	crowded      = 20
-	wide         = 8
 )
+
+// Wide is in how many namespaces at most objects of a kind are read, and are best watched, in each by itself.
+const Wide = 8
 
 // Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
 // it is read in another. Who owns which of its fields is read along only where that is said, since it is half of many objects.
@@ -163,7 +165,7 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		resource.Version = kind.readable(target.Version)
 		wanted = append(wanted, item{resource, target.Ref, target.Owners})
 	}
-	return batched(wanted, wide), nil
+	return batched(wanted, Wide), nil
 }
 
 // batch reads what there is of a batch. What a list of several namespaces did not show is left.

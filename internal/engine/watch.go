@@ -91,11 +91,8 @@ func changedAt(obj *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than wide of them, in all.
+// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than cluster.Wide of them, in all.
 type group struct{ Group, Kind, Namespace string }
-
-// wide is in how many namespaces objects of a kind have a watch in each.
-const wide = 8
 
 // grouped gives the groups of objects.
 func grouped(refs iter.Seq[object.Ref]) func(object.Ref) group {
@@ -107,7 +104,7 @@ func grouped(refs iter.Seq[object.Ref]) func(object.Ref) group {
 		}
 	}
 	return func(ref object.Ref) group {
-		if spread[ref.GroupKind()] > wide {
+		if spread[ref.GroupKind()] > cluster.Wide {
 			return group{ref.Group, ref.Kind, ""}
 		}
 		return group{ref.Group, ref.Kind, ref.Namespace}
