@@ -7,7 +7,7 @@ HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
-GOLDEN      := ./internal/builtin ./internal/diff ./internal/golden ./internal/kapp/change ./internal/kapp/config ./internal/kapp/graph ./internal/kapp/history ./internal/kapp/input ./internal/kapp/judge ./internal/kapp/preflight ./internal/kapp/textdiff ./internal/kapp/ui ./internal/kapp/ytt ./internal/kpt ./internal/kustomize ./internal/manifest ./internal/plan ./internal/ready ./internal/view
+GOLDEN       = $(shell git grep -lE 'internal/golden"|Bool("update"' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
 .PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench clean
 

@@ -43,7 +43,7 @@ var rooms = map[string]room{
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
 	"wire":              {0, nil, nil, "bytes to plain values"},
 	"cluster":           {1, []string{"object", "wire"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/net/http2", "golang.org/x/sync"}, "the only package that connects"},
-	"kustomize": {2, []string{"object", "manifest"}, []string{"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+	"manifest/kustomize": {2, []string{"object", "manifest"}, []string{"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
 		"kustomizations are built by their own library, and what they give is read as every other manifest"},
 	"plan":  {2, []string{"object", "diff", "mutation"}, []string{machinery}, "deciding is pure"},
 	"event": {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
@@ -54,29 +54,29 @@ var rooms = map[string]room{
 		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"}, "shapes, no words"},
 	"cli": {5, []string{"object", "cluster", "event", "engine", "view", "manifest"},
 		[]string{"github.com/spf13", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term", machinery}, "flags, signals and exit codes"},
-	"kpt": {6, []string{"object", "manifest", "kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
+	"packages/cmd": {6, []string{"object", "manifest", "manifest/kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"}, "a dialect may use all below, and no other dialect"},
-	"kapp/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
-	"kapp/textdiff": {1, nil, nil, "two texts in, lines out"},
-	"kapp/yamltext": {1, nil, []string{"sigs.k8s.io/yaml"}, "values in, text out"},
-	"kapp/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
-	"kapp/app": {2, []string{"object", "cluster", "kapp/resource"}, []string{machinery, "golang.org/x/sync"},
+	"apps/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
+	"apps/textdiff": {1, nil, nil, "two texts in, lines out"},
+	"apps/yamltext": {1, nil, []string{"sigs.k8s.io/yaml"}, "values in, text out"},
+	"apps/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
+	"apps/app": {2, []string{"object", "cluster", "apps/resource"}, []string{machinery, "golang.org/x/sync"},
 		"the records of apps are ConfigMaps; it reads and writes these alone"},
-	"kapp/filter": {2, nil, []string{machinery}, "pure: which objects and changes are meant"},
-	"kapp/input":  {2, []string{"kapp/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
-	"kapp/judge":  {2, []string{"object", "ready", "kapp/resource"}, []string{machinery}, "pure: objects to judgements"},
-	"kapp/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
+	"apps/filter": {2, nil, []string{machinery}, "pure: which objects and changes are meant"},
+	"apps/input":  {2, []string{"apps/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
+	"apps/judge":  {2, []string{"object", "ready", "apps/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
-	"kapp/config": {3, []string{"kapp/resource", "kapp/judge", "kapp/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
-	"kapp/graph":  {3, []string{"kapp/resource"}, []string{machinery}, "pure: groups and rules to an order"},
-	"kapp/history": {3, []string{"builtin", "kapp/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+	"apps/config": {3, []string{"apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
+	"apps/graph":  {3, []string{"apps/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"apps/lastapplied": {3, []string{"builtin", "apps/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
-	"kapp/change": {4, []string{"kapp/resource", "kapp/judge", "kapp/textdiff", "kapp/yamltext"}, []string{machinery},
+	"apps/change": {4, []string{"apps/resource", "apps/judge", "apps/textdiff", "apps/yamltext"}, []string{machinery},
 		"pure: objects and rules to changes; rules and history are handed in"},
-	"kapp/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
+	"apps/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
 		"texts to bytes; it knows neither objects nor the engine"},
-	"kapp": {6, []string{"object", "diff", "ready", "cluster", "plan", "event", "engine", "cli", "kapp/resource", "kapp/textdiff", "kapp/app",
-		"kapp/filter", "kapp/input", "kapp/judge", "kapp/preflight", "kapp/config", "kapp/graph", "kapp/history", "kapp/change", "kapp/ui"},
+	"apps/cmd": {6, []string{"object", "diff", "ready", "cluster", "plan", "event", "engine", "cli", "apps/resource", "apps/textdiff", "apps/app",
+		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/graph", "apps/lastapplied", "apps/change", "apps/ui"},
 		[]string{machinery, "github.com/spf13", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 }
 
@@ -142,7 +142,7 @@ func TestVendorKeys(t *testing.T) {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		if dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/"); dialect == "kpt" || dialect == "kapp" {
+		if dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/"); dialect == "packages" || dialect == "apps" {
 			return nil
 		}
 		scanned++

@@ -4,9 +4,9 @@ package main
 import (
 	"os"
 
+	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/kapp"
-	"github.com/muster-deploy/muster/internal/kpt"
+	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
 )
 
 func main() {
@@ -16,7 +16,7 @@ func main() {
 // run is the program: the commands of packages and of apps, or those of the tool whose name it is called by. A build with
 // the tag profile puts its profiles around it.
 var run = func() int {
-	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": kapp.Program},
-		cli.Group{Title: "Packages", Name: "kpt", Commands: kpt.Commands},
-		cli.Group{Title: "Apps", Commands: kapp.Commands})
+	return cli.Main(cli.Process(), map[string]cli.Program{"kapp": appscmd.Program},
+		cli.Group{Title: "Packages", Name: "kpt", Commands: packagescmd.Commands},
+		cli.Group{Title: "Apps", Commands: appscmd.Commands})
 }

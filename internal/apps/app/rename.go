@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Rename gives the record another name, or moves it to another namespace. Nothing else changes: its objects keep their labels,
+// and the records of its changes stay where they are. If it was interrupted it can be done again.
+func (a *App) Rename(ctx context.Context, name, namespace string) error {
+	if a.Labelled() {
+		return errors.New("Not supported")
+	}
+	target, err := a.store.Find(ctx, name, namespace)
+	if err != nil {
+		return err
+	}
+	if target.Labelled() {
+		return fmt.Errorf("Expected new app name to be the name of an app, but was '%s'", name)
+	}
+	if err := impossible(target.Name); err != nil {
+		return err
+	}
+	if target.Exists() && !a.canMoveTo(target) {
+		return fmt.Errorf("Creating app: %w", apierrors.NewAlreadyExists(configMaps, target.stored.GetName()))
+	}
+	return a.move(ctx, target.Name, namespace, nil)
+}
+
+// canMoveTo reports whether a record that exists is no obstacle: it is what an interrupted attempt to move this one has left,
+// or this one itself, which is still to get its full name.
+func (a *App) canMoveTo(target *App) bool {
+	if object.RefOf(target.stored) == object.RefOf(a.stored) {
+		return a.store.FullNames && !a.migrated()
+	}
+	return target.Meta.LabelValue == a.Meta.LabelValue
+}
+
+var configMaps = schema.GroupResource{Resource: "configmaps"}
+
+// newRecord is an empty record of an app, marked as such, under its plain or its full name.
+func newRecord(name, namespace string, full bool) *unstructured.Unstructured {
+	record := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": configMap.Kind,
+		"metadata": map[string]any{"name": name, "namespace": namespace, "labels": map[string]any{resource.LabelIsApp: ""}},
+	}}
+	if full {
+		record.SetName(name + suffix)
+		annotate(record, map[string]string{resource.AnnMigrated: ""})
+	}
+	return record
+}
+
+// annotate adds annotations to a record.
+func annotate(record *unstructured.Unstructured, more map[string]string) {
+	all := record.GetAnnotations()
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, more)
+	record.SetAnnotations(all)
+}
+
+// move writes the record under another name and deletes it under the present one, in this order, so that it is never lost.
+func (a *App) move(ctx context.Context, name, namespace string, more map[string]string) error {
+	record := newRecord(name, namespace, a.migrated() || a.store.FullNames)
+	if err := impossible(record.GetName()); err != nil {
+		return err
+	}
+	annotate(record, a.stored.GetAnnotations())
+	if err := errors.Join(merge(record, a.stored.GetLabels()), merge(record, more)); err != nil {
+		return err
+	}
+	record.Object["data"] = a.stored.DeepCopy().Object["data"]
+	stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
+	if apierrors.IsAlreadyExists(err) {
+		stored, err = a.moved(ctx, record, err)
+	}
+	if err != nil {
+		return fmt.Errorf("Creating app: %w", err)
+	}
+	left := []*unstructured.Unstructured{a.stored, a.twin}
+	a.Name, a.Namespace, a.twin = name, namespace, nil
+	a.take(stored, a.Meta)
+	for _, record := range left {
+		if err := a.replaces(ctx, record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaces deletes a record, nil for none, in place of which there is that of the app. What another run has written on it meanwhile is
+// taken over first.
+func (a *App) replaces(ctx context.Context, record *unstructured.Unstructured) error {
+	var refused error
+	for range attempts {
+		if record == nil {
+			return nil
+		}
+		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(record), UID: record.GetUID(), Version: record.GetResourceVersion()})
+		if err == nil {
+			return nil
+		}
+		if refused = fmt.Errorf("Deleting app: %w", err); !apierrors.IsConflict(err) {
+			return refused
+		}
+		if record, err = a.store.read(ctx, record.GetNamespace(), record.GetName()); err != nil || record == nil {
+			return err
+		}
+		theirs, err := a.parse(record)
+		if err != nil || theirs.LabelValue != a.Meta.LabelValue {
+			return refused // what has its name now is no record of this app
+		}
+		a.used = a.used.with(theirs.used())
+		if err := a.save(ctx, nil, nil); err != nil {
+			return err
+		}
+	}
+	return refused
+}
+
+// moved gives the record that an earlier attempt to move this one has written, brought up to date: it keeps its kinds, since it
+// may have been used meanwhile. Any other record is left alone.
+func (a *App) moved(ctx context.Context, record *unstructured.Unstructured, exists error) (*unstructured.Unstructured, error) {
+	found, err := a.store.read(ctx, record.GetNamespace(), record.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, exists
+	}
+	theirs, err := a.parse(found)
+	if err != nil || theirs.LabelValue != a.Meta.LabelValue {
+		return nil, exists
+	}
+	if sameRecord(found, record) {
+		return found, nil
+	}
+	a.Meta.setUsed(a.Meta.used().with(theirs.used()))
+	record.Object["data"] = map[string]any{"spec": a.Meta.JSON()}
+	record.SetResourceVersion(found.GetResourceVersion())
+	return a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager})
+}

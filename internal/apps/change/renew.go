@@ -1,0 +1,70 @@
+package change
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// renew stamps new objects that are to be applied anew every so often and whose time has come, and takes the stamp of the
+// last time over to the others. An object that does not exist needs none.
+func (s *set) renew(new []*unstructured.Unstructured, known *inventory) error {
+	var plain map[string]*unstructured.Unstructured
+	for _, obj := range new {
+		text, found := annotation(obj, resource.AnnRenewDuration)
+		if !found {
+			continue
+		}
+		every, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("Unable to parse renew-duration for resource %s: %w", resource.Describe(obj), err)
+		}
+		if plain == nil {
+			plain = byKey(known.plain)
+		}
+		live := plain[resource.Key(obj)]
+		if newest := known.newest(resource.Key(obj)); newest != nil {
+			live = newest.obj
+		}
+		if live == nil {
+			continue
+		}
+		if err := s.stamp(obj, live, every); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamp renews one object. It was renewed last when its live form says, or when that was created.
+func (s *set) stamp(obj, live *unstructured.Unstructured, every time.Duration) error {
+	last := live.GetCreationTimestamp().Time
+	stamp, found := annotation(live, resource.AnnLastRenewed)
+	if found {
+		renewed, err := time.Parse(time.RFC3339, stamp)
+		if err != nil {
+			return fmt.Errorf("Unable to parse last-renewed-time for resource %s: %w", resource.Describe(obj), err)
+		}
+		if renewed.After(last) {
+			last = renewed
+		}
+	}
+	switch {
+	case !s.Now.Before(last.Add(every)):
+		stamp = s.Now.UTC().Format(time.RFC3339)
+	case !found:
+		return nil
+	}
+	return unstructured.SetNestedField(obj.Object, stamp, "metadata", "annotations", resource.AnnLastRenewed)
+}
+
+func byKey(objects []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
+	keys := make(map[string]*unstructured.Unstructured, len(objects))
+	for _, obj := range objects {
+		keys[resource.Key(obj)] = obj
+	}
+	return keys
+}

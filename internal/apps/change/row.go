@@ -1,0 +1,78 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/judge"
+)
+
+// Row is a change in the table of changes. What is empty is shown as such.
+type Row struct {
+	Namespace, Name, Kind, Version string
+	Created                        time.Time // of the live object; zero if there is none
+	Op                             string    // create, update, delete, exists, or empty
+	Strategy                       string    // in words; "???" for an unknown one
+	WaitTo                         string    // reconcile, delete, or empty
+	State                          string    // of the live object: ok, ongoing, fail, or empty
+	Info                           string    // why
+}
+
+// Row gives the change as a row. The state of the live object is judged without the user's rules and without its children.
+func (c *Change) Row() Row {
+	obj := c.Object()
+	row := Row{Namespace: obj.GetNamespace(), Name: nameOf(obj), Kind: obj.GetKind(), Version: obj.GetAPIVersion(),
+		Strategy: c.strategyWords(), WaitTo: string(c.WaitOp())}
+	if op := c.ApplyOp(); op != Noop {
+		row.Op = op.Word()
+	}
+	if c.Existing == nil {
+		return row
+	}
+	row.Created = c.Existing.GetCreationTimestamp().Time
+	j := judge.Of(c.set.judged(c.Existing), nil)
+	row.Info = j.Message
+	switch {
+	case !j.Done:
+		row.State = "ongoing"
+	case !j.Successful:
+		row.State = "fail"
+	default:
+		row.State = "ok"
+	}
+	return row
+}
+
+func (c *Change) strategyWords() string {
+	strategy, err := c.Strategy()
+	if err != nil || c.set.Files {
+		return "???"
+	}
+	return strategies[c.ApplyOp()].words[strategy]
+}
+
+// nameOf is the name of an object, or the beginning of the name that it is going to have, with an asterisk.
+func nameOf(obj *unstructured.Unstructured) string {
+	if obj.GetName() == "" && obj.GetGenerateName() != "" {
+		return obj.GetGenerateName() + "*"
+	}
+	return obj.GetName()
+}
+
+// Summary counts changes by what is done, "1 create, 0 delete, 0 update, 0 noop, 0 exists", and by what is waited for,
+// "1 reconcile, 0 delete, 0 noop".
+func Summary(changes []*Change) (op, wait string) {
+	ops, waits := map[Op]int{}, map[WaitOp]int{}
+	for _, c := range changes {
+		ops[c.ApplyOp()]++
+		waits[c.WaitOp()]++
+	}
+	var words []string
+	for _, op := range []Op{Add, Delete, Update, Noop, Exists} {
+		words = append(words, fmt.Sprintf("%d %s", ops[op], op.Word()))
+	}
+	return strings.Join(words, ", "), fmt.Sprintf("%d reconcile, %d delete, %d noop", waits[Reconcile], waits[Gone], waits[None])
+}

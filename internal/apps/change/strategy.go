@@ -1,0 +1,61 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// The ways in which a change can be applied, as annotations spell them. The empty one is what is done without an annotation.
+const (
+	FallbackOnUpdate       = "fallback-on-update"         // create; if the object is there by then, update it
+	FallbackOnUpdateOrNoop = "fallback-on-update-or-noop" // the same, or leave it if a rule says so
+	FallbackOnReplace      = "fallback-on-replace"        // update; if that is invalid, delete and create
+	AlwaysReplace          = "always-replace"             // delete and create
+	Skip                   = "skip"                       // update nothing
+	Orphan                 = "orphan"                     // do not delete, but give up
+)
+
+// strategies hold, by operation, where a strategy is read from and what it is called in the table.
+var strategies = map[Op]struct {
+	annotation, name string
+	words            map[string]string
+}{
+	Add: {resource.AnnCreateStrategy, "create", map[string]string{"": "",
+		FallbackOnUpdate: "fallback on update", FallbackOnUpdateOrNoop: "fallback on update or noop"}},
+	Update: {resource.AnnUpdateStrategy, "update", map[string]string{"": "",
+		FallbackOnReplace: "fallback on replace", AlwaysReplace: "always replace", Skip: "skip"}},
+	Delete: {resource.AnnDeleteStrategy, "delete", map[string]string{"": "", Orphan: "orphan"}},
+}
+
+// protected are the namespaces that belong to the cluster: no one can delete them.
+var protected = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
+
+// Strategy says how the change is applied; "" is the way without an annotation. An unknown one is an error.
+func (c *Change) Strategy() (string, error) {
+	op := c.ApplyOp()
+	from, known := strategies[op]
+	if !known {
+		return "", nil
+	}
+	if op == Delete && isProtected(c.Object()) {
+		return Orphan, nil
+	}
+	value, found := annotation(c.Object(), from.annotation)
+	if !found && op == Update {
+		value = c.set.DefaultUpdateStrategy
+	}
+	if _, known := from.words[value]; !known {
+		return "", fmt.Errorf("Unknown %s strategy: %s", from.name, value)
+	}
+	return value, nil
+}
+
+// isProtected reports whether an object is a namespace that cannot be deleted.
+func isProtected(obj *unstructured.Unstructured) bool {
+	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && slices.Contains(protected, obj.GetName())
+}

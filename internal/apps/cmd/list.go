@@ -1,0 +1,142 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/ui"
+)
+
+// listing is a run of list.
+type listing struct {
+	namespace string
+	all       bool
+	age       string
+	labels    []string
+}
+
+func (p *program) newList() *cobra.Command {
+	l := &listing{}
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"l", "ls"},
+		Short: "List all apps in a namespace",
+		Long:  `List all apps in a namespace, with the namespaces of their resources and how their last change ended.`,
+		Example: p.named(`  # List the apps of all namespaces
+  NAME list -A
+
+  # List those whose records carry a label, and are a day old or older
+  NAME list --filter-labels tier=web --filter-age 24h+`),
+	}
+	addNamespace(cmd, &l.namespace)
+	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "List apps in all namespaces")
+	cmd.Flags().StringVar(&l.age, "filter-age", "", "Set age filter (example: 5m+, 500h-, 10m-)")
+	cmd.Flags().StringSliceVar(&l.labels, "filter-labels", nil, "Set label filter (example: x=y)")
+	return p.speaks(cmd, false, l.run)
+}
+
+func (l *listing) run(ctx context.Context, s *session) error {
+	namespace, title := "", "Apps in all namespaces"
+	if !l.all {
+		var err error
+		if namespace, err = s.namespaceOf(l.namespace); err != nil {
+			return err
+		}
+		title = fmt.Sprintf("Apps in namespace '%s'", namespace)
+	}
+	selector, err := labels.Parse(strings.Join(l.labels, ","))
+	if err != nil {
+		return fmt.Errorf("Parsing label filter: %w", err)
+	}
+	age, err := filter.Flags{Age: l.age}.Resource(time.Now())
+	if err != nil {
+		return err
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	apps, err := s.apps.List(ctx, namespace, selector)
+	if err != nil {
+		return err
+	}
+	table := ui.Table{
+		Title: title, Content: "apps",
+		Header: []ui.Column{
+			{Key: "namespace", Title: "Namespace", Hidden: !l.all}, {Key: "name", Title: "Name"}, {Key: "label", Title: "Label", Hidden: true},
+			{Key: "namespaces", Title: "Namespaces"}, {Key: "last_change_successful", Title: "Lcs"}, {Key: "last_change_age", Title: "Lca"},
+		},
+		Notes:  []string{"Lcs: Last Change Successful", "Lca: Last Change Age"},
+		SortBy: ui.By(0, 1),
+	}
+	var unread []error
+	for _, a := range apps {
+		if a.Err != nil {
+			unread = append(unread, a.Err)
+			continue
+		}
+		if age == nil || age.Matches(createdAt(a.Created())) {
+			table.Rows = append(table.Rows, appRow(a))
+		}
+	}
+	if err := s.ui.Table(table); err != nil {
+		return err
+	}
+	return errors.Join(unread...)
+}
+
+// createdAt is an object that was created at a time, for filters.
+func createdAt(t time.Time) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetCreationTimestamp(metav1.NewTime(t))
+	return obj
+}
+
+// appRow is an app in the list.
+func appRow(a *app.App) []ui.Cell {
+	last := a.Meta.LastChange
+	return []ui.Cell{
+		ui.Namespace(a.Namespace), {Text: a.Name}, {Text: a.Selector()}, {Text: folded(last.Namespaces)},
+		successCell(last.Successful), ageCell(last.StartedAt),
+	}
+}
+
+// folded joins names by commas, with a new line after some forty characters.
+func folded(names []string) string {
+	var b strings.Builder
+	width := 0
+	for i, name := range names {
+		b.WriteString(name)
+		width += len(name)
+		if i == len(names)-1 {
+			break
+		}
+		b.WriteString(",")
+		if width++; width > 40 {
+			b.WriteString("\n")
+			width = 0
+		}
+	}
+	return b.String()
+}
+
+// successCell is how a change ended; nothing while it has not.
+func successCell(successful *bool) ui.Cell {
+	switch {
+	case successful == nil:
+		return ui.Cell{}
+	case *successful:
+		return ui.Cell{Text: strconv.FormatBool(true)}
+	default:
+		return ui.Cell{Text: strconv.FormatBool(false), Style: ui.Red}
+	}
+}

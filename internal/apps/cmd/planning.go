@@ -1,0 +1,261 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/graph"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// rollout is a set of changes on its way: decided, ordered, shown and carried out.
+type rollout struct {
+	*session
+	diff   diffFlags
+	apply  applyFlags
+	kinds  kindFlags
+	config *config.Config
+	target *app.App
+
+	deletes bool                                              // the app is deleted
+	adopted map[live]bool                                     // objects that were found by their names and not by the label of the app
+	owned   func(ctx context.Context, wanted, obj live) error // refuses to take an object over that belongs to another app
+
+	changes  []*change.Change
+	excluded bool // some changes were left out by the filter of the flag
+	graph    *graph.Graph
+	masker   *change.Masker
+	order    *plan.Plan
+	at       []int // the change of each step of the order; -1 for a step that joins others
+	byRef    map[object.Ref]*change.Change
+	sums     sync.Map // the fingerprint of each object as the server stored it first, by its reference
+	carried  sync.Map // the changes that were carried over to what others have made of their objects, by reference
+	met      sync.Map // the objects that were to be created and were there, by reference
+}
+
+// calculate decides what changes and in what order.
+func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*rollout, error) {
+	narrow, err := d.filter.Resource(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var fresh, old []*unstructured.Unstructured
+	for _, w := range wanted {
+		if narrow == nil || narrow.Matches(w.Unstructured) {
+			fresh = append(fresh, w.Unstructured)
+		}
+	}
+	if len(fresh) == 0 && !d.deploy.patch && !d.deploy.allowEmpty {
+		return nil, fmt.Errorf("Trying to apply empty set of resources will result in deletion of resources on cluster. " +
+			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified.")
+	}
+	for _, obj := range existing {
+		if narrow == nil || narrow.Matches(obj) {
+			old = append(old, obj)
+		}
+	}
+	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, target: d.target, adopted: d.adopted}
+	r.owned = func(ctx context.Context, wanted, obj live) error {
+		if line := d.ownedByOther(ctx, wanted, obj); line != "" {
+			return ownership([]string{line})
+		}
+		return nil
+	}
+	return r, r.decide(old, fresh)
+}
+
+// decide calculates the changes and puts them in order.
+func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
+	options := change.Options{
+		DefaultUpdateStrategy: r.apply.updateStrategy, Now: time.Now(),
+		ApplyIgnored: r.apply.applyIgnored, Wait: r.apply.wait, WaitIgnored: r.apply.waitIgnored,
+		OwnedDeleted: r.deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing, Adopted: r.adopted,
+	}
+	var rules change.Config = r.config
+	if r.deletes {
+		rules = asItIs{r.config}
+	} else if r.diff.lastApplied {
+		options.LastApplied = r.lastApplied
+	}
+	if r.apply.merges() {
+		options.Merge = merged
+	}
+	if r.diff.filter != "" {
+		some, err := filter.ParseChange(r.diff.filter)
+		if err != nil {
+			return err
+		}
+		options.Filter = func(op string, new, existing *unstructured.Unstructured) bool {
+			matches := some.Matches(op, new, existing)
+			r.excluded = r.excluded || !matches
+			return matches
+		}
+	}
+	var err error
+	if r.changes, err = change.Calculate(existing, wanted, rules, options); err != nil {
+		return err
+	}
+	r.masker = r.newMasker()
+	if err := r.arrange(); err != nil {
+		return err
+	}
+	r.explain()
+	return nil
+}
+
+// asItIs are rules that take nothing out of live objects: what an app loses when it is deleted is shown as it is.
+type asItIs struct{ *config.Config }
+
+// StripExisting takes nothing out.
+func (asItIs) StripExisting(*unstructured.Unstructured) error { return nil }
+
+// newMasker hides what the rules of the configuration say, unless the flags show all.
+func (r *rollout) newMasker() *change.Masker {
+	if !r.diff.mask {
+		return nil
+	}
+	return change.NewMasker(r.config)
+}
+
+// arrange orders the changes by their groups and rules.
+func (r *rollout) arrange() error {
+	nodes := make([]graph.Node, len(r.changes))
+	for i, c := range r.changes {
+		node, err := graph.NodeOf(c.Description(), graph.Op(c.GraphOp()), change.GraphObject(c), r.config)
+		if err != nil {
+			return err
+		}
+		node.Waits = c.WaitOp() == change.Reconcile
+		nodes[i] = node
+	}
+	var err error
+	r.graph, err = graph.Build(nodes, graph.Options{HoldForUnchanged: r.apply.holdUnready})
+	return err
+}
+
+// lay makes the plan of the changes.
+func (r *rollout) lay() error {
+	steps := make([]plan.Step, len(r.graph.Needs))
+	of := make(map[object.Ref]int, len(r.changes))
+	r.byRef = make(map[object.Ref]*change.Change, len(r.changes))
+	for i := range steps {
+		steps[i] = plan.Step{Op: plan.Guard}
+		if i < len(r.changes) {
+			step, err := r.step(r.changes[i])
+			if err != nil {
+				return err
+			}
+			steps[i] = step
+			of[step.Ref], r.byRef[step.Ref] = i, r.changes[i]
+			steps[i].Needs = r.graph.Needs[i]
+			continue
+		}
+		steps[i].After = r.graph.Needs[i]
+	}
+	var err error
+	if r.order, err = plan.Lay(steps); err != nil {
+		return err
+	}
+	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
+	if r.apply.merges() {
+		r.order.ServerSide, r.order.Exact = true, true
+		r.order.Force = true // as an update, it sets what the files say
+	}
+	r.at = make([]int, len(r.order.Steps))
+	for i, step := range r.order.Steps {
+		r.at[i] = -1
+		if step.Op.IsObject() {
+			r.at[i] = of[step.Ref]
+		}
+	}
+	return nil
+}
+
+// step is what is done for a change.
+func (r *rollout) step(c *change.Change) (plan.Step, error) {
+	obj := c.Object()
+	step := plan.Step{
+		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
+		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout, Discreet: r.diff.mask && r.config.Masks(obj),
+	}
+	if step.Ref.Name == "" {
+		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // nobody knows which object it will be
+	}
+	strategy, err := c.Strategy()
+	if err != nil {
+		return step, err
+	}
+	switch c.ApplyOp() {
+	case change.Add:
+		step.Op = plan.Create
+	case change.Update:
+		step.Op, step.Whole = plan.Update, true
+		switch strategy {
+		case change.Skip:
+			step.Op, step.Whole = plan.Unchanged, false
+		case change.AlwaysReplace:
+			step.Replace = plan.ReplaceAlways
+		case change.FallbackOnReplace:
+			step.Replace = plan.ReplaceInvalid
+		}
+	case change.Delete:
+		step.Op = plan.Delete
+		if strategy == change.Orphan {
+			step.Op, step.Wait = plan.Update, false
+			step.Want, step.Frees = c.Existing, true
+			step.Patch, err = r.release()
+		}
+	case change.Exists:
+		step.Op = plan.Appear
+	default:
+		step.Op = plan.Unchanged
+		if c.WaitOp() == change.Gone {
+			step.Op = plan.Vanish
+		}
+	}
+	if err == nil && (step.Op == plan.Create || step.Whole) {
+		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.Whole && r.apply.merges() {
+		step.Whole = false
+		step.Want, err = declared(c, step.Want)
+	}
+	if err == nil && step.Replace != "" {
+		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces
+	}
+	return step, err
+}
+
+// signed is the object that is sent for a change, with its identity and the history that is foreseen.
+func (r *rollout) signed(sent, described, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	sent, err := lastapplied.Sign(sent, described, existing, r.config)
+	if err == nil {
+		sent.SetManagedFields(nil)
+	}
+	return sent, err
+}
+
+// release is the patch that takes an object out of its app and leaves it in the cluster.
+func (r *rollout) release() (diff.Patch, error) {
+	labels := map[string]any{resource.LabelApp: nil, resource.LabelOrphaned: ""}
+	if key, _, err := r.target.Label(); err == nil { // of an app that is given by more than one label nothing else can be taken
+		labels[key] = nil
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	return diff.Patch{Type: types.MergePatchType, Data: data}, err
+}

@@ -1,0 +1,41 @@
+package cmd
+
+import (
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// What the server says of an object is told without its values where these are masked.
+func TestStepsAreDiscreet(t *testing.T) {
+	rules := resource.Resource{Unstructured: liveOf(t, `
+apiVersion: kapp.k14s.io/v1alpha1
+kind: Config
+diffMaskRules:
+- {path: [data], resourceMatchers: [{kindNamespaceNameMatcher: {kind: ConfigMap, namespace: demo, name: tokens}}]}`)}
+	_, conf, err := config.Extract([]resource.Resource{rules}, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		object   string
+		mask     bool
+		discreet bool
+	}{
+		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: tokens, namespace: demo}}", true, true},
+		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: tokens, namespace: demo}}", false, false},
+		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: demo}}", true, false},
+		{"{apiVersion: v1, kind: Secret, metadata: {name: other, namespace: demo}}", true, true},
+	} {
+		changes, err := change.Calculate(nil, []live{liveOf(t, tc.object)}, conf, change.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rollout{config: conf, diff: diffFlags{mask: tc.mask}}
+		if step, err := r.step(changes[0]); err != nil || step.Discreet != tc.discreet {
+			t.Errorf("%s, masked %t: discreet %t, %v", tc.object, tc.mask, step.Discreet, err)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/ui"
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// manager is the field manager of what is written. It is kapp's, since both tools write the same.
+const manager = "kapp"
+
+// session is one command at work: how it speaks, and the cluster once it has been reached.
+type session struct {
+	*program
+	ui        *ui.UI
+	client    *cluster.Client
+	apps      *app.Store
+	namespace string // of resources that name none
+}
+
+// speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
+// kapp's form, and its exit code is kapp's. Unless the command has a rule for its arguments it takes none.
+func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
+	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
+	check := func(*cobra.Command, []string) error { return nil }
+	if cmd.Args == nil {
+		cmd.Args, check = cobra.ArbitraryArgs, alone
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, started := &session{program: p, ui: p.newUI(tty)}, time.Now()
+		s.ui.Debug("start", "CommandRun")
+		err := check(cmd, args)
+		if err == nil {
+			err = run(cmd.Context(), s)
+		}
+		s.ui.Debug(fmt.Sprintf("end (%s)", time.Since(started)), "CommandRun")
+		return p.end(cmd.Context(), s.ui, err)
+	}
+	return cmd
+}
+
+// exit gives the exit code of the program, and tells what no command has told: an error about the command line itself, or that
+// help and versions were printed. As in kapp only the command help and those for shells leave that out.
+func (p *program) exit(ctx context.Context, err error) int {
+	coded := (*cli.CodeError)(nil)
+	if err == nil && p.told {
+		return 0
+	}
+	if !errors.As(err, &coded) {
+		if u := p.helper(); slices.Contains(silent, p.word()) {
+			u.Hush()
+		}
+		err = p.end(ctx, p.helper(), err)
+	}
+	if errors.As(err, &coded) {
+		return coded.Code
+	}
+	return 0
+}
+
+// silent are the commands after which nothing is said.
+var silent = []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
+
+// word is the first argument that is no flag.
+func (p *program) word() string {
+	at := slices.IndexFunc(p.env.Args[1:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if at < 0 {
+		return ""
+	}
+	return p.env.Args[1+at]
+}
+
+// helper prints what no command does. It is decorated even where no terminal is, as in kapp.
+func (p *program) helper() *ui.UI {
+	if p.help == nil {
+		p.help = p.newUI(true)
+	}
+	return p.help
+}
+
+// helping writes to the helper.
+type helping struct{ *program }
+
+func (h helping) Write(text []byte) (int, error) {
+	h.helper().Block(string(text))
+	return len(text), nil
+}
+
+// end tells how a command ended and gives the error that carries its exit code.
+func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
+	p.told = true
+	code := u.Close(err)
+	switch {
+	case code == 0:
+		return nil
+	case ctx.Err() != nil && code == 1:
+		return &cli.CodeError{Code: cli.ExitInterrupted}
+	}
+	return &cli.CodeError{Code: code}
+}
+
+func (p *program) newUI(tty bool) *ui.UI {
+	terminal := p.env.IsTerminal()
+	options := ui.Options{
+		Name: p.env.Name(), Out: p.env.Out, Err: p.env.Err, Mode: ui.Plain,
+		Colour: ui.Colours(terminal, os.Getenv), Dull: !p.global.color,
+		Columns: p.global.columns, Yes: p.global.yes, Debug: p.global.debug,
+	}
+	switch {
+	case p.global.json:
+		options.Mode = ui.JSON
+	case tty || terminal:
+		options.Mode = ui.Decorated
+	}
+	return ui.New(options)
+}
+
+// connect reaches the cluster and tells which one it is.
+func (s *session) connect(ctx context.Context) error {
+	if s.client != nil {
+		return nil
+	}
+	options := cluster.Options{Warn: s.warn()}
+	if s.global.debug {
+		options.Trace = s.trace
+	}
+	client, err := s.kube.Connect(options)
+	if err != nil {
+		return err
+	}
+	s.client = client
+	s.apps = &app.Store{
+		Cluster: client, Manager: manager, Now: time.Now,
+		FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+	}
+	first, more, err := client.Nodes(ctx)
+	if err != nil {
+		first, more = "", 0 // whoever may not read nodes is not told their names
+	}
+	s.ui.Banner(client.Host(), first, more)
+	return nil
+}
+
+// trace tells of a request.
+func (s *session) trace(r cluster.Request) { s.ui.Debug(r.String(), "Cluster") }
+
+// warn tells the server's warnings about what is written.
+func (s *session) warn() cluster.Warn {
+	return func(about object.Ref, text string) {
+		if s.global.warnings && about != (object.Ref{}) {
+			s.ui.Warn(text)
+		}
+	}
+}
+
+// namespaceOf is the namespace of the flag, or else of the environment or the kubeconfig.
+func (s *session) namespaceOf(flag string) (string, error) {
+	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
+		return namespace, possible(namespace)
+	}
+	namespace, _, err := s.kube.Namespace()
+	return namespace, err
+}
+
+// possible refuses what can be the name of no namespace.
+func possible(namespace string) error {
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s", namespace, problems[0])
+	}
+	return nil
+}
+
+// homeOf is the namespace of an app's record.
+func (s *session) homeOf(f appFlags) (string, error) {
+	if f.appNamespace != "" {
+		return f.appNamespace, possible(f.appNamespace)
+	}
+	return s.namespaceOf(f.namespace)
+}
+
+// home reaches the cluster, notes the namespace of an app's resources, and gives that of its record.
+func (s *session) home(ctx context.Context, f appFlags) (home string, err error) {
+	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
+		return "", err
+	}
+	if home, err = s.homeOf(f); err != nil {
+		return "", err
+	}
+	return home, s.connect(ctx)
+}
+
+// find gives the app of the flags, whether it exists or not.
+func (s *session) find(ctx context.Context, f appFlags) (*app.App, error) {
+	home, err := s.home(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.apps.Find(ctx, f.name, home)
+}
+
+// existing gives the app of the flags; that it does not exist is an error.
+func (s *session) existing(ctx context.Context, f appFlags) (*app.App, error) {
+	found, err := s.find(ctx, f)
+	if err == nil && !found.Exists() {
+		err = found.Missing(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

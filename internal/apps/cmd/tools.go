@@ -1,0 +1,159 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/ui"
+)
+
+func (p *program) newTools() *cobra.Command {
+	return parent("tools", "Tools", []string{"t"}, p.newToolsDiff(), p.newToolsInspect(), p.newListLabels())
+}
+
+// fileInspection is a run of tools inspect.
+type fileInspection struct {
+	files  fileFlags
+	filter filterFlags
+	raw    bool
+}
+
+func (p *program) newToolsInspect() *cobra.Command {
+	i := &fileInspection{}
+	cmd := &cobra.Command{
+		Use: "inspect", Aliases: []string{"i"}, Short: "Inspect resources",
+		Long: `Inspect resources: show what files describe, file by file. No cluster is asked.`,
+		Example: p.named(`  # List what the files of a folder describe
+  NAME tools inspect -f config/`),
+	}
+	i.files.add(cmd)
+	i.filter.add(cmd)
+	cmd.Flags().BoolVar(&i.raw, "raw", false, "Output raw YAML resource content")
+	return p.speaks(cmd, false, i.run)
+}
+
+func (i *fileInspection) run(ctx context.Context, s *session) error {
+	narrow, err := i.filter.Resource(time.Now())
+	if err != nil {
+		return err
+	}
+	options := input.Options{Files: i.files.files, Stdin: s.env.In}
+	for _, file := range options.Files {
+		sources, err := options.Sources(file)
+		if err != nil {
+			return err
+		}
+		for _, source := range sources {
+			objects, err := objectsOf(ctx, source)
+			if err != nil {
+				return err
+			}
+			if narrow != nil {
+				objects = slices.DeleteFunc(objects, func(obj live) bool { return !narrow.Matches(obj) })
+			}
+			if err := i.show(s.ui, source.Name, objects); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (i *fileInspection) show(u *ui.UI, name string, objects []live) error {
+	if i.raw {
+		return printRaw(u, objects)
+	}
+	table := resourceTable("Resources in "+name, nil)
+	if !i.files.sort {
+		table.SortBy, table.FillFirst = nil, true
+	}
+	for _, obj := range objects {
+		row := resourceRow(obj, ui.Cell{Text: obj.GetName()})
+		if !stored(obj) {
+			clear(row[4:]) // files tell nothing of owner, state and age
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return u.Table(table)
+}
+
+// stored reports whether an object in a file was taken from a cluster.
+func stored(obj live) bool {
+	created := obj.GetCreationTimestamp()
+	return obj.GetUID() != "" || !created.IsZero()
+}
+
+// objectsOf reads one file.
+func objectsOf(ctx context.Context, source input.Source) ([]live, error) {
+	all, err := source.Load(ctx)
+	objects := make([]live, len(all))
+	for i, r := range all {
+		objects[i] = r.Unstructured
+	}
+	return objects, err
+}
+
+// fileDiff is a run of tools diff.
+type fileDiff struct {
+	files fileFlags
+	old   []string
+	diff  diffFlags
+}
+
+func (p *program) newToolsDiff() *cobra.Command {
+	d := &fileDiff{}
+	cmd := &cobra.Command{
+		Use: "diff", Short: "Diff files against files2",
+		Long: `Diff files against files2: show what would make what --file2 describes what --file describes. No cluster is asked.`,
+		Example: p.named(`  # Show what is different between two folders
+  NAME tools diff -f new/ --file2 old/ --changes`),
+	}
+	d.files.add(cmd)
+	cmd.Flags().StringSliceVar(&d.old, "file2", nil, "Set second file (format: /tmp/foo, https://..., -) (can be specified multiple times)")
+	d.diff.add(cmd, "")
+	return p.speaks(cmd, false, d.run)
+}
+
+func (d *fileDiff) run(ctx context.Context, s *session) error {
+	wanted, err := s.load(ctx, d.files.files)
+	if err != nil {
+		return err
+	}
+	existing, err := s.load(ctx, d.old)
+	if err != nil {
+		return err
+	}
+	r := &rollout{session: s, diff: d.diff, config: config.Default()} // which says what is masked; nothing else is asked of it
+	if r.changes, err = change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: time.Now(), Files: true}); err != nil {
+		return fmt.Errorf("Comparing files: %w", err)
+	}
+	r.masker = r.newMasker()
+	return r.present()
+}
+
+// load reads files, if any.
+func (s *session) load(ctx context.Context, files []string) ([]live, error) {
+	options := input.Options{Files: files, Stdin: s.env.In}
+	var all []live
+	for _, file := range files {
+		sources, err := options.Sources(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range sources {
+			objects, err := objectsOf(ctx, source)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, objects...)
+		}
+	}
+	return all, nil
+}

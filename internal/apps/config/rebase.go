@@ -1,0 +1,143 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/ytt"
+)
+
+// change is one step of rebasing: a path that is copied or removed, or an overlay.
+type change struct {
+	path    path
+	sources []origin // of a path that is copied, in the order of preference
+	remove  bool
+	overlay *string
+}
+
+// origin is the object that a value is copied from.
+type origin int
+
+const (
+	fromNew origin = iota
+	fromExisting
+)
+
+// Rebase gives the object that is sent when new is to replace existing: a copy of new, changed by the rebase rules in order.
+// Each rule is asked when its turn comes, about what the rules before it have made. Without an existing object it is a plain
+// copy. Neither argument is changed, and nothing of them is part of the answer.
+func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	result := new.DeepCopy()
+	if existing == nil {
+		return result, nil
+	}
+	var sources []map[string]any
+	for _, step := range c.rebases.matching(result.Object) {
+		var err error
+		switch {
+		case step.overlay != nil:
+			err = overlaid(result, existing, new, *step.overlay)
+		case step.remove:
+			err = remove(step.path, result.Object)
+		default:
+			sources = sources[:0]
+			for _, from := range step.sources {
+				sources = append(sources, [...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
+			}
+			err = move(step.path, result.Object, sources)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// overlaid replaces an object by what an overlay makes of it. The overlay sees the live object without its identity.
+func overlaid(result, existing, new *unstructured.Unstructured, text string) error {
+	live := maps.Clone(existing.Object)
+	if metadata, ok := live["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		live["metadata"] = metadata
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			annotations = maps.Clone(annotations)
+			metadata["annotations"] = annotations
+			delete(annotations, resource.AnnIdentity)
+		}
+	}
+	made, err := ytt.Overlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
+	if err != nil {
+		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w", resource.Describe(result), err)
+	}
+	clear(result.Object)
+	maps.Copy(result.Object, made)
+	return nil
+}
+
+// addRebase appends a rebase rule. Its number in the document is part of what kapp says of it.
+func (c *Config) addRebase(rule node, number int) {
+	invalid := func(words string) { rule.kapp("Validating rebase rule " + strconv.Itoa(number) + ": " + words) }
+	matchers, kind, sources := rule.matchers(), rule.get("type"), rule.get("sources").origins()
+	paths := rule.paths(invalid)
+	if contract := rule.get("ytt"); contract.set() {
+		if len(paths) > 0 || kind.text() != "" || len(sources) > 0 {
+			invalid("Expected only resourceMatchers specified with ytt configuration")
+		}
+		text := contract.contract("rebase rule", "overlayContractV1", "overlay.yml")
+		c.rebases.add(matchers, change{overlay: &text})
+		return
+	}
+	if len(paths) == 0 {
+		invalid("Expected either path or paths to be specified")
+	}
+	if kind.text() != "copy" && kind.text() != "remove" {
+		kind.invalid("Unknown rebase rule type: " + kind.text() + " (supported: copy, remove)")
+	}
+	for _, p := range paths {
+		c.rebases.add(matchers, change{path: p, sources: sources, remove: kind.text() == "remove"})
+	}
+}
+
+// paths reads the one path of a rule, or its several.
+func (n node) paths(invalid func(words string)) []path {
+	one, many := n.get("path").path(), n.get("paths").items()
+	var paths []path
+	if len(one.parts) > 0 {
+		paths = append(paths, one)
+	}
+	if len(one.parts) > 0 && len(many) > 0 {
+		invalid("Expected only one of path or paths specified")
+	}
+	for _, each := range many {
+		paths = append(paths, each.wholePath())
+	}
+	return paths
+}
+
+func (n node) origins() []origin {
+	var origins []origin
+	for _, item := range n.items() {
+		switch item.text() {
+		case "new":
+			origins = append(origins, fromNew)
+		case "existing":
+			origins = append(origins, fromExisting)
+		default:
+			item.invalid("expected new or existing, but found " + strconv.Quote(item.text()))
+		}
+	}
+	return origins
+}
+
+// contract reads the script of a rule, which stands under a name and a version of what ytt is asked for.
+func (n node) contract(rule, name, file string) string {
+	contract := n.get(name)
+	if !contract.set() {
+		n.invalid("Unknown " + rule + " ytt contract (supported: " + name + ")")
+	}
+	return contract.get(file).text()
+}

@@ -1,0 +1,151 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// visitor finds the maps at the end of a path.
+type visitor struct {
+	path   path
+	create bool // maps that are missing, below the last list, and gives them too
+	found  func(map[string]any)
+}
+
+// visit calls found for every map at the end of the path. A branch that is missing, or null, is passed over. name is the name
+// of the operation in an error.
+func (v visitor) visit(obj *unstructured.Unstructured, name string) error {
+	if err := v.walk(obj.Object, 0); err != nil {
+		return trouble(name, v.path, obj.Object, err)
+	}
+	return nil
+}
+
+// trouble words the error of a path that does not fit an object, as kapp does.
+func trouble(name string, p path, obj map[string]any, err error) error {
+	return fmt.Errorf("%s for path '%s' on resource '%s': %w", name, p, resource.Describe(&unstructured.Unstructured{Object: obj}), err)
+}
+
+func (v visitor) walk(value any, at int) error {
+	for ; at < len(v.path.parts); at++ {
+		part := &v.path.parts[at]
+		if part.form != byKey {
+			return v.walkItems(value, at)
+		}
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return noMap(value)
+		}
+		value = fields[part.key]
+		if value == nil {
+			if !v.create || at < v.path.lists {
+				return nil
+			}
+			value = map[string]any{}
+			fields[part.key] = value
+		}
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return noMap(value)
+	}
+	v.found(fields)
+	return nil
+}
+
+func (v visitor) walkItems(value any, at int) error {
+	items, ok := value.([]any)
+	if !ok {
+		return noList(value)
+	}
+	part := &v.path.parts[at]
+	if part.form == byIndex {
+		if part.index >= len(items) {
+			return nil
+		}
+		return v.walk(items[part.index], at+1)
+	}
+	for _, item := range items {
+		if err := v.walk(item, at+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes the fields at the end of a path out of an object.
+func remove(p path, obj map[string]any) error {
+	if err := removeFrom(obj, p.parts); err != nil {
+		return trouble("FieldRemoveMod", p, obj, err)
+	}
+	return nil
+}
+
+func removeFrom(value any, parts []part) error {
+	first, rest := &parts[0], parts[1:]
+	if first.form == byKey || first.form == byPattern {
+		fields, _ := value.(map[string]any)
+		return removeFields(fields, first, rest)
+	}
+	if len(rest) == 0 {
+		return errLastPart
+	}
+	items, ok := value.([]any)
+	switch {
+	case value == nil:
+		return nil
+	case !ok:
+		return noList(value)
+	case first.form == byIndex && first.index < len(items):
+		return removeFrom(items[first.index], rest)
+	case first.form == byIndex:
+		return nil
+	}
+	for _, item := range items {
+		if err := removeFrom(item, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeFields removes from the fields of a map that a part names; in what is no map, there is nothing to remove.
+func removeFields(fields map[string]any, first *part, rest []part) error {
+	names := []string{first.key}
+	if first.form == byPattern {
+		names = matchingKeys(fields, first)
+	}
+	for _, name := range names {
+		value, found := fields[name]
+		if !found {
+			continue
+		}
+		if len(rest) == 0 {
+			delete(fields, name)
+			continue
+		}
+		if err := removeFrom(value, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matchingKeys gives the names of fields that a pattern matches, sorted.
+func matchingKeys(fields map[string]any, p *part) []string {
+	var names []string
+	for name := range fields {
+		if p.pattern.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func noMap(value any) error  { return fmt.Errorf("Unexpected non-map found: %T", value) }
+func noList(value any) error { return fmt.Errorf("Unexpected non-array found: %T", value) }

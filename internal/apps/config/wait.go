@@ -1,0 +1,150 @@
+package config
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/judge"
+	"github.com/muster-deploy/muster/internal/apps/ytt"
+)
+
+// wait is a rule that judges objects while they are waited for: by a script, or else by conditions.
+type wait struct {
+	observed   bool // status.observedGeneration has to be the generation
+	conditions []condition
+	script     *string
+}
+
+// condition is what a condition of a live object means.
+type condition struct {
+	name, status              string
+	observed                  bool // its own observedGeneration has to be the generation
+	failure, success, unblock bool
+}
+
+// allowing begins what is said while an object does not hold back others any more, though it is not done.
+const allowing = "Allowing blocked changes to proceed: "
+
+// Wait judges a live object by the first wait rule that matches it; ok is false if none does. unblock tells that others need
+// not wait for the object any longer, although it is not done. The judgement is without description and children.
+func (c *Config) Wait(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool) {
+	for _, rule := range c.waits.matching(obj.Object) {
+		j, unblock = rule.judge(obj)
+		return j, unblock, true
+	}
+	return j, false, false
+}
+
+func (w wait) judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock bool) {
+	status, _ := obj.Object["status"].(map[string]any)
+	if w.observed && number(status["observedGeneration"]) != obj.GetGeneration() {
+		j.Message = fmt.Sprintf("Waiting for generation %d to be observed", obj.GetGeneration())
+		return j, false
+	}
+	if w.script != nil {
+		return scripted(obj, *w.script)
+	}
+	return w.judgeConditions(obj, status)
+}
+
+// judgeConditions looks for failures first, then for successes, then for what lets others go on.
+func (w wait) judgeConditions(obj *unstructured.Unstructured, status map[string]any) (j judge.Judgement, unblock bool) {
+	late, message := false, ""
+	for _, found := range w.found(status) {
+		if found.observed && found.generation != obj.GetGeneration() {
+			late = true
+		} else if found.failure {
+			j.Done, j.Message = true, "Encountered failure condition "+found.words()+found.explanation()
+			return j, false
+		}
+	}
+	for _, found := range w.found(status) {
+		switch {
+		case found.observed && found.generation != obj.GetGeneration():
+		case found.success:
+			j.Done, j.Successful, j.Message = true, true, "Encountered successful condition "+found.words()+found.explanation()
+			return j, false
+		case found.unblock:
+			message = allowing + "Encountered condition " + found.words()
+		}
+	}
+	switch {
+	case late:
+		j.Message = fmt.Sprintf("Waiting for generation %d to be observed by status condition(s)", obj.GetGeneration())
+	case message != "":
+		j.Message, unblock = message, true
+	default:
+		j.Message = "No failing or successful conditions found"
+	}
+	return j, unblock
+}
+
+// sighting is a condition of a live object that a rule has a meaning for.
+type sighting struct {
+	condition
+	reason, message string
+	generation      int64
+}
+
+func (s sighting) words() string       { return s.name + " == " + s.status + ": " + s.reason }
+func (s sighting) explanation() string { return " (message: " + s.message + ")" }
+
+// found gives the conditions of a live object that the rule names, in the order of the rule.
+func (w wait) found(status map[string]any) []sighting {
+	items, _ := status["conditions"].([]any)
+	var found []sighting
+	for _, c := range w.conditions {
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			if text(fields, "type") == c.name && text(fields, "status") == c.status {
+				found = append(found, sighting{c, text(fields, "reason"), text(fields, "message"), number(fields["observedGeneration"])})
+			}
+		}
+	}
+	return found
+}
+
+func number(value any) int64 {
+	switch value := value.(type) {
+	case int64:
+		return value
+	case float64:
+		return int64(value)
+	}
+	return 0
+}
+
+// scripted asks a script, which sees the live object.
+func scripted(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
+	verdict, err := ytt.Done(obj.Object, script, obj.Object)
+	if err != nil {
+		return judge.Judgement{Done: true, Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
+	}
+	j = judge.Judgement{Done: verdict.Done, Successful: verdict.Successful, Message: verdict.Message}
+	if verdict.UnblockChanges {
+		j.Message = allowing + j.Message
+	}
+	return j, verdict.UnblockChanges
+}
+
+// wait reads a wait rule.
+func (n node) wait() wait {
+	w := wait{observed: n.get("supportsObservedGeneration").flag()}
+	if contract := n.get("ytt"); contract.set() {
+		text := contract.contract("wait rule", "funcContractV1", "resource.star")
+		w.script = &text
+	}
+	for _, item := range n.get("conditionMatchers").items() {
+		c := condition{
+			name: item.get("type").required(), status: item.get("status").required(),
+			observed: item.get("supportsObservedGeneration").flag(),
+			failure:  item.get("failure").flag(), success: item.get("success").flag(), unblock: item.get("unblockChanges").flag(),
+		}
+		if !c.failure && !c.success && !c.unblock {
+			item.invalid("expected what the condition means: failure, success or unblockChanges")
+		}
+		w.conditions = append(w.conditions, c)
+	}
+	return w
+}

@@ -1,0 +1,153 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// Binding is what a configuration says of the order of an object. Its rules are texts, with placeholders.
+type Binding = struct {
+	Rules    []string
+	Optional bool
+	Weight   int
+}
+
+// Bindings is the configuration that puts objects into groups and under rules, by what they are. Its own type for a Binding may
+// have a name.
+type Bindings[B ~Binding] interface {
+	Groups(obj *unstructured.Unstructured) []string // names, with placeholders
+	Rules(obj *unstructured.Unstructured) []B
+}
+
+// NodeOf gives the change of an object: its groups and rules are those of its annotations, in the order of their keys, and then
+// those of the configuration, with placeholders replaced. For a change that deletes, the object is the existing one.
+func NodeOf[B ~Binding](name string, op Op, obj *unstructured.Unstructured, conf Bindings[B]) (Node, error) {
+	r := reader{obj: obj}
+	node := Node{Name: name, Op: op}
+	for _, text := range r.annotations(resource.AnnChangeGroup) {
+		node.Groups = r.group(node.Groups, text)
+	}
+	for _, text := range conf.Groups(obj) {
+		node.Groups = r.group(node.Groups, text)
+	}
+	for _, text := range r.annotations(resource.AnnChangeRule) {
+		node.Rules = r.rule(node.Rules, text, false, 0)
+	}
+	for _, b := range conf.Rules(obj) {
+		binding := Binding(b)
+		for _, text := range binding.Rules {
+			node.Rules = r.rule(node.Rules, text, binding.Optional, binding.Weight)
+		}
+	}
+	if r.err != nil {
+		return Node{}, fmt.Errorf("Change graph: Calculating required deps: %w", r.err)
+	}
+	return node, nil
+}
+
+// reader reads what an object says, until the first error.
+type reader struct {
+	obj *unstructured.Unstructured
+	err error
+}
+
+// annotations gives the values of a key, and of the key with a suffix after a dot, in the order of the keys.
+func (r *reader) annotations(key string) []string {
+	field, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, "metadata", "annotations")
+	all, _ := field.(map[string]any)
+	var keys []string
+	for name := range all {
+		if rest, ok := strings.CutPrefix(name, key); ok && (rest == "" || rest[0] == '.') {
+			keys = append(keys, name)
+		}
+	}
+	slices.Sort(keys)
+	for i, name := range keys {
+		keys[i], _ = all[name].(string)
+	}
+	return keys
+}
+
+func (r *reader) group(to []string, text string) []string {
+	name := r.replaced(text)
+	if r.err == nil {
+		r.err = checkGroup(name)
+	}
+	return append(to, name)
+}
+
+func (r *reader) rule(to []Rule, text string, optional bool, weight int) []Rule {
+	text = r.replaced(text)
+	if r.err != nil {
+		return to
+	}
+	rule, err := ParseRule(text)
+	if err != nil {
+		r.err = fmt.Errorf("Resource %s: %w", resource.Describe(r.obj), err)
+	}
+	rule.Optional, rule.Weight = optional, weight
+	return append(to, rule)
+}
+
+// replaced puts the values of the object in the place of {api-group}, {kind}, {name}, {namespace}, {crd-kind} and {crd-group}.
+func (r *reader) replaced(text string) string {
+	rest := text
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(rest, '{')
+		if open < 0 || len(rest) < open+2 {
+			break
+		}
+		length := strings.IndexByte(rest[open+2:], '}')
+		if length < 0 {
+			break
+		}
+		end := open + 2 + length
+		value := r.value(rest[open+1 : end])
+		if value == "" && r.err == nil {
+			r.err = fmt.Errorf("Placeholder %s does not have a value for target resource "+
+				"(hint: placeholders with the 'crd-' prefix can only be used with CRDs)", rest[open:end+1])
+		}
+		b.WriteString(rest[:open])
+		b.WriteString(value)
+		rest = rest[end+1:]
+	}
+	if b.Len() == 0 && len(rest) == len(text) {
+		return text
+	}
+	b.WriteString(rest)
+	return b.String()
+}
+
+// value gives what a placeholder stands for, or nothing if there is no such placeholder or no such value.
+func (r *reader) value(placeholder string) string {
+	gk := r.obj.GroupVersionKind().GroupKind()
+	var field []string
+	switch placeholder {
+	case "api-group":
+		return gk.Group
+	case "kind":
+		return r.obj.GetKind()
+	case "namespace":
+		return r.obj.GetNamespace()
+	case "name":
+		if name := r.obj.GetName(); name != "" || r.obj.GetGenerateName() == "" {
+			return name
+		}
+		return r.obj.GetGenerateName() + "*"
+	case "crd-kind":
+		field = []string{"spec", "names", "kind"}
+	case "crd-group":
+		field = []string{"spec", "group"}
+	}
+	if field == nil || gk.Group != "apiextensions.k8s.io" || gk.Kind != "CustomResourceDefinition" {
+		return ""
+	}
+	value, _, _ := unstructured.NestedString(r.obj.Object, field...)
+	return value
+}

@@ -1,0 +1,109 @@
+package input
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unicode/utf16"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+// parse reads the documents of a text. They are counted from 1, those without content included. An error has the text of kapp,
+// which does not tell where, and then tells where.
+func parse(text []byte, name string) ([]resource.Resource, error) {
+	documents := newDocuments(utf8Text(text))
+	var all []resource.Resource
+	for number := 1; ; number++ {
+		origin := fmt.Sprintf("%s doc %d", name, number)
+		document, err := documents.next()
+		if err == io.EOF {
+			return all, nil
+		}
+		var objects []map[string]any
+		if err == nil {
+			objects, err = objectsOf(document)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w (%s)", err, origin)
+		}
+		for _, object := range objects {
+			all = append(all, resource.Resource{Unstructured: &unstructured.Unstructured{Object: object}, Origin: origin})
+		}
+	}
+}
+
+// objectsOf gives the objects that a document holds: none, one, or the items of a list.
+func objectsOf(document []byte) ([]map[string]any, error) {
+	value, err := decode(document)
+	if err != nil {
+		return nil, fmt.Errorf("error converting YAML to JSON: %w", err)
+	}
+	if value == nil {
+		return nil, nil
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("error unmarshaling JSON: while decoding JSON: "+
+			"json: cannot unmarshal %s into Go value of type map[string]interface {}", typeName(value))
+	}
+	if len(object) == 0 {
+		return nil, nil
+	}
+	return expanded(nil, object)
+}
+
+// expanded appends an object, or what it holds if it has items and no name of its own.
+func expanded(to []map[string]any, object map[string]any) ([]map[string]any, error) {
+	items, ok := object["items"].([]any)
+	if name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name"); !ok || name != nil {
+		return append(to, object), nil
+	}
+	for i, value := range items {
+		item, ok := value.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("Expected items of list to be objects, but item %d is of type %s", i+1, typeName(value))
+		}
+		var err error
+		if to, err = expanded(to, item); err != nil {
+			return nil, err
+		}
+	}
+	return to, nil
+}
+
+// typeName is the word of encoding/json for a value.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	}
+	return "number"
+}
+
+// utf8Text gives a text that begins with the mark of UTF-16 as UTF-8, and any other as it is.
+func utf8Text(text []byte) []byte {
+	order := binary.ByteOrder(binary.LittleEndian)
+	switch {
+	case bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(text, []byte{0xFF, 0xFE}):
+		return bytes.TrimPrefix(text, []byte("\uFEFF"))
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for at := 2; at+1 < len(text); at += 2 {
+		units = append(units, order.Uint16(text[at:]))
+	}
+	return []byte(string(utf16.Decode(units)))
+}

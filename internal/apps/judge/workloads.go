@@ -1,0 +1,112 @@
+package judge
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+)
+
+func deployment(o live) Judgement {
+	if j, waits := o.unobserved(); waits {
+		return j
+	}
+	if c := o.condition("Progressing"); c.status == "False" {
+		return failed("Deployment is not progressing: " + c.words())
+	}
+	if c := o.condition("ReplicaFailure"); c.holds() {
+		return ongoing("Deployment has encountered replica failure: " + c.words())
+	}
+	if minimum, asked := o.GetAnnotations()[resource.AnnMinimumAvailable]; asked && len(o.children) > 0 {
+		return enoughAvailable(o, minimum)
+	}
+	if missing := o.count(0, "status", "unavailableReplicas"); missing > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d unavailable replicas", missing))
+	}
+	want, have := o.count(1, "spec", "replicas"), o.count(0, "status", "readyReplicas")
+	if have < want {
+		return ongoing(fmt.Sprintf("Waiting for %d/%d replicas to be ready", want-have, want))
+	}
+	return done("")
+}
+
+func daemonSet(o live) Judgement {
+	if j, waits := o.unobserved(); waits {
+		return j
+	}
+	if n := o.count(0, "status", "desiredNumberScheduled") - o.count(0, "status", "updatedNumberScheduled"); n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d updated pods to be scheduled", n))
+	}
+	if n := o.count(0, "status", "numberUnavailable"); n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d unavailable pods", n))
+	}
+	return done("")
+}
+
+func statefulSet(o live) Judgement {
+	if j, waits := o.unobserved(); waits {
+		return j
+	}
+	want, partition := o.count(1, "spec", "replicas"), o.count(0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if n := want - partition - o.count(0, "status", "updatedReplicas"); n > 0 {
+		message := fmt.Sprintf("Waiting for %d replicas to be updated", n)
+		if partition > 0 {
+			message += fmt.Sprintf(" (updating only %d of %d total)", want-partition, want)
+		}
+		return ongoing(message)
+	}
+	if n := want - o.count(0, "status", "readyReplicas"); n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be ready", n))
+	}
+	if n := o.count(0, "status", "replicas") - want; n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be deleted", n))
+	}
+	return done("")
+}
+
+func job(o live) Judgement {
+	if o.condition("Complete").holds() {
+		return done("Completed")
+	}
+	if c := o.condition("Failed"); c.holds() {
+		return failed("Failed with reason " + c.reason + ": " + c.message)
+	}
+	return ongoing(fmt.Sprintf("Waiting to complete (%d active, %d failed, %d succeeded)",
+		o.count(0, "status", "active"), o.count(0, "status", "failed"), o.count(0, "status", "succeeded")))
+}
+
+func pod(o live) Judgement {
+	switch o.text("status", "phase") {
+	case "Pending":
+		if detail := o.pending(); detail != "" {
+			return ongoing("Pending: " + detail)
+		}
+		return ongoing("Pending")
+	case "Running":
+		return holding("Initialized", "Ready", "PodScheduled")(o)
+	case "Succeeded":
+		return done("")
+	case "Failed":
+		return failed("Phase is failed")
+	case "Unknown":
+		return failed("Phase is unknown")
+	}
+	return ongoing("Undetermined phase")
+}
+
+// pending says why a pod does not run: for the first container that waits, or because it has no node.
+func (o live) pending() string {
+	for _, key := range [...]string{"initContainerStatuses", "containerStatuses"} {
+		for _, container := range o.maps("status", key) {
+			waiting, found, _ := unstructured.NestedStringMap(container, "state", "waiting")
+			if found {
+				return condition{reason: waiting["reason"], message: waiting["message"]}.words()
+			}
+		}
+	}
+	if c := o.condition("PodScheduled"); c.reason == "Unschedulable" {
+		return c.words()
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// advice is what kpt says below a conflict.
+const advice = `Please review the fields above--they currently have other managers. Here
+are the ways you can resolve this warning:
+* If you intend to manage all of these fields, please re-run the apply
+  command with the ` + "`--force-conflicts`" + ` flag.
+* If you do not intend to manage all of the fields, please edit your
+  manifest to remove references to the fields that should keep their
+  current managers.
+* You may co-own fields by updating your manifest to match the existing
+  value; in this case, you'll become the manager if the other manager(s)
+  stop managing the field (remove it from their configuration).
+See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`
+
+// liveConflict is the text of an error in kpt's wording, with its advice if it is a conflict of managers.
+func liveConflict(err error) string {
+	if len(conflictsOf(err)) > 0 {
+		return err.Error() + "\n" + advice
+	}
+	return err.Error()
+}
+
+// conflictsOf are the fields over which a server-side apply failed.
+func conflictsOf(err error) []metav1.StatusCause {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var found []metav1.StatusCause
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			found = append(found, cause)
+		}
+	}
+	return found
+}
+
+// problem is why a step failed, with the place that describes its object. A conflict of managers is told field by field: who
+// owns it, and since when.
+func problem(step *plan.Step, err error) string {
+	conflicts := conflictsOf(err)
+	if len(conflicts) == 0 || step.Have == nil {
+		return because(err) + from(step.Source)
+	}
+	return "other managers own fields that the package sets" + from(step.Source) + "\n" + owned(step, conflicts)
+}
+
+// owned are lines that name each field with its owners, and the ways out.
+func owned(step *plan.Step, conflicts []metav1.StatusCause) string {
+	var lines []string
+	for _, c := range conflicts {
+		line := "    " + c.Field + " " + ownersOf(step, c)
+		if !slices.Contains(lines, line) { // a field has a conflict with each of its owners
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(append(lines, "    --force-conflicts takes them over"), "\n")
+}
+
+// ownersOf says who owns a field, as the object said when it was read; else what the server says of the conflict.
+func ownersOf(step *plan.Step, conflict metav1.StatusCause) string {
+	owners, err := diff.Owners(step.Have, conflict.Field)
+	var texts []string
+	for _, o := range owners {
+		text := fmt.Sprintf("belongs to %q", o.Manager)
+		if !o.Since.IsZero() {
+			text += " since " + o.Since.UTC().Format(time.RFC3339)
+		}
+		texts = append(texts, text)
+	}
+	if err != nil || len(texts) == 0 {
+		return "(" + conflict.Message + ")"
+	}
+	return strings.Join(texts, ", ")
+}

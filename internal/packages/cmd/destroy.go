@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+)
+
+// destroyFlags is what was typed after destroy.
+type destroyFlags struct {
+	dryRun        bool
+	statuses      bool
+	deleteTimeout time.Duration
+	output        choice
+	adoption      choice
+	statusPolicy  choice
+	propagation   choice
+	ordering      choice
+}
+
+func newDestroy(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := destroyFlags{
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy"),
+		ordering: orderings(g.ordering),
+	}
+	cmd := &cobra.Command{
+		Use:   "destroy [FOLDER | -]",
+		Short: "Delete everything that a package deployed",
+		Long: `Delete every object that the package in a folder (default: the working folder) or on
+the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and then
+delete the record.
+
+` + cli.ExitCodes,
+		Example:           "  " + g.command + " destroy wordpress",
+		Args:              g.args,
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDestroy(cmd.Context(), env, kube, g, folder(args), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be deleted")
+	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0, "how long an object may take to be gone; 0 is without limit")
+	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.ordering.addTo(cmd, g, "ordering", "when objects are deleted: as soon as what depends on them is gone, or in waves")
+	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be deleted")
+	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
+	f.propagation.addTo(cmd, g, "delete-propagation-policy", "how dependents of the objects are deleted")
+	return cmd
+}
+
+func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f destroyFlags) error {
+	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
+		return err
+	}
+	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
+		return err
+	}
+	inv, err := openInventory(env, dir)
+	if err != nil {
+		return err
+	}
+	client, err := kube.Client()
+	if err != nil {
+		return err
+	}
+	rules, err := policy(inv, f.adoption.adoption())
+	if err != nil {
+		return err
+	}
+	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.value == "waves"
+
+	inv.advise(env.Err)
+	store := newStore(client, inv, f.statusPolicy.value)
+	eng := newEngine(client, store, nil) // what is deleted is not judged
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: rules.Waves,
+		wording: wording{removed: "deleted", noApply: true}}
+	if err := demandDefinition(ctx, client, inv); err != nil {
+		return show.fail(err)
+	}
+	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
+	if err != nil {
+		return show.fail(err)
+	}
+	if g.more && !store.exists() {
+		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.ref)
+	}
+	options := engine.Options{DeleteTimeout: f.deleteTimeout, Together: rules.Waves}
+	if f.dryRun {
+		options.DryRun = engine.DryRunClient
+	}
+	return carryOut(ctx, eng, p, options, show)
+}

@@ -1,0 +1,163 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// wordedError is an error for which kpt live has words of its own.
+type wordedError struct {
+	error
+	form, text string
+}
+
+// The forms in which kpt live prints its errors: as kubectl does, and as messages of many lines.
+const (
+	asKubectl = "error: %s\n"
+	asMessage = "%s\n \n"
+)
+
+// liveInitialized is what init says of a package that has an inventory.
+const liveInitialized = `
+Error: Inventory information has already been added to the package %s object. ` +
+	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
+	`Use the --force flag to suppress this error.`
+
+// worded gives an error the words that kpt live has for it.
+func worded(err error, form, format string, args ...any) error {
+	return &wordedError{error: err, form: form, text: fmt.Sprintf(format, args...)}
+}
+
+// Unwrap gives the error in our own words.
+func (e *wordedError) Unwrap() error { return e.error }
+
+// liveError gives an error the text that kpt live prints for it.
+func liveError(err error) error {
+	if result := (*cli.ResultError)(nil); err == nil || errors.As(err, &result) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	w := wordsOf(err)
+	return &cli.ToldError{Text: fmt.Sprintf(w.form, w.text), Err: err}
+}
+
+// liveMessage is the text without what the screen has around it.
+func liveMessage(err error) string { return wordsOf(err).text }
+
+// wordsOf finds the words for an error, else takes its own.
+func wordsOf(err error) *wordedError {
+	own := &wordedError{error: err, form: asKubectl, text: err.Error()}
+	if several := flat(err); len(several) > 1 {
+		return wordsOfAll(own, several)
+	}
+	if w := (*wordedError)(nil); errors.As(err, &w) {
+		return w
+	}
+	if mismatch := (*mismatchError)(nil); errors.As(err, &mismatch) {
+		own.text = fmt.Sprintf("inventory-id of inventory object in cluster doesn't match provided id %q", mismatch.want)
+	}
+	if home := (*noNamespaceError)(nil); errors.As(err, &home) {
+		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.namespace)
+	}
+	if none := (*noInventoryError)(nil); errors.As(err, &none) {
+		own.text = "no ResourceGroup object was provided within the stream or package"
+	}
+	if unknown := (*unknownKindsError)(nil); errors.As(err, &unknown) {
+		own.form, own.text = asMessage, liveUnknown(unknown)
+	}
+	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
+		own.text = liveCycle(cycle)
+	}
+	if of := (*plan.ObjectError)(nil); errors.As(err, &of) {
+		own.text = fmt.Sprintf("invalid object: %q: %s", idOf(of.Ref), liveComplaint(of))
+	}
+	return own
+}
+
+// flat gives the errors that are joined in one, and in those.
+func flat(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		all = append(all, flat(err)...)
+	}
+	return all
+}
+
+// wordsOfAll lists several errors, each in its words but for what those have around them when they stand alone.
+func wordsOfAll(own *wordedError, several []error) *wordedError {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d errors:", len(several))
+	for _, err := range several {
+		words := strings.TrimPrefix(strings.TrimSpace(wordsOf(err).text), "Error: ")
+		text.WriteString("\n- " + strings.ReplaceAll(strings.ReplaceAll(words, "\n\n", "\n"), "\n", "\n  "))
+	}
+	own.text = text.String()
+	return own
+}
+
+// liveUnknown lists the kinds that nobody knows.
+func liveUnknown(e *unknownKindsError) string {
+	var kinds strings.Builder
+	for _, kind := range e.kinds {
+		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.gvk.GroupVersion(), kind.gvk.Kind)
+	}
+	return fmt.Sprintf("Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
+		len(e.kinds), kinds.String())
+}
+
+// liveCycle words circles of dependencies, with all that depends on them.
+func liveCycle(cycle *plan.CycleError) string {
+	ids := object.NewSet()
+	var edges strings.Builder
+	for _, edge := range cycle.Blocked {
+		ids.Insert(edge.From)
+		fmt.Fprintf(&edges, "\n- %s -> %s", pathOf(edge.From), pathOf(edge.To))
+	}
+	var quoted []string
+	for _, ref := range slices.SortedFunc(slices.Values(ids.Refs()), object.Compare) {
+		quoted = append(quoted, fmt.Sprintf("%q", idOf(ref)))
+	}
+	return fmt.Sprintf("invalid objects: [%s] cyclic dependency:%s", strings.Join(quoted, ", "), edges.String())
+}
+
+// liveComplaint words what is wrong with one object.
+func liveComplaint(of *plan.ObjectError) string {
+	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
+		key := dependsOnKey
+		if external.Takes {
+			key = mutationKey
+		}
+		return fmt.Sprintf("invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From), pathOf(external.To))
+	}
+	if annotation := (*annotationError)(nil); errors.As(of, &annotation) {
+		return fmt.Sprintf("invalid %q annotation: %s", annotation.key, liveAnnotation(of.Ref, annotation.err))
+	}
+	return of.Err.Error()
+}
+
+func liveAnnotation(ref object.Ref, err error) string {
+	reference, repeated := (*referenceError)(nil), (*repeatedError)(nil)
+	switch {
+	case errors.As(err, &repeated):
+		return fmt.Sprintf("duplicate dependency: %s -> %s", pathOf(ref), pathOf(repeated.ref))
+	case !errors.As(err, &reference):
+		return err.Error()
+	}
+	problem := reference.problem
+	if fields := strings.Split(reference.text, "/"); len(fields) != 3 && len(fields) != 5 {
+		problem = fmt.Sprintf("expected 3 or 5 fields, found %d", len(fields))
+	} else if len(fields) == 5 && fields[1] != "namespaces" {
+		problem = `missing "namespaces" field`
+	}
+	return fmt.Sprintf("failed to parse object reference (index: %d): %s: %q", reference.index, problem, reference.text)
+}

@@ -1,0 +1,152 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// TestLive prints runs in the forms of kpt live, and in the JSON of the native commands. Archives are as those of TestWording;
+// a section failure is the error that ends the run.
+func TestLive(t *testing.T) {
+	now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC) }
+	golden.Run(t, "testdata/live_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		p := steps(t, files["steps"])
+		p.Destroys = strings.TrimSpace(files["command"]) == "destroy"
+		waits := strings.TrimSpace(files["command"]) != "dry-run"
+		phased := view.Telling{Phased: true, Waits: waits}
+		seen := view.Telling{Phased: true, Waits: waits, Seen: true}
+		forms := map[string]func(*bytes.Buffer) view.Printer{
+			"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReason("")) },
+			"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReason("")) },
+			"json": func(out *bytes.Buffer) view.Printer {
+				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
+			},
+			"native.json": func(out *bytes.Buffer) view.Printer {
+				return view.Moments(p, view.Telling{Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+			},
+			"native.waves.json": func(out *bytes.Buffer) view.Printer {
+				return view.Moments(p, view.Telling{Phased: true, Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+			},
+			"table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason(""), End: "\n"})
+			},
+			"native.table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason})
+			},
+			"narrow.table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{Width: 70}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason, Below: plainProblem})
+			},
+			"alpha.table": func(out *bytes.Buffer) view.Printer {
+				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason("")})
+			},
+		}
+		got := map[string]string{}
+		for name, form := range forms {
+			var out bytes.Buffer
+			printer := form(&out)
+			for line := range strings.Lines(files["events"]) {
+				printer.Event(parsed(t, p, line, now()))
+			}
+			var failure error
+			if text := strings.TrimSpace(files["failure"]); text != "" {
+				failure = errors.New(text)
+			}
+			if err := printer.Close(failure); err != nil {
+				t.Fatal(err)
+			}
+			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
+		}
+		return got
+	})
+}
+
+// parsed reads an event. An object that was seen is a minute old and has a condition.
+func parsed(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event {
+	t.Helper()
+	var e event.Event
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	e.Ref = p.Steps[e.Step].Ref
+	if e.Status.State != "" {
+		e.Facts = &ready.Facts{Created: now.Add(-time.Minute), Conditions: []ready.Condition{{Type: "Available", Status: "False", Reason: "Few"}}}
+	}
+	return e
+}
+
+var a, b = object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, object.Ref{Group: "apps", Kind: "Widget", Name: "b"}
+
+// about is an error of the object a.
+func about(err error) error { return errors.Join(&plan.ObjectError{Ref: a, Err: err}) }
+
+// reads is the error of a value of the depends-on annotation.
+func reads(value string) error {
+	obj := &unstructured.Unstructured{}
+	obj.SetAnnotations(map[string]string{dependsOnKey: value})
+	_, err := dependsOn(obj)
+	return about(err.(interface{ Unwrap() []error }).Unwrap()[0])
+}
+
+func said(text string) string {
+	return `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" annotation: ` + text + "\n"
+}
+
+// TestSpoken tells errors in the words of kpt live.
+func TestSpoken(t *testing.T) {
+	one := worded(errors.New("own"), asKubectl, "words")
+	unknown := &unknownKindsError{kinds: []unknownKind{{gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}}}}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("own"), "error: own\n"},
+		{one, "error: words\n"},
+		{errors.Join(one), "error: words\n"},
+		{worded(errors.New("own"), asMessage, "Error: words"), "Error: words\n \n"},
+		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- words\n- own\n  and more\n"},
+		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:\n- words\n- words\n- words\n- words\n"},
+		{errors.Join(one, unknown), "error: 2 errors:\n- words\n- 1 resource types not found in the cluster or as CRDs among the applied resources.\n" +
+			"  Resource types:\n  apps/v1, Kind=Widget\n"},
+		{unknown, "Error: 1 resource types not found in the cluster or as CRDs among the applied resources.\n\n" +
+			"Resource types:\napps/v1, Kind=Widget\n \n"},
+		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
+			"annotation: external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
+		{about(&plan.ExternalError{From: a, To: b, Takes: true}), `error: invalid object: "n_a__ConfigMap": ` +
+			`invalid "config.kubernetes.io/apply-time-mutation" annotation: ` + "external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
+		{reads("x/y"), said(`failed to parse object reference (index: 0): expected 3 or 5 fields, found 2: "x/y"`)},
+		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
+		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
+	} {
+		if told := (*cli.ToldError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
+			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)
+		}
+	}
+	if liveError(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 90 * time.Second: "90s", 91 * time.Second: "1m", 90 * time.Minute: "90m", 91 * time.Minute: "1h", 50 * time.Hour: "50h",
+	} {
+		if got := age(d); got != want {
+			t.Errorf("age(%s) = %s, want %s", d, got, want)
+		}
+	}
+}

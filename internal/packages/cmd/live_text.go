@@ -1,0 +1,209 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// liveLines prints a run in the lines of kpt live.
+func liveLines(out io.Writer, p *plan.Plan, t view.Telling, reason reasoning) view.Printer {
+	return view.Moments(p, t, func(b *view.Board, m view.Moment) error {
+		line := liveLine(b, m, reason)
+		if line == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(out, view.Plain(line))
+		return err
+	})
+}
+
+func liveLine(b *view.Board, m view.Moment, because reasoning) string {
+	switch m.Mark {
+	case view.Started, view.Finished:
+		word := action(b, m.Phase) + " phase"
+		if m.Phase == view.Recording {
+			word = "inventory update"
+		}
+		return word + " " + string(m.Mark)
+	case view.Acted, view.Awaited:
+		line := fmt.Sprintf("%s %s %s", m.Event.Ref.Short(), action(b, m.Phase), strings.ToLower(liveOutcome(b, m)))
+		if reason := because(b, m); reason != "" {
+			line += ": " + reason
+		}
+		return line
+	case view.Seen:
+		return fmt.Sprintf("%s is %s: %s", m.Event.Ref.Short(), m.Event.Status.State, m.Event.Status.Message)
+	case view.Summed:
+		c := countOf(b, m.Phase)
+		line := fmt.Sprintf("%s result: %d attempted, %d successful, %d skipped, %d failed",
+			action(b, m.Phase), c.attempted(), c.successful, c.skipped, c.failed)
+		if m.Phase == view.Waiting {
+			line += fmt.Sprintf(", %d timed out", c.timedOut)
+		}
+		return line
+	default:
+		return ""
+	}
+}
+
+// action is the word for what a phase does.
+func action(b *view.Board, phase view.Phase) string {
+	switch {
+	case phase == view.Applying:
+		return "apply"
+	case phase == view.Waiting:
+		return "reconcile"
+	case b.Plan.Destroys:
+		return "delete"
+	default:
+		return "prune"
+	}
+}
+
+// liveOutcome is the word for what became of an object: of its write, or of the wait for it.
+func liveOutcome(b *view.Board, m view.Moment) string {
+	switch {
+	case m.Event.Kind == event.Waiting:
+		return "Pending"
+	case m.Event.Outcome == event.Interrupted:
+		return "Interrupted"
+	case m.Mark == view.Awaited && b.Rows[m.Event.Step].Acted != event.Succeeded:
+		return "Skipped"
+	}
+	switch m.Event.Outcome {
+	case event.Succeeded:
+		return "Successful"
+	case event.Skipped:
+		return "Skipped"
+	case event.TimedOut:
+		return "Timeout"
+	default:
+		return "Failed"
+	}
+}
+
+// liveReason is why a write failed or did not happen. Of waits nothing is said.
+func liveReason(adoption plan.Adoption) reasoning {
+	return func(b *view.Board, m view.Moment) string {
+		e, step := m.Event, b.Plan.Steps[m.Event.Step]
+		switch {
+		case m.Mark != view.Acted:
+			return ""
+		case e.Outcome == event.Failed:
+			return liveFailure(b.Plan, e)
+		case e.Outcome != event.Skipped:
+			return ""
+		case step.Why == plan.Foreign || step.Why == plan.Unowned:
+			return prevented(step, adoption)
+		case step.Why == plan.Same && step.Op == plan.Orphan:
+			return fmt.Sprintf("object just applied (UID: %q)", step.Have.GetUID())
+		case e.Reason != "" || e.Blocker == nil:
+			return e.Reason
+		case e.Early:
+			return skipped(b, e)
+		default:
+			return relation(b, e)
+		}
+	}
+}
+
+// relation says which object kept another from being written, and by what.
+func relation(b *view.Board, e event.Event) string {
+	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
+	word, strategy := "dependency", "apply"
+	if e.Op.Removes() {
+		word = "dependent"
+	}
+	if blocker.Op.Removes() {
+		strategy = "delete"
+	}
+	what := "actuation failed"
+	switch {
+	case row.Acted == event.Skipped:
+		what = "actuation skipped"
+	case row.Acted == event.Succeeded && row.Settled == event.TimedOut:
+		what = "reconcile timeout"
+	case row.Acted == event.Succeeded:
+		what = "reconcile failed"
+	}
+	return fmt.Sprintf("%s %s %s: %s", word, strategy, what, idOf(blocker.Ref))
+}
+
+// liveFailure is the text of a failed write. Client-side applies name the file.
+func liveFailure(p *plan.Plan, e event.Event) string {
+	if incomplete := (*mutation.Error)(nil); errors.As(e.Err, &incomplete) {
+		return fmt.Sprintf("failed to mutate %q with \"ApplyTimeMutator\": %s", idOf(e.Ref), incomplete.Err)
+	}
+	text := strings.TrimSpace(liveConflict(e.Err))
+	step := p.Steps[e.Step]
+	file, _, _ := strings.Cut(step.Source, ": document ")
+	switch {
+	case p.ServerSide || file == "" || e.Op.Removes():
+		return text
+	case e.Op == plan.Create:
+		return fmt.Sprintf("error when creating %q: %s", file, text)
+	default:
+		return fmt.Sprintf("error when applying patch for: %q: %s", file, text)
+	}
+}
+
+// idOf is the form of a reference in messages about relations and invalid objects.
+func idOf(ref object.Ref) string {
+	name := ref.Name
+	if ref.Group == "rbac.authorization.k8s.io" {
+		name = strings.ReplaceAll(name, ":", "__")
+	}
+	return strings.Join([]string{ref.Namespace, name, ref.Group, ref.Kind}, "_")
+}
+
+// pathOf is the form of a reference in messages about dependencies.
+func pathOf(ref object.Ref) string {
+	if ref.Namespace == "" {
+		return strings.Join([]string{ref.Group, ref.Kind, ref.Name}, "/")
+	}
+	return strings.Join([]string{ref.Group, "namespaces", ref.Namespace, ref.Kind, ref.Name}, "/")
+}
+
+// counts are the totals of one action, as of a moment.
+type counts struct{ successful, skipped, failed, timedOut int }
+
+func (c counts) attempted() int { return c.successful + c.skipped + c.failed + c.timedOut }
+
+func countOf(b *view.Board, phase view.Phase) counts {
+	part := b.Applies
+	switch phase {
+	case view.Waiting:
+		return counts{successful: b.Waits.Succeeded, skipped: b.Waits.Skipped, failed: b.Waits.Failed, timedOut: b.Waits.TimedOut}
+	case view.Removing:
+		part = b.Removes
+	}
+	return counts{successful: part.Acted - part.Skipped - part.Failed, skipped: part.Skipped, failed: part.Failed}
+}
+
+// livePolicies are the names of the degrees of adoption in messages.
+var livePolicies = map[plan.Adoption]string{
+	plan.AdoptNone:    "MustMatch",
+	plan.AdoptUnowned: "AdoptIfNoInventory",
+	plan.AdoptAll:     "AdoptAll",
+}
+
+// prevented words why an object of others is left alone.
+func prevented(step plan.Step, adoption plan.Adoption) string {
+	strategy, status := "Apply", "NoMatch"
+	if step.Op.Removes() {
+		strategy = "Delete"
+	}
+	if step.Why == plan.Unowned {
+		status = "Empty"
+	}
+	return fmt.Sprintf("inventory policy prevented actuation (strategy: %s, status: %s, policy: %s)",
+		strategy, status, livePolicies[adoption])
+}

@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+)
+
+// migrateFlags is what was typed after migrate.
+type migrateFlags struct {
+	dryRun bool
+	force  bool
+	name   string
+	file   string
+}
+
+func newMigrate(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	var f migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate [FOLDER]",
+		Short: "Move an inventory of an older format to a ResourceGroup",
+		Long: `Move the inventory of the package in a folder (default: the working folder) to a ResourceGroup: from a
+ConfigMap, which older tools kept in the cluster and described in inventory-template.yaml, or from the
+section inventory of the Kptfile. What was deployed stays as it is, and stays known at every moment. If
+it is interrupted the same command continues.
+
+Exit codes:
+  0  the inventory is in a ResourceGroup, or there was none to move
+  1  not everything could be moved: the error says why`,
+		Example: "  " + g.command + " migrate wordpress --dry-run\n" +
+			"  " + g.command + " migrate wordpress",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fmt.Fprintln(env.Out, "inventory migration...")
+			if err := runMigrate(cmd.Context(), env, kube, folder(args), f); err != nil {
+				fmt.Fprint(env.Out, "failed\ninventory migration...failed\n")
+				return err
+			}
+			fmt.Fprintln(env.Out, "inventory migration...success")
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the steps and change nothing")
+	flags.BoolVar(&f.force, "force", false, "replace another inventory that the package has in the ResourceGroup file")
+	flags.StringVar(&f.name, "name", "", "name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)")
+	addFile(cmd, &f.file)
+	return cmd
+}
+
+func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags) error {
+	if dir == stdin {
+		return errors.New("invalid directory argument: -; migrate changes files, so that it needs the folder of a package")
+	}
+	if err := checkFile(f.file); err != nil {
+		return err
+	}
+	d, err := toMigrate(dir)
+	if err != nil {
+		return err
+	}
+	client, err := kube.Client()
+	if err != nil {
+		return err
+	}
+	m := &migration{flags: f, dir: dir, described: d, cluster: client, out: env.Out}
+	if m.namespace, err = forcedNamespace(kube); err != nil {
+		return err
+	}
+	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", func() error { return installDefinition(ctx, client) }); err != nil {
+		return err
+	}
+	return m.run(ctx)
+}
+
+// toMigrate finds what the package in a folder describes.
+func toMigrate(dir string) (described, error) {
+	s, err := openFolder(dir)
+	if err != nil {
+		return described{}, err
+	}
+	c := s.contents()
+	switch err := c.check(); {
+	case err != nil:
+		return c.described, err
+	case s.broken != nil, len(c.maps) == 0 && len(c.kptfiles) == 0:
+		return c.described, c.broken // the inventory may be in what could not be read
+	case len(c.maps) > 0 && len(c.kptfiles) > 0:
+		return c.described, fmt.Errorf("%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
+			c.name, c.maps[0].Origin)
+	}
+	return c.described, nil
+}
+
+// forcedNamespace is the namespace of the flag, or nothing.
+func forcedNamespace(kube *cli.Kube) (string, error) {
+	namespace, explicit, err := kube.Namespace()
+	if err != nil || !explicit {
+		return "", err
+	}
+	return namespace, nil
+}

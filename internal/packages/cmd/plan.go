@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+)
+
+// planFlags is what was typed after plan: what shapes the plan as for apply, and how it is shown.
+type planFlags struct {
+	applyFlags
+	exitCode bool
+	out      string
+}
+
+func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := planFlags{applyFlags: applyFlags{
+		dryRun:       true,
+		output:       choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
+		adoption:     adoptions(),
+		statusPolicy: statusPolicies(),
+		propagation:  propagations("prune propagation policy"),
+		ordering:     orderings(g.ordering),
+	}}
+	cmd := &cobra.Command{
+		Use:   "plan [FOLDER | -]",
+		Short: "Show what apply would do to each object",
+		Long: `Show what apply would do to each object of the package in a folder (default: the working folder) or on
+the standard input (-): what would be created, changed, with the difference, pruned, orphaned or
+skipped, and why. Nothing is changed and nothing is recorded. The content of Secrets is not shown.
+
+Exit codes:
+  0    the plan was made
+  1    it could not be made: the error says why
+  2    with --exit-code: the plan was made, and something would change
+  3    the plan was made, and an object would fail
+  130  interrupted`,
+		Example: "  " + g.command + " plan wordpress\n" +
+			"  " + g.command + " plan wordpress --server-side --out wordpress.plan\n" +
+			"  " + g.command + " apply wordpress --plan wordpress.plan",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPlan(cmd.Context(), env, kube, g, folder(args), f)
+		},
+	}
+	f.addPlanning(cmd, g)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 2 if something would change")
+	flags.StringVar(&f.out, "out", "", "save the plan in this file, for apply --plan")
+	f.output.addTo(cmd, g, "output", "form of the output")
+	return cmd
+}
+
+func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f planFlags) error {
+	if err := f.check(g); err != nil {
+		return err
+	}
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
+	if err != nil {
+		return err
+	}
+	outlooks, err := foresee(ctx, p.engine, p.plan, f.dryRunMode())
+	if err != nil {
+		return err
+	}
+	if err := f.print(env, outlooks); err != nil {
+		return err
+	}
+	result := f.result(outlooks)
+	if f.out == "" {
+		return result
+	}
+	if failing := (*cli.ResultError)(nil); errors.As(result, &failing) {
+		fmt.Fprintln(env.Err, "the plan is not saved, because an object would fail")
+		return result
+	}
+	s, err := f.saved(ctx, p)
+	if err == nil {
+		err = writePlan(f.out, s)
+	}
+	if err != nil {
+		return err
+	}
+	return result
+}
+
+func (f planFlags) print(env *cli.Env, outlooks []outlook) error {
+	switch f.output.value {
+	case "krm":
+		return planKRM(env.Out, outlooks)
+	case "json":
+		return planJSON(env.Out, outlooks)
+	default:
+		return planText(env.Out, env.Terminal(), outlooks)
+	}
+}
+
+// result makes the exit code.
+func (f planFlags) result(outlooks []outlook) error {
+	changes := false
+	for _, o := range outlooks {
+		if o.verb() == toFail {
+			return &cli.ResultError{}
+		}
+		changes = changes || o.verb().changes()
+	}
+	if f.exitCode && changes {
+		return cli.ErrChanges
+	}
+	return nil
+}

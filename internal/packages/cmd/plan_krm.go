@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// planHeader begins the list that holds a plan, as functions on files pass it on.
+const planHeader = `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: kpt.dev/v1alpha1
+  kind: Plan
+  metadata:
+    name: plan
+    annotations:
+      config.kubernetes.io/local-config: true
+  spec:
+    actions:`
+
+// liveActions are the names of what would be done in the form krm, and in the wording of live plan the sign and the colour.
+var liveActions = map[verb]struct{ name, sign, colour string }{
+	toCreate:    {"Create", "+", "\x1b[32m"},
+	toConfigure: {"Update", " ", ""},
+	toLeave:     {"Unchanged", "", ""},
+	toPrune:     {"Delete", "-", "\x1b[31m"},
+	toOrphan:    {"Skip", "=", "\x1b[33m"},
+	toKeep:      {"Skip", "=", "\x1b[33m"},
+	toSkip:      {"Skip", "=", "\x1b[33m"},
+	toFail:      {"Error", "!", ""},
+}
+
+// planKRM writes the plan as a resource: a list of actions, each with the object before and after. Field apiVersion has
+// the group alone, as readers of the form expect. Secrets are masked.
+func planKRM(out io.Writer, outlooks []outlook) error {
+	var b strings.Builder
+	b.WriteString(planHeader)
+	if len(outlooks) == 0 {
+		b.WriteString(" []")
+	}
+	b.WriteString("\n")
+	for _, o := range outlooks {
+		if err := o.writeAction(&b); err != nil {
+			return fmt.Errorf("%s: %w", o.step.Ref, err)
+		}
+	}
+	if _, err := io.WriteString(out, b.String()); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+func (o outlook) writeAction(b *strings.Builder) error {
+	fmt.Fprintf(b, "    - action: %s\n", liveActions[o.verb()].name)
+	before, after := o.sides()
+	fields := []struct {
+		name  string
+		value any
+	}{
+		{"apiVersion", o.step.Ref.Group},
+		{"error", nil},
+		{"kind", o.step.Ref.Kind},
+		{"name", o.step.Ref.Name},
+		{"namespace", o.step.Ref.Namespace},
+		{"original", fieldsOf(before)},
+		{"updated", fieldsOf(after)},
+	}
+	if o.err != nil {
+		fields[1].value = o.err.Error()
+	}
+	for _, field := range fields {
+		if err := writeField(b, field.name, field.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fieldsOf are the fields of an object for writeField: nil if there is none.
+func fieldsOf(obj *unstructured.Unstructured) any {
+	if obj == nil {
+		return nil
+	}
+	return obj.Object
+}
+
+// writeField writes one field of an action. An empty text is written as nothing, and a nil value not at all.
+func writeField(b *strings.Builder, name string, value any) error {
+	const indent = "      "
+	if value == nil {
+		return nil
+	}
+	if value == any("") {
+		fmt.Fprintf(b, "%s%s:\n", indent, name)
+		return nil
+	}
+	text, err := yaml.Marshal(map[string]any{name: value})
+	if err != nil {
+		return fmt.Errorf("write the field %s as YAML: %w", name, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		b.WriteString(indent + line)
+	}
+	return nil
+}

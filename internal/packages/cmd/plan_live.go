@@ -1,0 +1,219 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// newLivePlan is plan in the grammar and the wording of kpt: always a server-side dry run, and exit code 0 whatever it
+// finds.
+func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := applyFlags{serverSide: true, adoption: adoptions(), propagation: propagations("prune propagation policy")}
+	output := "text"
+	cmd := &cobra.Command{
+		Use:               "plan [PKG_PATH | -]",
+		Short:             "Show what apply would do, as the server sees it",
+		Args:              cobra.ArbitraryArgs, // all but the first are ignored
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "krm" {
+				return fmt.Errorf("unknown output format %q. Must be either 'text' or 'krm'", output)
+			}
+			if err := f.adoption.check(); err != nil {
+				return err
+			}
+			return runLivePlan(cmd.Context(), env, kube, folder(args), f, output)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take over fields of other managers")
+	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
+	flags.StringVar(&output, "output", output, "form of the output: text, krm")
+	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
+	return cmd
+}
+
+func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string) error {
+	p, err := f.prepare(ctx, env, kube, dir, unchanged)
+	if err != nil {
+		return err
+	}
+	outlooks, err := foresee(ctx, p.engine, p.plan, engine.DryRunServer)
+	if err != nil {
+		return err
+	}
+	if output == "krm" {
+		return planKRM(env.Out, outlooks)
+	}
+	return livePlanText(env.Out, os.Getenv("NO_COLOR") == "", outlooks, p.pkg.objects)
+}
+
+// What stands before the lines of an action and before those of its content, and what ends a colour.
+const (
+	actionIndent  = "\t"
+	contentIndent = "\t\t"
+	resetColour   = "\x1b[0m"
+)
+
+// livePlanText writes the plan in kpt's wording: an action for each object that changes, and an empty line after each,
+// also for the objects that do not. Colours are written whatever the output is.
+func livePlanText(out io.Writer, colour bool, outlooks []outlook, objects []manifest.Object) error {
+	if !slices.ContainsFunc(outlooks, func(o outlook) bool { return o.verb() != toLeave }) {
+		_, err := fmt.Fprintln(out, "no changes found")
+		return err
+	}
+	w := &livePlan{colour: colour}
+	w.WriteString("kpt will perform the following actions:\n")
+	for _, o := range outlooks {
+		if err := w.action(o, objects); err != nil {
+			return fmt.Errorf("%s: %w", o.step.Ref, err)
+		}
+		w.WriteString("\n")
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+type livePlan struct {
+	strings.Builder
+	colour bool
+}
+
+func (w *livePlan) paint(colour, text string) {
+	if w.colour && colour != "" {
+		text = colour + text + resetColour
+	}
+	w.WriteString(text)
+}
+
+func (w *livePlan) content(text string) {
+	for line := range strings.Lines(text) {
+		w.WriteString(contentIndent + strings.TrimSuffix(line, "\n") + "\n")
+	}
+}
+
+func (w *livePlan) action(o outlook, objects []manifest.Object) error {
+	v, ref := o.verb(), o.step.Ref
+	if v == toLeave {
+		return nil
+	}
+	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
+	if o.step.Discreet && (v == toCreate || v == toConfigure) {
+		w.content(undisclosed)
+		return nil
+	}
+	switch v {
+	case toCreate:
+		text, err := yaml.Marshal(fieldsOf(created(o, objects)))
+		if err != nil {
+			return fmt.Errorf("write the object as YAML: %w", err)
+		}
+		w.content(string(text))
+	case toConfigure:
+		before, after := o.sides()
+		w.maps("", before.Object, after.Object)
+	case toFail:
+		w.content(liveConflict(o.err))
+	default:
+		w.content(o.reason)
+	}
+	return nil
+}
+
+// created is an object as it would be sent, with the file that it comes from, as kpt marks it.
+func created(o outlook, objects []manifest.Object) *unstructured.Unstructured {
+	_, masked := diff.Mask(nil, o.step.Want)
+	shown := masked.DeepCopy()
+	for _, obj := range objects {
+		if object.RefOf(obj.Unstructured) == o.step.Ref {
+			annotations := shown.GetAnnotations() // never nil: the owner is among them
+			annotations[olderPathKey], annotations[pathKey] = obj.Origin.Path, obj.Origin.Path
+			shown.SetAnnotations(annotations)
+		}
+	}
+	return shown
+}
+
+// values writes what differs between two values, a line for the old and one for the new.
+func (w *livePlan) values(path string, before, after any) {
+	switch b := before.(type) {
+	case map[string]any:
+		if a, ok := after.(map[string]any); ok {
+			w.maps(path, b, a)
+			return
+		}
+	case []any:
+		if a, ok := after.([]any); ok {
+			w.lists(path, b, a)
+			return
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		w.line("-", path, before)
+		w.line("+", path, after)
+	}
+}
+
+func (w *livePlan) maps(path string, before, after map[string]any) {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		old, had := before[key]
+		new, has := after[key]
+		w.either(path+"."+key, old, had, new, has)
+	}
+}
+
+func (w *livePlan) lists(path string, before, after []any) {
+	at := func(list []any, i int) (any, bool) {
+		if i < len(list) {
+			return list[i], true
+		}
+		return nil, false
+	}
+	for i := range max(len(before), len(after)) {
+		old, had := at(before, i)
+		new, has := at(after, i)
+		w.either(path+"."+strconv.Itoa(i), old, had, new, has)
+	}
+}
+
+func (w *livePlan) either(path string, old any, had bool, new any, has bool) {
+	switch {
+	case had && has:
+		w.values(path, old, new)
+	case had:
+		w.line("-", path, old)
+	default:
+		w.line("+", path, new)
+	}
+}
+
+// line writes one value. What every write changes is left out.
+func (w *livePlan) line(sign, path string, value any) {
+	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
+		return
+	}
+	colour := liveActions[toPrune].colour
+	if sign == "+" {
+		colour = liveActions[toCreate].colour
+	}
+	w.paint(colour, fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
+}

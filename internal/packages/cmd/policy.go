@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// The annotations and labels of packages.
+const (
+	dependsOnKey        = "config.kubernetes.io/depends-on"
+	mutationKey         = "config.kubernetes.io/apply-time-mutation"
+	localConfigKey      = "config.kubernetes.io/local-config"
+	ownerKey            = "config.k8s.io/owning-inventory"
+	inventoryIDKey      = "cli-utils.sigs.k8s.io/inventory-id"
+	firstInventoryIDKey = "kustomize.config.k8s.io/inventory-id"
+	onRemoveKey         = "cli-utils.sigs.k8s.io/on-remove"
+	deletionKey         = "client.lifecycle.config.k8s.io/deletion"
+	changesKey          = "client.lifecycle.config.k8s.io/mutation"
+	lastAppliedKey      = "kubectl.kubernetes.io/last-applied-configuration"
+
+	waitKey    = "muster.dev/wait"
+	timeoutKey = "muster.dev/timeout"
+
+	partsKey   = "muster.dev/inventory-parts"    // on the main object of a record: how many objects hold it, if more than one
+	partOfKey  = "muster.dev/inventory-part-of"  // label of the others: the ID of the inventory
+	basedOnKey = "muster.dev/inventory-based-on" // on both: the version of the main object that a save found when it added members
+)
+
+// The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
+// over to server-side apply. The server keeps it up to date for the default one alone.
+const (
+	defaultManager     = "kubectl"
+	lastAppliedManager = "kubectl-last-applied"
+)
+
+// The annotations by which tools that work on files tell each other where an object came from.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	pathKey        = internalPrefix + "path"
+	olderPathKey   = "config.kubernetes.io/path"
+	olderIndexKey  = "config.kubernetes.io/index"
+)
+
+//go:embed kinds.yaml
+var kindsFile []byte
+
+// kindOrder reads the order in which kinds are written.
+func kindOrder() (plan.KindOrder, error) {
+	var file struct{ First, Last []string }
+	if err := yaml.UnmarshalStrict(kindsFile, &file); err != nil {
+		return plan.KindOrder{}, fmt.Errorf("read the order of kinds: %w", err)
+	}
+	return plan.KindOrder{First: groupKinds(file.First), Last: groupKinds(file.Last)}, nil
+}
+
+func groupKinds(names []string) []schema.GroupKind {
+	parsed := make([]schema.GroupKind, len(names))
+	for i, name := range names {
+		parsed[i] = schema.ParseGroupKind(name)
+	}
+	return parsed
+}
+
+// policy is what every command of the dialect wants for the objects of an inventory.
+func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
+	order, err := kindOrder()
+	if err != nil {
+		return plan.Policy{}, err
+	}
+	return plan.Policy{
+		Order: order,
+		Owner: plan.Owner{
+			Annotation: ownerKey, ID: inv.id, Adoption: adoption,
+			Hint:     "--inventory-policy=adopt takes it over",
+			Farewell: "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+		},
+		Retain: []plan.Annotation{
+			{Key: onRemoveKey, Value: "keep"},
+			{Key: deletionKey, Value: "detach"},
+		},
+		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+		DependsOn:     dependsOn,
+		Substitutions: substitutions,
+		Waiting:       waiting,
+		Home:          object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
+		LastApplied:   lastAppliedKey,
+	}, nil
+}
+
+// waiting reads the annotations by which an object says how it is waited for.
+func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
+	var w plan.Waiting
+	annotations := obj.GetAnnotations()
+	if text, ok := annotations[waitKey]; ok {
+		wait, err := strconv.ParseBool(text)
+		if err != nil {
+			return w, fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", waitKey, text)
+		}
+		w.Skip = !wait
+	}
+	if text, ok := annotations[timeoutKey]; ok {
+		timeout, err := time.ParseDuration(text)
+		if err != nil || timeout <= 0 {
+			return w, fmt.Errorf("annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey, text)
+		}
+		w.Timeout = timeout
+	}
+	return w, nil
+}

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// rulesName is the file at the top of a package that holds its rules of readiness. It is no manifest.
+const rulesName = "ready-rules.yaml"
+
+// addRules gives a command the flag for files of rules.
+func addRules(cmd *cobra.Command, files *[]string) {
+	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
+}
+
+// readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
+// those for well-known operators. A stream has no rules of its own, and neither has what is no package (an empty folder name).
+func readyRules(dir string, files []string) ([]ready.Rule, error) {
+	var rules []ready.Rule
+	var errs []error
+	own := filepath.Join(dir, rulesName)
+	hasOwn := dir != "" && dir != stdin
+	if hasOwn {
+		files = append(files[:len(files):len(files)], own)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) && hasOwn && file == own {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read rules: %w", err))
+			continue
+		}
+		parsed, err := ready.Parse(file, text)
+		rules, errs = append(rules, parsed...), append(errs, err)
+	}
+	operators, err := ready.Operators()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	return append(rules, operators...), nil
+}
+
+// judging completes rules for the objects that are to be judged: whether a volume claim waits for its first consumer
+// depends on its storage class, which is asked for if there is a claim.
+func judging(ctx context.Context, client *cluster.Client, rules []ready.Rule, refs []object.Ref) (*ready.RuleSet, error) {
+	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {
+		delayed, err := client.DelayedClasses(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, ready.FirstConsumer(func(class string) bool { return delayed[class] }))
+	}
+	return ready.NewRuleSet(rules...), nil
+}
+
+// newEngine makes the engine of a command.
+func newEngine(client *cluster.Client, records record.Store, rules *ready.RuleSet) *engine.Engine {
+	return &engine.Engine{Cluster: client, Records: records, Rules: rules}
+}

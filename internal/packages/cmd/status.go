@@ -1,0 +1,211 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// statusFlags is what was typed after status.
+type statusFlags struct {
+	output     choice
+	until      choice
+	timeout    time.Duration
+	names      []string
+	namespaces []string
+	statuses   []string
+	rules      []string
+	logLines   int
+	invType    string
+	invNames   []string
+}
+
+func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+	f := statusFlags{
+		output: outputs(),
+		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
+	}
+	cmd := &cobra.Command{
+		Use:   "status [FOLDER | -]",
+		Short: "Show in what state the objects of a package are",
+		Long: `Show in what state the objects are that the package in a folder (default: the working folder) or on
+the standard input (-) deployed: once, or as it changes until all are ready or gone. With --inv-type
+remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
+--namespace.
+
+` + g.statusCodes(),
+		Example: "  " + g.command + " status wordpress\n" +
+			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runStatus(cmd.Context(), env, kube, g, folder(args), f)
+		},
+	}
+	f.output.addTo(cmd, g, "output", "form of the output")
+	f.until.addTo(cmd, g, "poll-until", "what to wait for")
+	addRules(cmd, &f.rules)
+	addLogLines(cmd, &f.logLines)
+	flags := cmd.Flags()
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
+	flags.Duration("poll-period", 2*time.Second, "has no effect: objects are watched; taken from commands for kpt")
+	flags.StringVar(&f.invType, "inv-type", "local", "local: the objects of the package; remote: those of all inventories in the cluster")
+	flags.StringSliceVar(&f.invNames, "inv-names", nil, "with --inv-type remote, only inventories of these names")
+	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
+	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
+	return cmd
+}
+
+// states are the values of --statuses. Case does not matter.
+var states = []string{
+	string(ready.Current), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
+}
+
+// check refuses what does not go together.
+func (f statusFlags) check() error {
+	if err := checkChoices(&f.until, &f.output); err != nil {
+		return err
+	}
+	switch {
+	case f.invType != "local" && f.invType != "remote":
+		return errors.New("inv-type flag should be either local or remote")
+	case f.invType == "local" && len(f.invNames) > 0:
+		return errors.New("inv-names flag should only be used when inv-type is set to remote")
+	}
+	for _, status := range f.statuses {
+		if !slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, status) }) {
+			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
+		}
+	}
+	return errors.Join(checkTimeout("timeout", f.timeout), checkLogLines(f.logLines))
+}
+
+func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	members := localMembers
+	if f.invType == "remote" {
+		members, dir = f.remoteMembers, ""
+	}
+	rules, err := readyRules(dir, f.rules)
+	if err != nil {
+		return err
+	}
+	m, client, err := members(ctx, env, kube, dir)
+	if err != nil {
+		return err
+	}
+	refs := f.selected(m.all.Refs())
+	if len(refs) == 0 {
+		return f.nothing(env, g.strict && m.all.Len() > 0)
+	}
+	set, err := judging(ctx, client, rules, refs)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
+	eng := newEngine(client, record.Nowhere{}, set)
+	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
+	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
+	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
+		err = closed
+	}
+	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
+		return &cli.ResultError{}
+	}
+	return err
+}
+
+// read is an output that is read. When it cannot be written any more it ends what it is written for: nobody would see it.
+type read struct {
+	io.Writer
+	end context.CancelFunc
+}
+
+// Write passes text on.
+func (r read) Write(text []byte) (int, error) {
+	n, err := r.Writer.Write(text)
+	if err != nil {
+		r.end()
+	}
+	return n, err
+}
+
+// watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
+func watchful(side io.Writer, next event.Sink) event.Sink {
+	told := ""
+	return func(e event.Event) {
+		text := notice(e)
+		if e.Err == nil {
+			next(e)
+		} else if text != told {
+			fmt.Fprintln(side, text)
+		}
+		told = text
+	}
+}
+
+// nothing says that no object was deployed, or that the filters let none through. The latter is an error unless the objects
+// are meant to be gone. Machine output says the former by its emptiness.
+func (f statusFlags) nothing(env *cli.Env, filtered bool) error {
+	text := "no resources found in the inventory"
+	if filtered {
+		text = "no object of the inventory matches --names and --namespaces"
+	}
+	switch {
+	case filtered && f.until.value != "deleted":
+		return errors.New(text)
+	case f.output.value == "json":
+		return nil
+	}
+	_, err := fmt.Fprintln(env.Out, text)
+	return err
+}
+
+// selected leaves the objects that the filters let through.
+func (f statusFlags) selected(refs []object.Ref) []object.Ref {
+	return slices.DeleteFunc(refs, func(ref object.Ref) bool {
+		return len(f.names) > 0 && !slices.Contains(f.names, ref.Name) ||
+			len(f.namespaces) > 0 && !slices.Contains(f.namespaces, ref.Namespace)
+	})
+}
+
+// shows reports whether a status is to be shown. Case does not matter.
+func (f statusFlags) shows(e event.Event) bool {
+	return len(f.statuses) == 0 || slices.ContainsFunc(f.statuses, func(status string) bool {
+		return strings.EqualFold(status, string(e.Status.State))
+	})
+}
+
+func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *members, made madeFor) view.Printer {
+	switch {
+	case f.output.value == "table" && g.statusTable != nil:
+		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
+		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
+		return view.Table(out, t, m.rows(), form)
+	case f.output.value == "json":
+		return view.StatusJSON(out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
+	case f.output.value == "table":
+		return view.StatusTable(out, t, view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
+	default:
+		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
+	}
+}
