@@ -7,7 +7,7 @@ HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
-GOLDEN       = $(shell git grep -lE 'internal/golden"|Bool("update"' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
+GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
 .PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench clean
 

@@ -83,16 +83,16 @@ type CodeError struct{ Code int }
 
 func (e *CodeError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// ToldError is an error with the text that is printed for it, to its last newline, instead of the usual line.
-type ToldError struct {
+// ReportedError is an error with the text that is printed for it, to its last newline, instead of the usual line.
+type ReportedError struct {
 	Text string
 	Err  error
 }
 
-func (e *ToldError) Error() string { return e.Err.Error() }
+func (e *ReportedError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error itself.
-func (e *ToldError) Unwrap() error { return e.Err }
+func (e *ReportedError) Unwrap() error { return e.Err }
 
 // Unread reports whether an error is that nobody reads the output any more, as when it goes to a program that has ended.
 func Unread(err error) bool {
@@ -171,7 +171,7 @@ A package is a folder that says which record is its own; an app is a name and an
 
 // exitCode prints the error, if it has something to say, and maps it to the exit code.
 func exitCode(env *Env, err error) int {
-	result, told, coded := (*ResultError)(nil), (*ToldError)(nil), (*CodeError)(nil)
+	result, told, coded := (*ResultError)(nil), (*ReportedError)(nil), (*CodeError)(nil)
 	switch {
 	case err == nil:
 		return exitDone

@@ -83,8 +83,8 @@ func TestFollow(t *testing.T) {
 // A survey of what may not be read says so once, and ends.
 func TestSurveyRefused(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
-	seen := make(chan Sighting)
-	a.start(t).Survey(t.Context(), Survey{Kind: configMaps, Labels: "x=y"}, func(s Sighting) { seen <- s })
+	seen := make(chan ObjectEvent)
+	a.start(t).Survey(t.Context(), Survey{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
 	if s := <-seen; !s.Listed || s.Err == nil || s.Object != nil {
 		t.Errorf("seen %+v", s)
 	}

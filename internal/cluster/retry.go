@@ -78,8 +78,8 @@ var uncalled = []answer{
 	{texts: []string{"conversion webhook for ", " failed:"}},
 }
 
-// Uncalled reports whether a request failed since the server could not call a webhook: it may well run once more is deployed.
-func Uncalled(err error) bool { return among(uncalled, err) }
+// WebhookUnavailable reports whether a request failed since the server could not call a webhook: it may well run once more is deployed.
+func WebhookUnavailable(err error) bool { return among(uncalled, err) }
 
 // hiccups are the answers that patient writes take to pass, besides those that all do (passing). The components behind the
 // server, which are being moved or started, give them.

@@ -128,7 +128,7 @@ func TestHiccups(t *testing.T) {
 		if got := among(hiccups, tc.err); got != tc.want {
 			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
 		}
-		if got := Uncalled(tc.err); got != tc.uncalled {
+		if got := WebhookUnavailable(tc.err); got != tc.uncalled {
 			t.Errorf("Uncalled(%v) = %t, want %t", tc.err, got, tc.uncalled)
 		}
 	}

@@ -26,7 +26,7 @@ type Survey struct {
 // Survey reports objects that are not known by name: first those that exist, then Listed, then changes until the context
 // ends. Where they may not be read, or the server does not know the kind, Listed with the reason is all that is reported. It
 // returns at once; see is called by one goroutine at a time.
-func (c *Client) Survey(ctx context.Context, s Survey, see func(Sighting)) {
+func (c *Client) Survey(ctx context.Context, s Survey, see func(ObjectEvent)) {
 	w := &watcher{client: c, kind: s.Kind, survey: &survey{Survey: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
@@ -56,7 +56,7 @@ func (w *watcher) listed(err error) {
 	defer w.mu.Unlock()
 	if w.survey != nil && !w.survey.listed {
 		w.survey.listed = true
-		w.see(Sighting{Listed: true, Err: err})
+		w.see(ObjectEvent{Listed: true, Err: err})
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 }
 
 // tell reports one sighting. A survey remembers what exists, to tell after a new list what is gone.
-func (w *watcher) tell(s Sighting) {
+func (w *watcher) tell(s ObjectEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Told gives an error of a write the text that people may read. A server that cannot read a patch quotes all of it, which is
+// Redact gives an error of a write the text that people may read. A server that cannot read a patch quotes all of it, which is
 // left out of every error. With private set the object has values of a Secret: of what the server says only the fields and the
 // kinds of mistakes are kept. What the error wraps is as before, and is not to be printed.
-func Told(err error, private bool) error {
+func Redact(err error, private bool) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
 		return err

@@ -87,10 +87,10 @@ func TestTold(t *testing.T) {
 			if tc.open == "" {
 				tc.open = tc.err.Error()
 			}
-			if got := Told(tc.err, false).Error(); got != tc.open {
+			if got := Redact(tc.err, false).Error(); got != tc.open {
 				t.Errorf("told\n%s, want\n%s", got, tc.open)
 			}
-			told := Told(fmt.Errorf("tried elsewhere: %w", tc.err), true)
+			told := Redact(fmt.Errorf("tried elsewhere: %w", tc.err), true)
 			if want := "tried elsewhere: " + tc.private; told.Error() != want {
 				t.Errorf("told of a private object\n%s, want\n%s", told, want)
 			}
@@ -99,10 +99,10 @@ func TestTold(t *testing.T) {
 			}
 		})
 	}
-	if told := Told(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(told.Error(), "hunter2") {
+	if told := Redact(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(told.Error(), "hunter2") {
 		t.Errorf("told %v", told)
 	}
-	if Told(nil, true) != nil {
+	if Redact(nil, true) != nil {
 		t.Error("no error became one")
 	}
 }

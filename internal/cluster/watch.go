@@ -22,8 +22,8 @@ import (
 // pollPeriod is how often objects are read where watching is refused.
 const pollPeriod = 2 * time.Second
 
-// Sighting is one look at an object.
-type Sighting struct {
+// ObjectEvent is one look at an object.
+type ObjectEvent struct {
 	Ref     object.Ref
 	Object  *unstructured.Unstructured // nil when it is gone
 	Version string                     // the resource version at which it was gone
@@ -36,7 +36,7 @@ type Sighting struct {
 // Refs of several namespaces are watched in all namespaces at once, and where that is not allowed in each of theirs. A watch that
 // breaks is taken up again, one that fell too far behind begins with a new list, and where watching is not allowed at all the
 // objects are read every few seconds.
-func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(Sighting)) {
+func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(ObjectEvent)) {
 	if len(refs) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ type watcher struct {
 	refs   []object.Ref
 	batch  *batch
 	survey *survey // nil if the refs are all that is watched
-	see    func(Sighting)
+	see    func(ObjectEvent)
 	stop   context.CancelCauseFunc // ends the present stream for a reason
 	mu     sync.Mutex              // held while something is told: streams are opened on another goroutine
 }
@@ -125,7 +125,7 @@ func pause(ctx context.Context, d time.Duration) {
 // fail tells that the objects cannot be seen for the moment: of the first of them, for all. A survey says nothing.
 func (w *watcher) fail(err error) {
 	if w.survey == nil {
-		w.tell(Sighting{Ref: w.refs[0], Err: w.client.explain(err)})
+		w.tell(ObjectEvent{Ref: w.refs[0], Err: w.client.explain(err)})
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 		for i := range list.Items {
 			if ref, ok := w.refOf(&list.Items[i]); ok {
 				found[ref] = true
-				w.tell(Sighting{Ref: ref, Object: &list.Items[i]})
+				w.tell(ObjectEvent{Ref: ref, Object: &list.Items[i]})
 			}
 		}
 		version = list.GetResourceVersion()
@@ -154,7 +154,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 	}
 	for _, ref := range w.expected() {
 		if !found[ref] {
-			w.tell(Sighting{Ref: ref, Version: version})
+			w.tell(ObjectEvent{Ref: ref, Version: version})
 		}
 	}
 	w.listed(nil)
@@ -197,10 +197,10 @@ func (w *watcher) report(change watch.Event) {
 		return
 	}
 	if change.Type == watch.Deleted {
-		w.tell(Sighting{Ref: ref, Version: obj.GetResourceVersion()})
+		w.tell(ObjectEvent{Ref: ref, Version: obj.GetResourceVersion()})
 		return
 	}
-	w.tell(Sighting{Ref: ref, Object: obj})
+	w.tell(ObjectEvent{Ref: ref, Object: obj})
 }
 
 // WatchWithContext opens one stream, for the library that takes broken streams up again. The library goes on trying in
@@ -245,11 +245,11 @@ func (w *watcher) poll(ctx context.Context) {
 			case ctx.Err() != nil:
 				return
 			case apierrors.IsNotFound(err):
-				w.tell(Sighting{Ref: ref})
+				w.tell(ObjectEvent{Ref: ref})
 			case err != nil:
-				w.tell(Sighting{Ref: ref, Err: w.client.explain(err)})
+				w.tell(ObjectEvent{Ref: ref, Err: w.client.explain(err)})
 			default:
-				w.tell(Sighting{Ref: ref, Object: obj})
+				w.tell(ObjectEvent{Ref: ref, Object: obj})
 			}
 		}
 	}, pollPeriod)

@@ -68,7 +68,7 @@ func TestAppear(t *testing.T) {
 			o.RetryFor = 5 * time.Minute
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
-			w.run(t.Context(), t, o, plan.Step{Ref: ref("Deployment/theirs"), Op: plan.Appear, Wait: tc.wait})
+			w.run(t.Context(), t, o, plan.Step{Ref: ref("Deployment/theirs"), Op: plan.AwaitCreated, Wait: tc.wait})
 			w.expect(t, tc.want)
 			if took := time.Since(began); took.Truncate(2*time.Second) != tc.took.Truncate(2*time.Second) {
 				t.Errorf("it took %s, want %s", took, tc.took)
@@ -88,7 +88,7 @@ func TestAppearWithoutDialect(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{}})
 		time.AfterFunc(time.Second, func() { w.Put(thing("ConfigMap/theirs")) })
-		w.run(t.Context(), t, engine.Options{}, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Wait: true}, create("ConfigMap/a", 0))
+		w.run(t.Context(), t, engine.Options{}, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}, create("ConfigMap/a", 0))
 		w.expect(t, `
 			retried appear configmap/theirs: External resource doesn't exists
 			acted appear configmap/theirs succeeded
@@ -100,7 +100,7 @@ func TestAppearWithoutDialect(t *testing.T) {
 
 // Nothing is sent for what somebody else deletes, or has begun to delete.
 func TestVanish(t *testing.T) {
-	for _, op := range []plan.Op{plan.Vanish, plan.Delete} {
+	for _, op := range []plan.Op{plan.AwaitDeleted, plan.Delete} {
 		each(t, string(op), func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{})
 			held := thing("ConfigMap/a")
@@ -124,7 +124,7 @@ func TestVanish(t *testing.T) {
 	}
 	each(t, "gone before", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.Vanish, Wait: true})
+		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true})
 		w.expect(t, `
 			acted vanish configmap/a succeeded
 			settled vanish configmap/a succeeded (NotFound)`)
@@ -159,7 +159,7 @@ func TestIdle(t *testing.T) {
 		o := judging()
 		o.Idle = time.Minute
 		began := time.Now()
-		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Wait: true}
+		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}
 		w.run(t.Context(), t, o, create("Deployment/a"), create("Deployment/b"), create("Deployment/c"), create("Deployment/d"), theirs, create("ConfigMap/z", 3))
 		if took := time.Since(began); took != 140*time.Second {
 			t.Errorf("it took %s", took)
@@ -248,8 +248,8 @@ func busy(ctx context.Context, t *testing.T, w *world) event.Summary {
 		replaced.Replace = plan.ReplaceAlways
 	}
 	return w.run(ctx, t, o, replaced, create("ConfigMap/again"), create("ConfigMap/there"), create("Deployment/web", 0),
-		plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.Appear, Have: w.Object(ref("ConfigMap/theirs")), Wait: true},
-		plan.Step{Ref: ref("ConfigMap/leaving"), Op: plan.Vanish, Have: w.Object(ref("ConfigMap/leaving")), Wait: true}, create("ConfigMap/last", 3, 4, 5))
+		plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Have: w.Object(ref("ConfigMap/theirs")), Wait: true},
+		plan.Step{Ref: ref("ConfigMap/leaving"), Op: plan.AwaitDeleted, Have: w.Object(ref("ConfigMap/leaving")), Wait: true}, create("ConfigMap/last", 3, 4, 5))
 }
 
 // TestEveryEnd ends such a run after each event in turn, by an interrupt or by having every write fail: each step settles once,

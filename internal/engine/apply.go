@@ -161,8 +161,8 @@ func (r *run) lookForGone(ctx context.Context) {
 func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
 	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
-	if step.Op.Alien() {
-		return member, recorded && (step.Op == plan.Appear || t.settled != event.Succeeded)
+	if step.Op.External() {
+		return member, recorded && (step.Op == plan.AwaitCreated || t.settled != event.Succeeded)
 	}
 	if step.Op.Removes() {
 		member.Strategy = record.Delete

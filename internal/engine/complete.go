@@ -22,7 +22,7 @@ func lenders(p *plan.Plan) map[object.Ref]bool {
 		for _, s := range step.Substitutions {
 			found[s.Source] = true
 		}
-		if step.Op == plan.Appear {
+		if step.Op == plan.AwaitCreated {
 			found[step.Ref] = true
 		}
 	}
@@ -30,7 +30,7 @@ func lenders(p *plan.Plan) map[object.Ref]bool {
 }
 
 // look judges what was seen of an object of the plan, unless the dialect does: then it is kept for that.
-func (r *run) look(ref object.Ref, s cluster.Sighting) sighting {
+func (r *run) look(ref object.Ref, s cluster.ObjectEvent) sighting {
 	if r.options.Dialect.Judge != nil && s.Object != nil {
 		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), object: s.Object}
 	}
@@ -91,7 +91,7 @@ func (r *run) version(ref object.Ref) string {
 
 // act carries a step out, once it is complete. Known are the objects that need not be read for that.
 func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) *result {
-	if step.Op == plan.Appear {
+	if step.Op == plan.AwaitCreated {
 		return r.find(ctx, step)
 	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {

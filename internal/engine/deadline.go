@@ -111,7 +111,7 @@ func (r *run) setDeadline(i int) {
 
 // begunAnew reports whether a step whose time is up got more by later writes.
 func (r *run) begunAnew(i int, now time.Time) bool {
-	return r.options.Together && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
+	return r.options.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
 }
 
 // arm sets the timer to the next moment at which something is due.

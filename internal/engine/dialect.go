@@ -31,10 +31,10 @@ type Dialect struct {
 	// gone is not its business. Made is what Dialect.Made speaks of, in the order of names.
 	Judge func(step int, obj *unstructured.Unstructured, made []*unstructured.Unstructured) Verdict
 
-	// Made says what others make for the object of a step, which is watched from the moment at which Judge finds the object not
+	// Children says what others make for the object of a step, which is watched from the moment at which Judge finds the object not
 	// ready: objects of these kinds with these labels in its namespace. Where there are many steps of a kind, one watch of what
 	// their labels have in common serves all of them. It is asked of the object as it is wanted, too.
-	Made func(step int, obj *unstructured.Unstructured) (kinds []schema.GroupKind, labels map[string]string)
+	Children func(step int, obj *unstructured.Unstructured) (kinds []schema.GroupKind, labels map[string]string)
 
 	// Again reports whether a write failed for a reason that passes; it is tried again every RetryEvery.
 	Again func(step int, err error) bool
@@ -42,9 +42,9 @@ type Dialect struct {
 
 // Verdict is what a dialect says of an object.
 type Verdict struct {
-	Status  ready.Status
-	Release bool         // the dependants of the step may start although the object is not ready; that cannot be taken back
-	Made    []event.Made // what is to be told of the objects that were made for it
+	Status   ready.Status
+	Release  bool          // the dependants of the step may start although the object is not ready; that cannot be taken back
+	Children []event.Child // what is to be told of the objects that were made for it
 }
 
 // TimedOutError says that a step was tried again until its time for that was over.

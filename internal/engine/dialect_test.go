@@ -33,7 +33,7 @@ func judged(_ int, obj *unstructured.Unstructured, made []*unstructured.Unstruct
 	}
 	for _, child := range made {
 		phase, _, _ := unstructured.NestedString(child.Object, "status", "phase")
-		verdict.Made = append(verdict.Made, event.Made{Ref: object.RefOf(child), Version: child.GetAPIVersion(), Status: ready.Status{Message: phase}})
+		verdict.Children = append(verdict.Children, event.Child{Ref: object.RefOf(child), Version: child.GetAPIVersion(), Status: ready.Status{Message: phase}})
 	}
 	return verdict
 }
@@ -61,7 +61,7 @@ func create(name string, needs ...int) plan.Step {
 func update(have *unstructured.Unstructured, annotation string) plan.Step {
 	wanted := have.DeepCopy()
 	wanted.SetAnnotations(map[string]string{"is": annotation})
-	return plan.Step{Ref: object.RefOf(have), Op: plan.Update, Have: have, Want: wanted, Wait: true, Whole: true}
+	return plan.Step{Ref: object.RefOf(have), Op: plan.Update, Have: have, Want: wanted, Wait: true, FullReplace: true}
 }
 
 // run carries steps out without a record.
@@ -146,7 +146,7 @@ func TestReadyAtOnceIsNotWatched(t *testing.T) {
 	there := w.put(thing("ConfigMap/there"))
 	w.run(t.Context(), t, judging(), create("ConfigMap/a"), update(w.put(thing("ConfigMap/b")), "new"),
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.Unchanged, Have: there, Want: there, Wait: true},
-		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.Appear, Have: there, Wait: true})
+		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.AwaitCreated, Have: there, Wait: true})
 	if len(w.Watched)+len(w.Asked)+len(w.Surveys) > 0 || len(w.Sent) != 2 {
 		t.Errorf("watches %v, reads %v, surveys %v, writes %v", w.Watched, w.Asked, w.Surveys, w.Sent)
 	}

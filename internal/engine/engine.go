@@ -29,10 +29,10 @@ type Cluster interface {
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
 	// Watch reports changes of the refs, all of one kind, until the context ends: everything since they
 	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine at a time.
-	Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting))
+	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
 	// Survey reports objects that are not known by name, those that explain others: what there is, then Listed, then
 	// changes until the context ends. It returns at once; see is called by one goroutine at a time.
-	Survey(ctx context.Context, s cluster.Survey, see func(cluster.Sighting))
+	Survey(ctx context.Context, s cluster.Survey, see func(cluster.ObjectEvent))
 	// Log gives the last lines of the log of a pod's container, in its present run or the one before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
 	// Throttled is how often the server has said so far that it is asked too much.
@@ -71,7 +71,7 @@ type Options struct {
 	DryRun        DryRun
 	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
 	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
-	Together      bool          // every write begins the time of all that are waited for anew: one limit for each wave of a plan in waves
+	PerWave       bool          // every write begins the time of all that are waited for anew: one limit for each wave of a plan in waves
 	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency and what turns out to be right
 	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
 	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing

@@ -138,7 +138,7 @@ func line(e event.Event) string {
 	if e.Own {
 		text += " by its own limit"
 	}
-	for _, made := range e.Made {
+	for _, made := range e.Children {
 		text += fmt.Sprintf(" [%s %s]", made.Ref.Short(), made.Status.Message)
 	}
 	for _, cause := range e.Causes {

@@ -49,7 +49,7 @@ func TestExact(t *testing.T) {
 	for manager, want := range map[string][]cluster.Method{"me": {cluster.Patch, cluster.Apply}, "other": {cluster.Apply}} {
 		w := newWorld(&enginetest.Cluster{})
 		step := update(w.put(managed(thing("ConfigMap/a", "is=old"), manager)), "new")
-		step.Whole = false
+		step.FullReplace = false
 		w.exactly(t, judging(), step)
 		last := w.Sent[len(w.Sent)-1]
 		if !slices.Equal(methods(w), want) || w.is("ConfigMap/a") != "new" {
@@ -89,7 +89,7 @@ func TestExactConflict(t *testing.T) {
 		return &next, nil
 	}
 	step := update(stale, "new")
-	step.Whole = false
+	step.FullReplace = false
 	w.exactly(t, o, step)
 	if asked != 1 || w.is("ConfigMap/a") != "new" {
 		t.Errorf("asked %d times, %q: %v", asked, w.is("ConfigMap/a"), w.lines)
@@ -97,7 +97,7 @@ func TestExactConflict(t *testing.T) {
 	gone := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "b", errors.New("no existing object was found"))
 	w = newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/b"): {gone}}})
 	step = update(thing("ConfigMap/b", "is=old"), "new")
-	step.Whole = false
+	step.FullReplace = false
 	w.exactly(t, o, step)
 	if asked != 1 || len(w.Wrote) > 0 {
 		t.Errorf("asked %d times, wrote %v: %v", asked, w.Wrote, w.lines)

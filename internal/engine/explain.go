@@ -45,7 +45,7 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	lingers := func(t *track) bool {
 		return t.waiting && !r.unreported(t) && t.seen.kin.Observed() && x.due(t.lingersAt(), now)
 	}
-	var roots []*ready.Relative
+	var roots []*ready.Evidence
 	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
 	x.begun = x.begun || len(roots) > 0
 	if x.kin.around(ctx, roots); x.kin.listing > 0 {
@@ -141,7 +141,7 @@ func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 // run has no time for it.
 func (r *run) explainBad(ctx, watching context.Context) {
 	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.Bad() && !t.explained }
-	var roots []*ready.Relative
+	var roots []*ready.Evidence
 	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
 	if r.summary.Interrupted || len(roots) == 0 {
 		return

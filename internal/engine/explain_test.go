@@ -348,14 +348,14 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 // outages is a cluster whose watches cannot see anything for a while, twice, and say so again and again.
 type outages struct{ *enginetest.Cluster }
 
-func (c outages) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+func (c outages) Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent)) {
 	c.Cluster.Watch(ctx, refs, see)
 	go func() { // it ends by itself
 		for i := range 6 {
 			time.Sleep(time.Second)
-			see(cluster.Sighting{Ref: refs[0], Err: errors.New("out of reach")})
+			see(cluster.ObjectEvent{Ref: refs[0], Err: errors.New("out of reach")})
 			if i == 2 {
-				see(cluster.Sighting{Ref: refs[0], Object: c.Object(refs[0])})
+				see(cluster.ObjectEvent{Ref: refs[0], Object: c.Object(refs[0])})
 			}
 		}
 	}()

@@ -49,10 +49,10 @@ func (r *run) judge(ctx context.Context, i int) {
 func (r *run) heed(ctx context.Context, i int) {
 	t, dialect := &r.tracks[i], &r.options.Dialect
 	verdict := dialect.Judge(i, t.seen.object, r.crowds.made(i))
-	news := !slices.EqualFunc(t.made, verdict.Made, func(a, b event.Made) bool {
+	news := !slices.EqualFunc(t.made, verdict.Children, func(a, b event.Child) bool {
 		return a.Ref == b.Ref && a.Version == b.Version && a.Status.Same(b.Status)
 	})
-	t.seen.status, t.made = verdict.Status, verdict.Made
+	t.seen.status, t.made = verdict.Status, verdict.Children
 	switch {
 	case t.seen.status.State == ready.Current:
 		r.settle(i, event.Succeeded, nil)
@@ -63,7 +63,7 @@ func (r *run) heed(ctx context.Context, i int) {
 	default:
 		released := verdict.Release && r.schedule.release(i)
 		r.tell(i, news, released)
-		if dialect.Made != nil && !t.surveyed && !r.interrupted && !r.ended {
+		if dialect.Children != nil && !t.surveyed && !r.interrupted && !r.ended {
 			t.surveyed = true
 			r.lookForMade(ctx, i)
 		}
@@ -86,7 +86,7 @@ func (r *run) tell(i int, news, released bool) {
 		return
 	}
 	t.told, t.shown = true, t.seen.status
-	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts, Made: t.made, Released: released})
+	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts, Children: t.made, Released: released})
 }
 
 // settle ends a step, once, and perhaps the run. The status that was seen last goes with it.
@@ -119,7 +119,7 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	t.settled, r.active = outcome, time.Now()
 	r.emit(event.Event{
 		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts,
-		Made: t.made, Own: own && outcome == event.TimedOut, Err: t.err,
+		Children: t.made, Own: own && outcome == event.TimedOut, Err: t.err,
 	})
 	if r.options.Dialect.Judge != nil {
 		t.seen.object, t.base.object, t.next = nil, nil, nil // what is over needs no memory

@@ -24,7 +24,7 @@ const narrowest = 40
 type kinship struct {
 	cluster  Cluster
 	once     bool // look once instead of watching
-	family   *ready.Family
+	family   *ready.RelatedObjects
 	surveyed map[place]*cover
 	listing  int // surveys that have not yet reported all they met
 	news     chan kinNews
@@ -54,20 +54,20 @@ type cover struct {
 
 // kinNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
 type kinNews struct {
-	relative *ready.Relative
+	relative *ready.Evidence
 	gone     object.Ref
 	listed   bool
 }
 
 func newKinship(c Cluster, once bool, lines int) *kinship {
 	return &kinship{
-		cluster: c, once: once, lines: lines, family: ready.NewFamily(), surveyed: map[place]*cover{},
+		cluster: c, once: once, lines: lines, family: ready.NewRelatedObjects(), surveyed: map[place]*cover{},
 		news: make(chan kinNews), quotes: make(chan quote),
 	}
 }
 
 // around begins the surveys that explain the objects and do not run yet. They end with the context.
-func (k *kinship) around(ctx context.Context, roots []*ready.Relative) {
+func (k *kinship) around(ctx context.Context, roots []*ready.Evidence) {
 	missing := map[place][]map[string]string{}
 	var order []place
 	need := func(p place, labels map[string]string) {
@@ -80,7 +80,7 @@ func (k *kinship) around(ctx context.Context, roots []*ready.Relative) {
 		missing[p] = append(missing[p], labels)
 	}
 	for _, root := range roots {
-		for _, kin := range root.Kin() {
+		for _, kin := range root.RelatedKinds() {
 			need(place{kin.GroupKind, root.Ref.Namespace}, kin.Labels)
 		}
 		need(place{eventKind, eventNamespace(root.Ref)}, nil)
@@ -111,10 +111,10 @@ func (k *kinship) survey(ctx context.Context, p place, c *cover) {
 	if p.GroupKind == eventKind {
 		s.Fields = "type=Warning"
 	}
-	k.cluster.Survey(ctx, s, func(s cluster.Sighting) {
+	k.cluster.Survey(ctx, s, func(s cluster.ObjectEvent) {
 		news := kinNews{gone: s.Ref, listed: s.Listed}
 		if s.Object != nil {
-			news.relative = ready.Relate(s.Object, ready.Of(s.Object))
+			news.relative = ready.EvidenceOf(s.Object, ready.Of(s.Object))
 		}
 		select {
 		case k.news <- news:

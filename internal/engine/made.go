@@ -40,7 +40,7 @@ type wish struct {
 type crowdNews struct {
 	crowd  *crowd
 	survey *crowdSurvey
-	seen   cluster.Sighting
+	seen   cluster.ObjectEvent
 }
 
 func newCrowds(c Cluster) *crowds {
@@ -72,7 +72,7 @@ func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []s
 // lookForMade has what others make for the object of a step be surveyed.
 func (r *run) lookForMade(ctx context.Context, i int) {
 	obj := r.tracks[i].seen.object
-	kinds, with := r.options.Dialect.Made(i, obj)
+	kinds, with := r.options.Dialect.Children(i, obj)
 	some := labels.Set(with)
 	if g := r.groupOf(r.plan.Steps[i].Ref); len(r.groups[g]) > apart {
 		shared := r.sharedIn(g)
@@ -93,7 +93,7 @@ func (r *run) sharedIn(g group) labels.Set {
 		if obj == nil {
 			continue
 		}
-		_, with := r.options.Dialect.Made(i, obj)
+		_, with := r.options.Dialect.Children(i, obj)
 		if shared == nil {
 			shared = maps.Clone(with)
 		}
@@ -105,7 +105,7 @@ func (r *run) sharedIn(g group) labels.Set {
 
 func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {
 	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
-	c.cluster.Survey(ctx, s, func(seen cluster.Sighting) {
+	c.cluster.Survey(ctx, s, func(seen cluster.ObjectEvent) {
 		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}

@@ -26,7 +26,7 @@ func pod(of, name, in string) *unstructured.Unstructured {
 // withPods are options under which the pods of Deployments that are not ready are looked for, by these labels and the name.
 func withPods(common map[string]string) engine.Options {
 	o := judging()
-	o.Dialect.Made = func(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+	o.Dialect.Children = func(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
 		if obj.GetKind() != "Deployment" {
 			return nil, nil
 		}

@@ -46,7 +46,7 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	}
 	w := &observation{engine: e, refs: refs, views: make([]view, len(refs)), unserved: live.Unserved, options: o, sink: sink}
 	for i, ref := range refs {
-		w.views[i].sighting = look(e.Rules, cluster.Sighting{Ref: ref, Object: live.Objects[ref]})
+		w.views[i].sighting = look(e.Rules, cluster.ObjectEvent{Ref: ref, Object: live.Objects[ref]})
 		if live.Unserved.Has(ref) {
 			w.views[i].status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
 		}
@@ -108,8 +108,8 @@ func (w *observation) causes(i int) []ready.Cause {
 }
 
 // roots are the objects that are not as they should be.
-func (w *observation) roots() []*ready.Relative {
-	var roots []*ready.Relative
+func (w *observation) roots() []*ready.Evidence {
+	var roots []*ready.Evidence
 	for _, v := range w.views {
 		if v.kin != nil {
 			roots = append(roots, v.kin)
@@ -233,7 +233,7 @@ func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
 		}
 	}
 	for _, refs := range groups {
-		w.engine.Cluster.Watch(ctx, refs, func(s cluster.Sighting) {
+		w.engine.Cluster.Watch(ctx, refs, func(s cluster.ObjectEvent) {
 			select {
 			case sightings <- seen{steps[s.Ref], look(w.engine.Rules, s)}:
 			case <-ctx.Done():

@@ -57,10 +57,10 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
-		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Told(done.err, step.Private())}
+		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Redact(done.err, step.Private())}
 		return false
 	}
-	t.pause, t.err = why, cluster.Told(done.err, step.Private())
+	t.pause, t.err = why, cluster.Redact(done.err, step.Private())
 	r.pausing++
 	if r.interrupted || r.ended {
 		r.cut(i)
@@ -124,7 +124,7 @@ func (r *run) glimpse(ctx context.Context, i int) {
 		r.goOn(i)
 	case t.pause == absent && seen.object != nil:
 		r.unpause(i)
-		r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: seen.object}})
+		r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: seen.object}})
 	}
 }
 

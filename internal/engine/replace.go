@@ -35,7 +35,7 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 	rest := anew(step)
 	stored, err := write(ctx, c, p, rest, o)
 	if apierrors.IsAlreadyExists(err) {
-		return &result{op: rest.Op, outcome: event.Failed, err: &LingeringError{}, rest: rest, pause: lingering, seen: cluster.Sighting{Object: step.Have}}
+		return &result{op: rest.Op, outcome: event.Failed, err: &LingeringError{}, rest: rest, pause: lingering, seen: cluster.ObjectEvent{Object: step.Have}}
 	}
 	if err != nil {
 		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest}
@@ -46,10 +46,10 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 // anew is the step that creates the object of a step in place of the one that is there: without what only such a one has.
 func anew(step *plan.Step) *plan.Step {
 	rest := *step
-	if step.Anew != nil {
-		rest.Want = step.Anew
+	if step.Recreate != nil {
+		rest.Want = step.Recreate
 	}
-	rest.Op, rest.Have, rest.Whole, rest.Replace, rest.Anew = plan.Create, nil, false, "", nil
+	rest.Op, rest.Have, rest.FullReplace, rest.Replace, rest.Recreate = plan.Create, nil, false, "", nil
 	rest.Want = reheaded(rest.Want, func(metadata map[string]any) {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 			delete(metadata, field)
@@ -78,7 +78,7 @@ func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]an
 
 // amended is the result of a step whose write is over, after the second write if the dialect wants one.
 func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
-	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.Sighting{Object: stored}}
+	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
 	if o.Dialect.Amend == nil || o.DryRun != DryRunNone {
 		return done
 	}

@@ -112,7 +112,7 @@ func TestReplace(t *testing.T) {
 			step.Want.SetFinalizers(nil)
 			step.Replace = tc.replace
 			if tc.anew != "" {
-				step.Anew = update(there, tc.anew).Want
+				step.Recreate = update(there, tc.anew).Want
 			}
 			o := judging()
 			o.DeleteTimeout = tc.limit

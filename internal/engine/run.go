@@ -39,11 +39,11 @@ type track struct {
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
-	tried    time.Time    // when its turn came
-	pause    pause        // why it is not being written although its turn came; empty if it is
-	next     *plan.Step   // what of it is carried out next; nil is the step itself
-	made     []event.Made // what the dialect said last of the objects that were made for it
-	surveyed bool         // these are looked for
+	tried    time.Time     // when its turn came
+	pause    pause         // why it is not being written although its turn came; empty if it is
+	next     *plan.Step    // what of it is carried out next; nil is the step itself
+	made     []event.Child // what the dialect said last of the objects that were made for it
+	surveyed bool          // these are looked for
 
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object

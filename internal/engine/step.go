@@ -19,7 +19,7 @@ type result struct {
 	outcome event.Outcome
 	reason  string
 	err     error
-	seen    cluster.Sighting           // the object afterwards
+	seen    cluster.ObjectEvent        // the object afterwards
 	leaving bool                       // its deletion was asked for
 	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
@@ -33,9 +33,9 @@ func (r *run) mustWrite(step *plan.Step) bool {
 	switch {
 	case r.options.DryRun == DryRunNone && step.Draft != nil:
 		return true // or nothing: that turns out when it is completed
-	case step.Op == plan.Appear:
+	case step.Op == plan.AwaitCreated:
 		return r.options.DryRun == DryRunNone && step.Have == nil // or looks whether it is there
-	case r.options.DryRun == DryRunClient || !step.Op.Writes() || step.Leaves():
+	case r.options.DryRun == DryRunClient || !step.Op.Writes() || step.AlreadyDeleting():
 		return false
 	case step.Op == plan.Orphan:
 		return len(step.Patch.Data) > 0
@@ -52,11 +52,11 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: step.Leaves() || step.Op == plan.Vanish}
+		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted}
 		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
-		if step.Leaving() {
+		if step.BeingDeleted() {
 			done.reason = beingDeleted
 		}
 		if step.Have != nil {
@@ -95,7 +95,7 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 	switch {
 	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid, o):
 		return replace(ctx, c, p, carried, o)
-	case step.Frees && apierrors.IsNotFound(err):
+	case step.Releases && apierrors.IsNotFound(err):
 		return &result{op: step.Op, outcome: event.Succeeded}
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
@@ -106,7 +106,7 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 	case carried.Op == plan.Skip:
 		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
 	case carried.Op == plan.Unchanged:
-		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: reasonOf(carried.Have), seen: cluster.Sighting{Object: carried.Have}}
+		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: reasonOf(carried.Have), seen: cluster.ObjectEvent{Object: carried.Have}}
 	}
 	done := amended(ctx, c, p, carried, live, o)
 	if done.err != nil {
@@ -151,7 +151,7 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *O
 	switch {
 	case len(step.Patch.Data) > 0:
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
-	case step.Whole && step.Have != nil:
+	case step.FullReplace && step.Have != nil:
 		w.Method, w.Object = cluster.Replace, whole(obj, step.Have)
 	case p.ServerSide && p.Exact && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, whole(obj, step.Have)
@@ -171,9 +171,9 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, seen: cluster.Sighting{Object: step.Have}, leaving: true}
+	done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, seen: cluster.ObjectEvent{Object: step.Have}, leaving: true}
 	if gone {
-		done.seen = cluster.Sighting{Version: step.Have.GetResourceVersion()}
+		done.seen = cluster.ObjectEvent{Version: step.Have.GetResourceVersion()}
 	}
 	return done
 }
@@ -183,12 +183,12 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 func (r *run) actFirst(ctx context.Context) error {
 	for i := range r.plan.Steps {
 		step := &r.plan.Steps[i]
-		if !step.First {
+		if !step.BeforeRecord {
 			continue
 		}
 		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
-			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Told(done.err, step.Private()))
+			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Redact(done.err, step.Private()))
 		}
 		r.early[i] = done
 	}

@@ -21,7 +21,7 @@ type sighting struct {
 	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	status  ready.Status
 	facts   *ready.Facts
-	kin     *ready.Relative            // what the object itself explains; nil when it is current or gone
+	kin     *ready.Evidence            // what the object itself explains; nil when it is current or gone
 	err     error                      // why the object cannot be seen at present
 	object  *unstructured.Unstructured // kept if others take values from it, if it is to appear, or if the dialect judges
 }
@@ -48,7 +48,7 @@ func (r *run) watch(ctx context.Context, g group) {
 		steps[r.plan.Steps[i].Ref] = i
 		refs = append(refs, r.plan.Steps[i].Ref)
 	}
-	r.engine.Cluster.Watch(ctx, refs, func(s cluster.Sighting) {
+	r.engine.Cluster.Watch(ctx, refs, func(s cluster.ObjectEvent) {
 		i, ok := steps[s.Ref]
 		if !ok {
 			return
@@ -61,7 +61,7 @@ func (r *run) watch(ctx context.Context, g group) {
 }
 
 // look judges what was seen of an object, by the rules of the run.
-func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
+func look(rules *ready.RuleSet, s cluster.ObjectEvent) sighting {
 	switch {
 	case s.Err != nil:
 		return sighting{err: s.Err, status: ready.Status{State: ready.Unknown, Message: s.Err.Error()}}
@@ -70,7 +70,7 @@ func look(rules *ready.RuleSet, s cluster.Sighting) sighting {
 	default:
 		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object), facts: ready.FactsOf(s.Object)}
 		if seen.status.State != ready.Current {
-			seen.kin = ready.Relate(s.Object, seen.status)
+			seen.kin = ready.EvidenceOf(s.Object, seen.status)
 		}
 		return seen
 	}

@@ -36,7 +36,7 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		case attempt == attempts && rework == nil:
 			return step, nil, err
 		case attempt == reworks:
-			return step, nil, &ContestedError{attempt, cluster.Told(err, step.Private())}
+			return step, nil, &ContestedError{attempt, cluster.Redact(err, step.Private())}
 		}
 		before := step.Have
 		if rework != nil {
@@ -57,7 +57,7 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		if rework != nil {
 			next, err = rework(step, live, refused)
 		} else {
-			next, err = p.Anew(step, live)
+			next, err = p.Replan(step, live)
 		}
 		if err != nil {
 			return step, nil, err

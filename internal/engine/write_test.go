@@ -175,7 +175,7 @@ func TestObjectThatIsGoneByNow(t *testing.T) {
 // What was only to be let go is as well gone: what needs the step goes on.
 func TestObjectToFreeIsGone(t *testing.T) {
 	patch := diff.Patch{Type: types.MergePatchType, Data: []byte(`{"metadata":{"annotations":{"owner":null}}}`)}
-	for _, step := range []plan.Step{{Op: plan.Update, Frees: true}, {Op: plan.Orphan}} {
+	for _, step := range []plan.Step{{Op: plan.Update, Releases: true}, {Op: plan.Orphan}} {
 		w := newWorld(&enginetest.Cluster{})
 		step.Ref, step.Have, step.Patch = ref("ConfigMap/a"), w.put(thing("ConfigMap/a")), patch
 		step.Want = step.Have
@@ -183,13 +183,13 @@ func TestObjectToFreeIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		steps := []plan.Step{step}
-		if step.Frees {
+		if step.Releases {
 			steps = append(steps, create("ConfigMap/b", 0))
 		}
 		if summary := w.run(t.Context(), t, engine.Options{}, steps...); summary.Bad() != 0 {
 			t.Errorf("%s:\n%s", step.Op, strings.Join(w.lines, "\n"))
 		}
-		if step.Frees && w.Object(ref("ConfigMap/b")) == nil {
+		if step.Releases && w.Object(ref("ConfigMap/b")) == nil {
 			t.Error("what needs the step was not created")
 		}
 	}

@@ -64,16 +64,16 @@ type Event struct {
 	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err     error         `json:"-"`
 
-	Made     []Made `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
-	Released bool   `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
-	Own      bool   `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+	Children []Child `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
+	Released bool    `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
+	Own      bool    `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
 
 	// Would is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
 	Would *unstructured.Unstructured `json:"-"`
 }
 
-// Made is an object that others made for that of a step, and what is said of it.
-type Made struct {
+// Child is an object that others made for that of a step, and what is said of it.
+type Child struct {
 	Ref     object.Ref   `json:"ref"`
 	Version string       `json:"version"` // of its kind, as in apiVersion
 	Status  ready.Status `json:"status"`

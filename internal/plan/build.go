@@ -78,8 +78,8 @@ func (b *builder) desired() {
 		takes, err := b.in.Policy.substitutions(d.Object)
 		b.complain(step, err)
 		b.complain(step, b.decide(&step, d.Object, len(takes) > 0))
-		step.First = step.Op == Create && step.Ref == b.in.Policy.Home
-		if step.First && len(takes) > 0 {
+		step.BeforeRecord = step.Op == Create && step.Ref == b.in.Policy.Home
+		if step.BeforeRecord && len(takes) > 0 {
 			b.complain(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
 		}
 		b.add(node{Step: step, takes: takes})
@@ -90,7 +90,7 @@ func (b *builder) desired() {
 // through it count all the same.
 func (b *builder) freeFirst() {
 	for i := range b.nodes {
-		if b.nodes[i].First {
+		if b.nodes[i].BeforeRecord {
 			b.nodes[i].needs = nil
 		}
 	}

@@ -23,7 +23,7 @@ func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstruct
 	if err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
-	if step.Discreet {
+	if step.Sensitive {
 		step.Diff = discreet(step.Diff)
 	}
 	return step, nil

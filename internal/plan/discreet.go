@@ -18,8 +18,8 @@ func (b *builder) markDiscreet() {
 	for len(open) > 0 {
 		n := &b.nodes[open[0]]
 		open = open[1:]
-		if !n.Discreet {
-			n.Discreet, n.Diff = true, discreet(n.Diff)
+		if !n.Sensitive {
+			n.Sensitive, n.Diff = true, discreet(n.Diff)
 			open = append(open, takers[n.Ref]...)
 		}
 	}

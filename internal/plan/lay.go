@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Lay puts steps that say themselves what they come after into execution order, for dialects that decide on their own. Needs and
+// Sort puts steps that say themselves what they come after into execution order, for dialects that decide on their own. Needs and
 // After are indexes into the steps as given, in any order; in the plan they are rewritten, ascending and without repetition. A
 // step comes behind all those; of several that could come next it is the one of the lowest rank, then the one given first. Nothing
 // but the steps is set in the plan, and the steps given are left as they are.
 //
 // Steps that wait for each other in a circle, and an index of no step, are an error.
-func Lay(steps []Step) (*Plan, error) {
+func Sort(steps []Step) (*Plan, error) {
 	l := &layout{steps: steps, blocked: make([]int, len(steps)), position: slices.Repeat([]int{-1}, len(steps))}
 	if err := l.connect(); err != nil {
 		return nil, err

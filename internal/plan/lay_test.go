@@ -21,7 +21,7 @@ func TestLay(t *testing.T) {
 	golden.Run(t, "testdata/lay/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		steps := parseSteps(t, files["steps"])
 		given := slices.Clone(steps)
-		p, err := plan.Lay(steps)
+		p, err := plan.Sort(steps)
 		if diff := cmp.Diff(given, steps); diff != "" {
 			t.Errorf("the steps given were changed (-before +after):\n%s", diff)
 		}
@@ -83,7 +83,7 @@ func TestLayShuffled(t *testing.T) {
 			slices.Sort(want[name])
 			want[name] = slices.Compact(want[name])
 		}
-		p, err := plan.Lay(steps)
+		p, err := plan.Sort(steps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func BenchmarkLay(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := plan.Lay(steps); err != nil {
+				if _, err := plan.Sort(steps); err != nil {
 					b.Fatal(err)
 				}
 			}

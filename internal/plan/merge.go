@@ -19,8 +19,8 @@ func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstruct
 	return result, nil
 }
 
-// Anew gives a step that creates or updates as Build would have made it if the object had been as it is now. Live is not nil.
-func (p *Plan) Anew(step *Step, live *unstructured.Unstructured) (*Step, error) {
+// Replan gives a step that creates or updates as Build would have made it if the object had been as it is now. Live is not nil.
+func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	next := *step
 	next.Have = live
 	switch {

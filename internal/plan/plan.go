@@ -25,17 +25,17 @@ type Op string
 // of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed, or could not
 // start because of another one.
 const (
-	Create    Op = "create"
-	Update    Op = "update"
-	Unchanged Op = "unchanged"
-	Delete    Op = "delete"
-	Orphan    Op = "orphan" // leave the object in the cluster and forget it
-	Keep      Op = "keep"   // leave the object in the cluster and in the record
-	Skip      Op = "skip"   // do not apply the object
-	Appear    Op = "appear" // somebody else creates the object: wait until it is there
-	Vanish    Op = "vanish" // somebody else deletes the object: wait until it is gone
-	Barrier   Op = "barrier"
-	Guard     Op = "guard"
+	Create       Op = "create"
+	Update       Op = "update"
+	Unchanged    Op = "unchanged"
+	Delete       Op = "delete"
+	Orphan       Op = "orphan" // leave the object in the cluster and forget it
+	Keep         Op = "keep"   // leave the object in the cluster and in the record
+	Skip         Op = "skip"   // do not apply the object
+	AwaitCreated Op = "appear" // somebody else creates the object: wait until it is there
+	AwaitDeleted Op = "vanish" // somebody else deletes the object: wait until it is gone
+	Barrier      Op = "barrier"
+	Guard        Op = "guard"
 )
 
 // IsObject reports whether the operation concerns an object, and does not only join steps.
@@ -57,10 +57,10 @@ func (o Op) Writes() bool {
 }
 
 // Ends reports whether the operation is over when the object is gone.
-func (o Op) Ends() bool { return o == Delete || o == Vanish }
+func (o Op) Ends() bool { return o == Delete || o == AwaitDeleted }
 
-// Alien reports whether the operation concerns an object that is not the set's own, which is waited for alone.
-func (o Op) Alien() bool { return o == Appear || o == Vanish }
+// External reports whether the operation concerns an object that is not the set's own, which is waited for alone.
+func (o Op) External() bool { return o == AwaitCreated || o == AwaitDeleted }
 
 // Replacement says when an object is deleted and created anew instead of being updated.
 type Replacement string
@@ -101,12 +101,12 @@ type Step struct {
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
 
-	Whole   bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
-	Replace Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Anew
+	FullReplace bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
+	Replace     Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Anew
 
-	Anew *unstructured.Unstructured `json:"anew,omitempty"` // what is created in place of Have; nil is Want
+	Recreate *unstructured.Unstructured `json:"anew,omitempty"` // what is created in place of Have; nil is Want
 
-	Frees bool `json:"frees,omitempty"` // an update lets go of the object, so that it is well if that is gone
+	Releases bool `json:"frees,omitempty"` // an update lets go of the object, so that it is well if that is gone
 
 	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
 	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be
@@ -115,30 +115,30 @@ type Step struct {
 	Substitutions []mutation.Substitution    `json:"substitutions,omitempty"`
 	Unknown       string                     `json:"unknown,omitempty"`
 
-	// Discreet marks an object that takes values from a Secret, from one that does, or did so when it was written last: it
+	// Sensitive marks an object that takes values from a Secret, from one that does, or did so when it was written last: it
 	// holds what would tell the content of the Secret, so that nothing of its own content is shown.
-	Discreet bool `json:"discreet,omitempty"`
+	Sensitive bool `json:"discreet,omitempty"`
 
 	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
 	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
 	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
 
-	First bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside
-	Wait  bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
+	BeforeRecord bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside
+	Wait         bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
 
 	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
 }
 
 // Private reports whether the object is a Secret or holds values of one.
-func (s *Step) Private() bool { return s.Discreet || s.Ref.GroupKind() == secretKind }
+func (s *Step) Private() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
 
-// Leaving reports whether the object is to be applied although somebody is deleting it.
-func (s *Step) Leaving() bool {
+// BeingDeleted reports whether the object is to be applied although somebody is deleting it.
+func (s *Step) BeingDeleted() bool {
 	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
-// Leaves reports whether the object is to be deleted and somebody has seen to that already.
-func (s *Step) Leaves() bool {
+// AlreadyDeleting reports whether the object is to be deleted and somebody has seen to that already.
+func (s *Step) AlreadyDeleting() bool {
 	return s.Op == Delete && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
@@ -185,10 +185,10 @@ func (p *Plan) String() string {
 		}
 		writeEdges(&b, " needs", step.Needs)
 		writeEdges(&b, " after", step.After)
-		if step.First {
+		if step.BeforeRecord {
 			b.WriteString(" first")
 		}
-		if step.Whole {
+		if step.FullReplace {
 			b.WriteString(" whole")
 		}
 		if step.Replace != "" {
@@ -201,7 +201,7 @@ func (p *Plan) String() string {
 		if step.Reason != "" {
 			fmt.Fprintf(&b, "    %s\n", step.Reason)
 		}
-		if step.Discreet {
+		if step.Sensitive {
 			b.WriteString("    discreet\n")
 		}
 		for _, s := range step.Substitutions {

@@ -57,20 +57,20 @@ func (c Cause) Same(other Cause) bool {
 	return c.Object.GroupKind() == other.Object.GroupKind() && (c.Message == other.Message || c.theme != "" && c.theme == other.theme)
 }
 
-// Family is what is known around objects that are not ready: those that controllers made for them, and the events about any
+// RelatedObjects is what is known around objects that are not ready: those that controllers made for them, and the events about any
 // of them. It belongs to one goroutine.
-type Family struct {
-	members map[object.Ref]*Relative
-	related map[types.UID]map[object.Ref]*Relative // by the owner, or by what an event is about
+type RelatedObjects struct {
+	members map[object.Ref]*Evidence
+	related map[types.UID]map[object.Ref]*Evidence // by the owner, or by what an event is about
 }
 
-// NewFamily gives a family of which nothing is known yet.
-func NewFamily() *Family {
-	return &Family{members: map[object.Ref]*Relative{}, related: map[types.UID]map[object.Ref]*Relative{}}
+// NewRelatedObjects gives a family of which nothing is known yet.
+func NewRelatedObjects() *RelatedObjects {
+	return &RelatedObjects{members: map[object.Ref]*Evidence{}, related: map[types.UID]map[object.Ref]*Evidence{}}
 }
 
 // See takes in what an object is now. One that cannot explain anything is not kept.
-func (f *Family) See(r *Relative) {
+func (f *RelatedObjects) See(r *Evidence) {
 	f.Forget(r.Ref)
 	if r.healthy {
 		return
@@ -78,14 +78,14 @@ func (f *Family) See(r *Relative) {
 	f.members[r.Ref] = r
 	for _, owner := range r.owners {
 		if f.related[owner] == nil {
-			f.related[owner] = map[object.Ref]*Relative{}
+			f.related[owner] = map[object.Ref]*Evidence{}
 		}
 		f.related[owner][r.Ref] = r
 	}
 }
 
 // Forget drops an object that is gone.
-func (f *Family) Forget(ref object.Ref) {
+func (f *RelatedObjects) Forget(ref object.Ref) {
 	r := f.members[ref]
 	if r == nil {
 		return
@@ -101,7 +101,7 @@ func (f *Family) Forget(ref object.Ref) {
 // Causes finds the reasons why an object is not ready, on itself and on what it owns, directly or not. Of a Deployment's
 // ReplicaSets only that of its present revision counts. Warning events are used where neither the state of an object nor
 // that of those it owns says anything; of those about the object itself only the ones since it was changed, if that is known.
-func (f *Family) Causes(r *Relative, changed time.Time) []Cause {
+func (f *RelatedObjects) Causes(r *Evidence, changed time.Time) []Cause {
 	s := &search{family: f, root: r, seen: map[types.UID]bool{}}
 	if !changed.IsZero() {
 		s.changed = changed.UTC().Format(time.RFC3339)
@@ -112,14 +112,14 @@ func (f *Family) Causes(r *Relative, changed time.Time) []Cause {
 
 // search collects causes over an object and those that it owns.
 type search struct {
-	family  *Family
-	root    *Relative
+	family  *RelatedObjects
+	root    *Evidence
 	changed string // when the root was changed
 	seen    map[types.UID]bool
 	found   []Cause
 }
 
-func (s *search) visit(r *Relative) {
+func (s *search) visit(r *Evidence) {
 	if s.seen[r.UID] || r.unobserved {
 		return // owner references can be anything, and what there is of one that was just changed is of its past
 	}
@@ -145,19 +145,19 @@ func (s *search) visit(r *Relative) {
 }
 
 // relevant are the owned objects on which the readiness of an object depends, sorted by name.
-func (s *search) relevant(r *Relative) []*Relative {
-	var children []*Relative
+func (s *search) relevant(r *Evidence) []*Evidence {
+	var children []*Evidence
 	for _, child := range s.family.related[r.UID] {
 		if child.event == nil && (r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
 			children = append(children, child)
 		}
 	}
-	slices.SortFunc(children, func(a, b *Relative) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+	slices.SortFunc(children, func(a, b *Evidence) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
 	return children
 }
 
 // unbacked reports that what is known to stand behind a Service has no endpoint that is ready.
-func (s *search) unbacked(r *Relative) bool {
+func (s *search) unbacked(r *Evidence) bool {
 	known := false
 	for _, child := range s.family.related[r.UID] {
 		if child.Ref.Kind == "EndpointSlice" {
@@ -171,7 +171,7 @@ func (s *search) unbacked(r *Relative) bool {
 }
 
 // warnings are the latest Warning events about an object, one for each reason.
-func (s *search) warnings(r *Relative) []Cause {
+func (s *search) warnings(r *Evidence) []Cause {
 	latest := map[string]*warning{}
 	for _, related := range s.family.related[r.UID] {
 		w := related.event

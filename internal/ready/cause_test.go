@@ -19,16 +19,16 @@ import (
 func TestCauses(t *testing.T) {
 	golden.Run(t, "testdata/causes/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		var out strings.Builder
-		family := NewFamily()
+		family := NewRelatedObjects()
 		for _, member := range documents(t, files["family.yaml"]) {
-			family.See(Relate(member, Of(member)))
+			family.See(EvidenceOf(member, Of(member)))
 		}
 		for _, gone := range documents(t, files["gone.yaml"]) {
 			family.Forget(object.RefOf(gone))
 		}
 		obj := documents(t, files["object.yaml"])[0]
 		changed, _ := time.Parse(time.RFC3339, strings.TrimSpace(files["changed"])) // the zero time if there is no such section
-		for _, c := range family.Causes(Relate(obj, Of(obj)), changed) {
+		for _, c := range family.Causes(EvidenceOf(obj, Of(obj)), changed) {
 			fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
 			if c.Stuck {
 				out.WriteString("    stuck\n")

@@ -96,9 +96,9 @@ func FuzzOf(f *testing.F) {
 			t.Skip("no JSON object")
 		}
 		obj := &unstructured.Unstructured{Object: fields}
-		family := NewFamily()
-		family.See(Relate(obj, Of(obj)))
-		family.Causes(Relate(obj, Of(obj)), time.Now())
+		family := NewRelatedObjects()
+		family.See(EvidenceOf(obj, Of(obj)))
+		family.Causes(EvidenceOf(obj, Of(obj)), time.Now())
 		switch s := Of(obj); s.State {
 		case Current, InProgress, Failed, Terminating, Unknown:
 		default:

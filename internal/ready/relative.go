@@ -13,9 +13,9 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Relative is what one object has to say in an explanation: of itself, of an object that it was made for or, as an event, of
+// Evidence is what one object has to say in an explanation: of itself, of an object that it was made for or, as an event, of
 // the object that it is about. It keeps nothing of the object besides, so that thousands of them take little room.
-type Relative struct {
+type Evidence struct {
 	Ref object.Ref
 	UID types.UID
 
@@ -32,29 +32,29 @@ type Relative struct {
 	fronts    string   // the labels of the pods behind a Service
 	endpoints int      // of an EndpointSlice, those that are ready
 
-	kin []Kin
+	kin []RelatedKind
 }
 
 // warning is a Warning event.
 type warning struct{ reason, message, time string }
 
-// Kin is a kind of object by which another one may be explained, and labels that they have in common; none if that is not
+// RelatedKind is a kind of object by which another one may be explained, and labels that they have in common; none if that is not
 // known.
-type Kin struct {
+type RelatedKind struct {
 	schema.GroupKind
 	Labels map[string]string
 }
 
-// Kin are the kinds that explain the object besides events: those that controllers make for it.
-func (r *Relative) Kin() []Kin { return r.kin }
+// RelatedKinds are the kinds that explain the object besides events: those that controllers make for it.
+func (r *Evidence) RelatedKinds() []RelatedKind { return r.kin }
 
 // Observed reports that the status of the object is about its present generation, as far as it tells. That of a workload has
 // to tell.
-func (r *Relative) Observed() bool { return !r.unobserved }
+func (r *Evidence) Observed() bool { return !r.unobserved }
 
-// Relate reduces an object that was judged, which is not kept.
-func Relate(obj *unstructured.Unstructured, s Status) *Relative {
-	r := &Relative{Ref: object.RefOf(obj), UID: obj.GetUID()}
+// EvidenceOf reduces an object that was judged, which is not kept.
+func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
+	r := &Evidence{Ref: object.RefOf(obj), UID: obj.GetUID()}
 	kind := obj.GroupVersionKind().GroupKind()
 	if kind.Kind == "Event" {
 		r.owners = []types.UID{types.UID(text(obj, "involvedObject", "uid"))}
@@ -82,12 +82,12 @@ func Relate(obj *unstructured.Unstructured, s Status) *Relative {
 }
 
 // keepsPods says whether an object is a pod or is explained by pods, which say more than its own message.
-func keepsPods(r *Relative) bool {
-	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kin, func(k Kin) bool { return k.GroupKind == podKind })
+func keepsPods(r *Evidence) bool {
+	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kin, func(k RelatedKind) bool { return k.GroupKind == podKind })
 }
 
 // outdated reports that an owned object was made from an earlier template.
-func (r *Relative) outdated(child *Relative) bool {
+func (r *Evidence) outdated(child *Evidence) bool {
 	return r.updated != "" && len(child.marks) > 0 && !slices.Contains(child.marks, r.updated)
 }
 
@@ -98,45 +98,45 @@ var (
 )
 
 // relations are the kinds of which more is known than conditions.
-var relations = map[string]func(*Relative, *unstructured.Unstructured, Status){
-	"Deployment.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+var relations = map[string]func(*Evidence, *unstructured.Unstructured, Status){
+	"Deployment.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
 		r.kin = kinOf(matchLabels(obj), replicaSetKind, podKind)
 	},
-	"ReplicaSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"ReplicaSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
 		r.causes = refusedCauses(obj)
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"ReplicationController": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"ReplicationController": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.causes = refusedCauses(obj)
 		r.kin = kinOf(textsAt(obj, "spec", "selector"), podKind)
 	},
-	"StatefulSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"StatefulSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.updated = text(obj, "status", "updateRevision")
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"DaemonSet.apps": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"DaemonSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.updated = annotation(obj, "deprecated.daemonset.template.generation")
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"Job.batch": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"Job.batch": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		r.kin = kinOf(matchLabels(obj), podKind)
 	},
-	"Service": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"Service": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if selector := textsAt(obj, "spec", "selector"); text(obj, "spec", "type") != "ExternalName" {
 			r.fronts = labels.Set(selector).String()
 			r.kin = kinOf(map[string]string{"kubernetes.io/service-name": obj.GetName()}, sliceKind)
 		}
 	},
-	"EndpointSlice.discovery.k8s.io": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"EndpointSlice.discovery.k8s.io": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		for _, endpoint := range list(obj, "endpoints") {
 			if below(endpoint, "conditions", "ready") != false { // absent means ready
 				r.endpoints++
 			}
 		}
 	},
-	"Pod": func(r *Relative, obj *unstructured.Unstructured, s Status) {
+	"Pod": func(r *Evidence, obj *unstructured.Unstructured, s Status) {
 		r.healthy = s.State == Current
 		r.causes = podCauses(obj)
 		r.weak = append(recoveringCauses(obj), idleCauses(obj)...)
@@ -146,7 +146,7 @@ var relations = map[string]func(*Relative, *unstructured.Unstructured, Status){
 			}
 		}
 	},
-	"PersistentVolumeClaim": func(r *Relative, obj *unstructured.Unstructured, _ Status) {
+	"PersistentVolumeClaim": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "status", "phase") == "Pending" && text(obj, "spec", "storageClassName") == "" {
 			r.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
 		}
@@ -154,10 +154,10 @@ var relations = map[string]func(*Relative, *unstructured.Unstructured, Status){
 }
 
 // kinOf gives kinds whose objects have the same labels.
-func kinOf(common map[string]string, kinds ...schema.GroupKind) []Kin {
-	kin := make([]Kin, len(kinds))
+func kinOf(common map[string]string, kinds ...schema.GroupKind) []RelatedKind {
+	kin := make([]RelatedKind, len(kinds))
 	for i, kind := range kinds {
-		kin[i] = Kin{kind, common}
+		kin[i] = RelatedKind{kind, common}
 	}
 	return kin
 }

@@ -168,7 +168,7 @@ func (r *rollout) lay() error {
 		steps[i].After = r.graph.Needs[i]
 	}
 	var err error
-	if r.order, err = plan.Lay(steps); err != nil {
+	if r.order, err = plan.Sort(steps); err != nil {
 		return err
 	}
 	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
@@ -191,7 +191,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
-		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout, Discreet: r.diff.mask && r.config.Masks(obj),
+		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout, Sensitive: r.diff.mask && r.config.Masks(obj),
 	}
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // nobody knows which object it will be
@@ -204,10 +204,10 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	case change.Add:
 		step.Op = plan.Create
 	case change.Update:
-		step.Op, step.Whole = plan.Update, true
+		step.Op, step.FullReplace = plan.Update, true
 		switch strategy {
 		case change.Skip:
-			step.Op, step.Whole = plan.Unchanged, false
+			step.Op, step.FullReplace = plan.Unchanged, false
 		case change.AlwaysReplace:
 			step.Replace = plan.ReplaceAlways
 		case change.FallbackOnReplace:
@@ -217,26 +217,26 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 		step.Op = plan.Delete
 		if strategy == change.Orphan {
 			step.Op, step.Wait = plan.Update, false
-			step.Want, step.Frees = c.Existing, true
+			step.Want, step.Releases = c.Existing, true
 			step.Patch, err = r.release()
 		}
 	case change.Exists:
-		step.Op = plan.Appear
+		step.Op = plan.AwaitCreated
 	default:
 		step.Op = plan.Unchanged
 		if c.WaitOp() == change.Gone {
-			step.Op = plan.Vanish
+			step.Op = plan.AwaitDeleted
 		}
 	}
-	if err == nil && (step.Op == plan.Create || step.Whole) {
+	if err == nil && (step.Op == plan.Create || step.FullReplace) {
 		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
 	}
-	if err == nil && step.Whole && r.apply.merges() {
-		step.Whole = false
+	if err == nil && step.FullReplace && r.apply.merges() {
+		step.FullReplace = false
 		step.Want, err = declared(c, step.Want)
 	}
 	if err == nil && step.Replace != "" {
-		step.Anew, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces
+		step.Recreate, err = r.signed(c.New, c.New, nil) // it carries nothing of the object that it replaces
 	}
 	return step, err
 }

@@ -34,8 +34,8 @@ diffMaskRules:
 			t.Fatal(err)
 		}
 		r := &rollout{config: conf, diff: diffFlags{mask: tc.mask}}
-		if step, err := r.step(changes[0]); err != nil || step.Discreet != tc.discreet {
-			t.Errorf("%s, masked %t: discreet %t, %v", tc.object, tc.mask, step.Discreet, err)
+		if step, err := r.step(changes[0]); err != nil || step.Sensitive != tc.discreet {
+			t.Errorf("%s, masked %t: discreet %t, %v", tc.object, tc.mask, step.Sensitive, err)
 		}
 	}
 }

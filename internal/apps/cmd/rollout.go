@@ -50,10 +50,10 @@ func (r *rollout) dialect(ctx context.Context) engine.Dialect {
 			defer mu.Unlock()
 			return r.rework(ctx, step, live, refused)
 		},
-		Amend: r.amend,
-		Judge: r.judge,
-		Made:  made,
-		Again: func(_ int, err error) bool { return cluster.Uncalled(err) }, // the webhook may be a part of the app
+		Amend:    r.amend,
+		Judge:    r.judge,
+		Children: made,
+		Again:    func(_ int, err error) bool { return cluster.WebhookUnavailable(err) }, // the webhook may be a part of the app
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *rollout) judge(step int, obj *unstructured.Unstructured, made []*unstru
 		_, verdict.Release, _ = r.config.Wait(obj)
 	}
 	for _, child := range j.Children {
-		verdict.Made = append(verdict.Made, event.Made{Ref: child.Ref, Version: child.Version, Status: status(child)})
+		verdict.Children = append(verdict.Children, event.Child{Ref: child.Ref, Version: child.Version, Status: status(child)})
 	}
 	return verdict
 }

@@ -61,7 +61,7 @@ func (p *program) exit(ctx context.Context, err error) int {
 	}
 	if !errors.As(err, &coded) {
 		if u := p.helper(); slices.Contains(silent, p.word()) {
-			u.Hush()
+			u.Quiet()
 		}
 		err = p.end(ctx, p.helper(), err)
 	}

@@ -69,7 +69,7 @@ func (t *logTail) watch(ctx context.Context, selector string, namespaces []strin
 // survey begins to see the pods of a namespace, and gives the reason for which they cannot be seen.
 func (t *logTail) survey(ctx context.Context, selector, namespace string) error {
 	listed := make(chan error, 1)
-	t.client.Survey(ctx, cluster.Survey{Kind: podKind, Namespace: namespace, Labels: selector, Once: !t.follow}, func(s cluster.Sighting) {
+	t.client.Survey(ctx, cluster.Survey{Kind: podKind, Namespace: namespace, Labels: selector, Once: !t.follow}, func(s cluster.ObjectEvent) {
 		if s.Listed {
 			listed <- s.Err
 			return

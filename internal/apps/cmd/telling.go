@@ -89,7 +89,7 @@ func (t *telling) take(e event.Event) {
 	}
 	c := t.changes[t.at[e.Step]]
 	told := ui.Event{Step: e.Step, State: stateOf(e.Status.State), Message: e.Status.Message, Released: e.Released}
-	for _, made := range e.Made {
+	for _, made := range e.Children {
 		told.Children = append(told.Children, ui.Child{State: stateOf(made.Status.State), Description: describe(made), Message: made.Status.Message})
 	}
 	switch e.Kind {
@@ -219,7 +219,7 @@ func (t *telling) result() error {
 }
 
 // describe names an object that others made, as resource.Describe does.
-func describe(made event.Made) string {
+func describe(made event.Child) string {
 	version, where := made.Version, "cluster"
 	if made.Ref.Group != "" {
 		version = made.Ref.Group + "/" + version

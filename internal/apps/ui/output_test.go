@@ -65,7 +65,7 @@ func TestSlow(t *testing.T) {
 		u.Part(fmt.Sprintln("line", i))
 		fmt.Fprintln(&want, "line", i)
 	}
-	u.Hush()
+	u.Quiet()
 	read := make(chan string)
 	go func() { // the test takes what it reads
 		text, _ := io.ReadAll(reader)
@@ -94,7 +94,7 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	u.Hush()
+	u.Quiet()
 	u.Close(nil)
 	counts := map[string]int{}
 	for line := range strings.Lines(out.String()) {
@@ -123,7 +123,7 @@ func TestLogs(t *testing.T) {
 		Logs{UI: u}.Line("pod > main", "c")
 		u.Info("told", "App")
 		u.Debug("not asked for", "App")
-		u.Hush()
+		u.Quiet()
 		if u.Close(nil); out.String() != want {
 			t.Errorf("mode %d: %q", mode, out.String())
 		}
@@ -185,7 +185,7 @@ func TestBanner(t *testing.T) {
 		u := New(Options{Out: &out, Err: io.Discard})
 		u.Banner("https://h:1", test.node, test.more)
 		u.Banner("https://h:1", test.node, test.more)
-		u.Hush()
+		u.Quiet()
 		if u.Close(nil); out.String() != test.want {
 			t.Errorf("printed %q", out.String())
 		}

@@ -96,7 +96,7 @@ func play(t *testing.T, items, events string) string {
 		}
 	}
 	flush()
-	u.Hush()
+	u.Quiet()
 	u.Close(nil)
 	return out.String()
 }
@@ -182,7 +182,7 @@ func TestProgressLarge(t *testing.T) {
 		p.Take(Event{Kind: Settled, Step: i, State: "ok"})
 	}
 	p.End(true)
-	u.Hush()
+	u.Quiet()
 	u.Close(nil)
 	text := out.String()
 	if got := strings.Count(text, "create "); got != n {

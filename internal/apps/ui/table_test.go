@@ -102,7 +102,7 @@ func TestUnknownColumn(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
-	u.Hush()
+	u.Quiet()
 	if u.Close(nil); out.String() != "" {
 		t.Errorf("printed %q", out.String())
 	}

@@ -125,7 +125,7 @@ func TestAnyOrder(t *testing.T) {
 			now = now.Add(time.Duration(r.random.IntN(300)) * time.Millisecond)
 		}
 		p.End(!r.trouble)
-		u.Hush()
+		u.Quiet()
 		u.Close(nil)
 		if r.check(t, cut, out.String()); t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, out.String())

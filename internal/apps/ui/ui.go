@@ -164,8 +164,8 @@ func (u *UI) Warn(text string) {
 	u.block("Warning: " + text + "\n")
 }
 
-// Hush makes Close print no "Succeeded", as after help.
-func (u *UI) Hush() {
+// Quiet makes Close print no "Succeeded", as after help.
+func (u *UI) Quiet() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.hushed = true

@@ -161,7 +161,7 @@ func TestConfirm(t *testing.T) {
 			err := u.Confirm(t.Context(), strings.NewReader(test.input))
 			if err == nil {
 				u.Line("done")
-				u.Hush()
+				u.Quiet()
 			}
 			code := u.Close(err)
 			if out.String() != test.out || errs.String() != test.err {

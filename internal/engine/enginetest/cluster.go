@@ -55,7 +55,7 @@ type Cluster struct {
 
 	mu       sync.Mutex
 	objects  map[object.Ref]*unstructured.Unstructured
-	history  []cluster.Sighting
+	history  []cluster.ObjectEvent
 	version  int
 	read     int // the version at the latest Read
 	dead     bool
@@ -203,14 +203,14 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 		obj.SetUID(types.UID(fmt.Sprintf("uid-%d", c.version)))
 	}
 	c.objects[ref] = obj
-	c.tell(cluster.Sighting{Ref: ref, Object: obj.DeepCopy()})
+	c.tell(cluster.ObjectEvent{Ref: ref, Object: obj.DeepCopy()})
 	return obj
 }
 
 func (c *Cluster) remove(ref object.Ref) {
 	c.version++
 	delete(c.objects, ref)
-	c.tell(cluster.Sighting{Ref: ref, Version: strconv.Itoa(c.version)})
+	c.tell(cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(c.version)})
 }
 
 func resourceOf(ref object.Ref) schema.GroupResource {

@@ -14,14 +14,14 @@ import (
 
 // watcher is one Watch call: what it has still to see, in order.
 type watcher struct {
-	wants func(cluster.Sighting) bool
-	sees  func(cluster.Sighting) cluster.Sighting // how it sees what it wants; nil is as it is
-	queue []cluster.Sighting
+	wants func(cluster.ObjectEvent) bool
+	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // how it sees what it wants; nil is as it is
+	queue []cluster.ObjectEvent
 	more  chan struct{} // holds one token while the queue is not empty
 }
 
 // Watch reports every change of the refs since the latest Read.
-func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent)) {
 	c.mu.Lock()
 	c.Watched = append(c.Watched, refs)
 	c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 		return
 	}
 	set := object.NewSet(refs...)
-	w := &watcher{wants: func(s cluster.Sighting) bool { return set.Has(s.Ref) }, more: make(chan struct{}, 1)}
+	w := &watcher{wants: func(s cluster.ObjectEvent) bool { return set.Has(s.Ref) }, more: make(chan struct{}, 1)}
 	c.mu.Lock()
 	for _, s := range c.history {
 		if versionOf(s) > c.read {
@@ -43,28 +43,28 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 }
 
 // Survey reports the objects of a kind and namespace that have the labels, and then every change.
-func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster.Sighting)) {
+func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster.ObjectEvent)) {
 	selector, err := labels.Parse(s.Labels)
 	if err != nil {
 		panic(err) // the engine made it
 	}
 	w := &watcher{more: make(chan struct{}, 1)}
 	selected := object.NewSet() // what was reported: it is gone for the survey when it loses its labels
-	w.wants = func(seen cluster.Sighting) bool {
+	w.wants = func(seen cluster.ObjectEvent) bool {
 		matches := seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels()))
 		return seen.Listed || seen.Ref.GroupKind() == s.Kind && seen.Ref.Namespace == s.Namespace && (matches && selected.Insert(seen.Ref) || selected.Has(seen.Ref))
 	}
-	w.sees = func(seen cluster.Sighting) cluster.Sighting {
+	w.sees = func(seen cluster.ObjectEvent) cluster.ObjectEvent {
 		if seen.Object != nil && !selector.Matches(labels.Set(seen.Object.GetLabels())) {
-			return cluster.Sighting{Ref: seen.Ref, Version: seen.Object.GetResourceVersion()}
+			return cluster.ObjectEvent{Ref: seen.Ref, Version: seen.Object.GetResourceVersion()}
 		}
 		return seen
 	}
 	c.mu.Lock()
 	for _, obj := range c.objects {
-		w.add(cluster.Sighting{Ref: object.RefOf(obj), Object: obj.DeepCopy()})
+		w.add(cluster.ObjectEvent{Ref: object.RefOf(obj), Object: obj.DeepCopy()})
 	}
-	w.add(cluster.Sighting{Listed: true})
+	w.add(cluster.ObjectEvent{Listed: true})
 	c.Surveys = append(c.Surveys, s)
 	c.watchers = append(c.watchers, w)
 	c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *Cluster) Log(_ context.Context, pod object.Ref, _ string, _ bool, lines
 }
 
 // follow hands over what a watcher has to see until the context ends.
-func (c *Cluster) follow(ctx context.Context, w *watcher, see func(cluster.Sighting)) {
+func (c *Cluster) follow(ctx context.Context, w *watcher, see func(cluster.ObjectEvent)) {
 	// It ends with the context.
 	go func() {
 		for {
@@ -95,12 +95,12 @@ func (c *Cluster) follow(ctx context.Context, w *watcher, see func(cluster.Sight
 }
 
 // poll reports how the refs are, every two seconds. What does not exist has no version.
-func (c *Cluster) poll(ctx context.Context, refs []object.Ref, see func(cluster.Sighting)) {
+func (c *Cluster) poll(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent)) {
 	ticks := time.NewTicker(2 * time.Second)
 	defer ticks.Stop()
 	for {
 		for _, ref := range refs {
-			see(cluster.Sighting{Ref: ref, Object: c.Object(ref)})
+			see(cluster.ObjectEvent{Ref: ref, Object: c.Object(ref)})
 		}
 		select {
 		case <-ticks.C:
@@ -110,7 +110,7 @@ func (c *Cluster) poll(ctx context.Context, refs []object.Ref, see func(cluster.
 	}
 }
 
-func (c *Cluster) take(w *watcher) []cluster.Sighting {
+func (c *Cluster) take(w *watcher) []cluster.ObjectEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	queue := w.queue
@@ -118,7 +118,7 @@ func (c *Cluster) take(w *watcher) []cluster.Sighting {
 	return queue
 }
 
-func (w *watcher) add(s cluster.Sighting) {
+func (w *watcher) add(s cluster.ObjectEvent) {
 	if !w.wants(s) {
 		return
 	}
@@ -132,7 +132,7 @@ func (w *watcher) add(s cluster.Sighting) {
 	}
 }
 
-func versionOf(s cluster.Sighting) int {
+func versionOf(s cluster.ObjectEvent) int {
 	text := s.Version
 	if s.Object != nil {
 		text = s.Object.GetResourceVersion()
@@ -142,7 +142,7 @@ func versionOf(s cluster.Sighting) int {
 }
 
 // tell has every watcher see a change.
-func (c *Cluster) tell(s cluster.Sighting) {
+func (c *Cluster) tell(s cluster.ObjectEvent) {
 	c.history = append(c.history, s)
 	for _, w := range c.watchers {
 		w.add(s)

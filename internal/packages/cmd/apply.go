@@ -134,7 +134,7 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		DryRun:        f.dryRunMode(),
 		ApplyTimeout:  f.reconcileTimeout,
 		DeleteTimeout: f.pruneTimeout,
-		Together:      f.waves(),
+		PerWave:       f.waves(),
 		FailFast:      f.failFast,
 		LogLines:      f.logLines,
 	}

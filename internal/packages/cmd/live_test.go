@@ -132,7 +132,7 @@ func TestSpoken(t *testing.T) {
 		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
 		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
 	} {
-		if told := (*cli.ToldError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
+		if told := (*cli.ReportedError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
 			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)
 		}
 	}

@@ -115,7 +115,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		return nil
 	}
 	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
-	if o.step.Discreet && (v == toCreate || v == toConfigure) {
+	if o.step.Sensitive && (v == toCreate || v == toConfigure) {
 		w.content(undisclosed)
 		return nil
 	}

@@ -79,7 +79,7 @@ func (o outlook) change() (view.Change, error) {
 func (o outlook) unseen() string {
 	sent := o.sent()
 	switch fields := diff.ServerFields(sent); {
-	case o.step.Discreet:
+	case o.step.Sensitive:
 		return undisclosed
 	case sent == nil:
 		return "no value would change, only who owns the fields"

@@ -57,7 +57,7 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	switch {
 	case e.Outcome == event.Skipped:
 		o.reason = skipped(b, e)
-	case e.Outcome == event.Succeeded && step.Leaving(): // it would be written, and waited for until it is gone
+	case e.Outcome == event.Succeeded && step.BeingDeleted(): // it would be written, and waited for until it is gone
 		o.outcome, o.reason, o.err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
 	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.sent()), "metadata.resourceVersion"):
 		o.outcome, o.reason, o.err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
@@ -88,7 +88,7 @@ const undisclosed = "its content is not shown, because it has values of a Secret
 
 // sides are the object as it is and as it would be, as far as they may be shown.
 func (o outlook) sides() (before, after *unstructured.Unstructured) {
-	if o.step.Discreet {
+	if o.step.Sensitive {
 		return nil, nil
 	}
 	if o.verb() == toLeave {
