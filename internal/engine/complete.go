@@ -111,7 +111,7 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 // unforeseen is how a dry run ends a step whose values nobody can know yet: well if the same run would make them, else as the
 // run itself would fail.
 func (r *run) unforeseen(step *plan.Step) *result {
-	_, err := r.plan.Foresee(*step, r.index)
+	_, err := r.plan.Preview(*step, r.index)
 	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {
 		if i, ok := r.index[missing.Source]; ok && r.plan.Steps[i].Op.Writes() {
 			return &result{op: step.Op, outcome: event.Succeeded,

@@ -51,7 +51,7 @@ func crashWorld(t *testing.T) *world {
 
 func home() plan.Policy {
 	p := policy()
-	p.Home = ref("Namespace/n")
+	p.RecordNamespace = ref("Namespace/n")
 	p.Retain = []plan.Annotation{{Key: "keep", Value: "yes"}}
 	return p
 }

@@ -95,7 +95,7 @@ func (a *alarms) Pop() any {
 // run.
 func (r *run) setDeadline(i int) {
 	timeout := r.options.ApplyTimeout
-	if r.plan.Steps[i].Op.Ends() {
+	if r.plan.Steps[i].Op.AwaitsDeletion() {
 		timeout = r.options.DeleteTimeout
 	}
 	at := time.Now().Add(timeout)

@@ -367,7 +367,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{})
 			home := policy()
-			home.Home = ref("Namespace/n")
+			home.RecordNamespace = ref("Namespace/n")
 			objects := want(thing("Namespace/n"), thing("ConfigMap/a"))
 			if _, err := w.apply(t.Context(), home, engine.Options{DryRun: mode}, objects...); err != nil {
 				t.Fatal(err)
@@ -392,7 +392,7 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Minute}})
 		home := policy()
-		home.Home = ref("Namespace/n")
+		home.RecordNamespace = ref("Namespace/n")
 		if _, err := w.apply(t.Context(), home, engine.Options{}, want(thing("ConfigMap/a"), thing("Namespace/n"))...); err != nil {
 			t.Fatal(err)
 		}

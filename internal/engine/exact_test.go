@@ -22,7 +22,7 @@ import (
 func (w *world) exactly(t *testing.T, o engine.Options, step plan.Step) {
 	t.Helper()
 	e := &engine.Engine{Cluster: w.Cluster}
-	p := &plan.Plan{Steps: []plan.Step{step}, ServerSide: true, Exact: true, Force: true, Manager: "me"}
+	p := &plan.Plan{Steps: []plan.Step{step}, ServerSide: true, Preconditions: true, Force: true, Manager: "me"}
 	if _, err := e.Apply(t.Context(), p, o, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}

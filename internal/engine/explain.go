@@ -119,7 +119,7 @@ func (r *run) tellCauses(i int, causes []ready.Cause) {
 // cause will hardly pass, and has stood for as long as that takes to be seen.
 func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 	t := &r.tracks[i]
-	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op.Ends() {
+	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
 		return false
 	}
 	stuck, doomed := false, false

@@ -20,7 +20,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 // conclude settles a step whose write is over, or begins to wait.
 func (r *run) conclude(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
-	done.err = cluster.Redact(done.err, step.Private())
+	done.err = cluster.Redact(done.err, step.HoldsSecret())
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
 	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
 	r.schedule.acted(i)

@@ -20,11 +20,11 @@ func (r *run) judge(ctx context.Context, i int) {
 	switch {
 	case t.seen.before(t.base):
 		r.wait(i) // what was seen is from before our write
-	case step.Op.Ends() && (gone || replaced):
+	case step.Op.AwaitsDeletion() && (gone || replaced):
 		r.settle(i, event.Succeeded, nil)
 	case r.options.Dialect.Judge != nil && !gone && !replaced:
 		r.heed(ctx, i)
-	case step.Op.Ends():
+	case step.Op.AwaitsDeletion():
 		r.wait(i)
 	case replaced:
 		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))

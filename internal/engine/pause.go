@@ -57,10 +57,10 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
-		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Redact(done.err, step.Private())}
+		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Redact(done.err, step.HoldsSecret())}
 		return false
 	}
-	t.pause, t.err = why, cluster.Redact(done.err, step.Private())
+	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
 	r.pausing++
 	if r.interrupted || r.ended {
 		r.cut(i)

@@ -153,9 +153,9 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *O
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
 	case step.FullReplace && step.Have != nil:
 		w.Method, w.Object = cluster.Replace, whole(obj, step.Have)
-	case p.ServerSide && p.Exact && step.Have != nil:
+	case p.ServerSide && p.Preconditions && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, whole(obj, step.Have)
-	case p.ServerSide && !p.Exact:
+	case p.ServerSide && !p.Preconditions:
 		w.Method = cluster.Apply
 	}
 	return w
@@ -188,7 +188,7 @@ func (r *run) actFirst(ctx context.Context) error {
 		}
 		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
-			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Redact(done.err, step.Private()))
+			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Redact(done.err, step.HoldsSecret()))
 		}
 		r.early[i] = done
 	}

@@ -51,7 +51,7 @@ func takeUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) 
 // it up to date from then on.
 func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, ok := live.GetAnnotations()[p.LastApplied]
-	if p.Keeper == "" || !ok || diff.KeepsApplied(live, p.LastApplied) {
+	if p.LastAppliedManager == "" || !ok || diff.KeepsApplied(live, p.LastApplied) {
 		return live, nil
 	}
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
@@ -59,7 +59,7 @@ func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructure
 	kept.SetNamespace(live.GetNamespace())
 	kept.SetName(live.GetName())
 	kept.SetAnnotations(map[string]string{p.LastApplied: text})
-	return c.Write(ctx, cluster.Write{Object: kept, Method: cluster.Apply, UID: live.GetUID(), Manager: p.Keeper})
+	return c.Write(ctx, cluster.Write{Object: kept, Method: cluster.Apply, UID: live.GetUID(), Manager: p.LastAppliedManager})
 }
 
 // upgrade moves what the client-side appliers own to the plan's manager. Whoever changes the object meanwhile makes it be

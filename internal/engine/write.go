@@ -36,7 +36,7 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		case attempt == attempts && rework == nil:
 			return step, nil, err
 		case attempt == reworks:
-			return step, nil, &ContestedError{attempt, cluster.Redact(err, step.Private())}
+			return step, nil, &ContestedError{attempt, cluster.Redact(err, step.HoldsSecret())}
 		}
 		before := step.Have
 		if rework != nil {
@@ -112,7 +112,7 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 
 // write sends the object of a step, in as many requests as its way of applying needs. As to the result, see apply.
 func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
-	if p.ServerSide && p.Exact && step.Have != nil && len(step.Patch.Data) == 0 {
+	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 {
 		var err error
 		if step, err = takeUpdates(ctx, c, p, step); err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 	case err != nil || p.LastApplied == "" || diff.ClientAppliers(live, p.LastApplied).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
-		return p.TakenOver(step, live) // the server could not say it without having taken the first step
+		return p.MigrationResult(step, live) // the server could not say it without having taken the first step
 	default:
 		return takeOver(ctx, c, p, step, live)
 	}
@@ -135,7 +135,7 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 
 // writeInstead applies an object on the client's side that the server could not merge.
 func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
-	merged, err := p.Merged(step, step.Have)
+	merged, err := p.ReplanClientSide(step, step.Have)
 	if err != nil {
 		return nil, err
 	}

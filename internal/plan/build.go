@@ -30,17 +30,17 @@ func Build(in Input) (*Plan, error) {
 	}
 	b.freeFirst()
 	p := &Plan{
-		Steps:       b.sorted(),
-		Recorded:    in.Recorded,
-		ServerSide:  in.Policy.ServerSide,
-		Manager:     in.Policy.Manager,
-		Force:       in.Policy.Force,
-		Propagation: cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
-		LastApplied: in.Policy.LastApplied,
-		Keeper:      in.Policy.Keeper,
-		Owner:       in.Policy.Owner,
-		CreateOnly:  in.Policy.CreateOnly,
-		Destroys:    in.Policy.Destroy,
+		Steps:              b.sorted(),
+		Recorded:           in.Recorded,
+		ServerSide:         in.Policy.ServerSide,
+		Manager:            in.Policy.Manager,
+		Force:              in.Policy.Force,
+		Propagation:        cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
+		LastApplied:        in.Policy.LastApplied,
+		LastAppliedManager: in.Policy.LastAppliedManager,
+		Owner:              in.Policy.Owner,
+		CreateOnly:         in.Policy.CreateOnly,
+		Destroys:           in.Policy.Destroy,
 	}
 	p.foresee()
 	return p, nil
@@ -78,7 +78,7 @@ func (b *builder) desired() {
 		takes, err := b.in.Policy.substitutions(d.Object)
 		b.complain(step, err)
 		b.complain(step, b.decide(&step, d.Object, len(takes) > 0))
-		step.BeforeRecord = step.Op == Create && step.Ref == b.in.Policy.Home
+		step.BeforeRecord = step.Op == Create && step.Ref == b.in.Policy.RecordNamespace
 		if step.BeforeRecord && len(takes) > 0 {
 			b.complain(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
 		}
@@ -122,12 +122,12 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 
 // leave skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
 func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
-	why, reason := owner.forbids(s.Have, owner.Hint)
+	why, reason := owner.forbids(s.Have, owner.AdoptHint)
 	if mark, ok := carried(want, createOnly); ok && why == "" && s.Have != nil {
-		why, reason = Frozen, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
 	}
 	if why != "" {
-		s.Op, s.Want, s.Why, s.Reason = Skip, want, why, reason
+		s.Op, s.Want, s.ReasonCode, s.Reason = Skip, want, why, reason
 	}
 	return why != ""
 }
@@ -156,7 +156,7 @@ func (b *builder) removed() {
 // rename forgets an object that is wanted under another kind, and recorded as that, once it was applied.
 func (b *builder) rename(n *node, i int) {
 	other := b.nodes[i].Step
-	n.Why, n.By = Same, other.Ref
+	n.ReasonCode, n.ReasonRef = ReasonSameObject, other.Ref
 	n.Reason = fmt.Sprintf("it is the same object as %s (UID: %q)", other.Ref, n.Have.GetUID())
 	n.Op = Keep
 	if other.Op != Skip {
@@ -168,21 +168,21 @@ func (b *builder) rename(n *node, i int) {
 func (b *builder) dispose(step *Step, used map[string]bool) {
 	policy := b.in.Policy
 	if b.in.Unserved.Has(step.Ref) {
-		step.Op, step.Why = Keep, Unserved
+		step.Op, step.ReasonCode = Keep, ReasonUnserved
 		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", step.Ref.GroupKind())
 		return
 	}
 	if mark, ok := carried(step.Have, policy.Retain); ok {
-		step.Op, step.Why, step.Patch = Orphan, Retained, policy.Owner.release(step.Have)
+		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.release(step.Have)
 		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return
 	}
-	if step.Why, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.Farewell); step.Why != "" {
+	if step.ReasonCode, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.KeepHint); step.ReasonCode != "" {
 		step.Op = Keep
 		return
 	}
 	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {
-		step.Op, step.Why, step.Reason = Keep, InUse, "namespace still in use: "+step.Ref.Name
+		step.Op, step.ReasonCode, step.Reason = Keep, ReasonNamespaceInUse, "namespace still in use: "+step.Ref.Name
 		return
 	}
 	waiting, _ := policy.waiting(step.Have) // nobody can mend the annotation of what is on its way out
@@ -214,7 +214,7 @@ func (b *builder) usedNamespaces() map[string]bool {
 		used[d.Object.GetNamespace()] = true
 	}
 	if !b.in.Policy.Destroy {
-		used[b.in.Policy.Home.Name] = true
+		used[b.in.Policy.RecordNamespace.Name] = true
 	}
 	delete(used, "")
 	return used

@@ -59,8 +59,8 @@ func (p *Plan) Index() Index {
 	return index
 }
 
-// Foresee gives a step as Complete would if all sources were as they are planned. The index is that of the plan.
-func (p *Plan) Foresee(step Step, index Index) (Step, error) {
+// Preview gives a step as Complete would if all sources were as they are planned. The index is that of the plan.
+func (p *Plan) Preview(step Step, index Index) (Step, error) {
 	sources := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
 		i, ok := index[s.Source]
@@ -82,7 +82,7 @@ func (p *Plan) foresee() {
 		if step.Draft == nil {
 			continue
 		}
-		foreseen, err := p.Foresee(step, index)
+		foreseen, err := p.Preview(step, index)
 		if err != nil {
 			p.Steps[i].Unknown = err.Error()
 			continue

@@ -80,7 +80,7 @@ func (b *builder) cut(who func(object.Ref) bool) {
 		from.on = slices.DeleteFunc(from.on, func(k int) bool { return k == j })
 		to.needs = slices.DeleteFunc(to.needs, func(k int) bool { return k == i })
 		told[i] = append(told[i], edge.To.String())
-		from.Why, from.By = Circular, edge.To
+		from.ReasonCode, from.ReasonRef = ReasonCycle, edge.To
 		from.Reason = fmt.Sprintf("that it depends on %s does not count: they make a circle", strings.Join(told[i], " and on "))
 	}
 }

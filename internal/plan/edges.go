@@ -41,15 +41,15 @@ func (b *builder) depend(i, j int, implied bool) {
 	from.on = append(from.on, j)
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
-		if to.Op != Skip || to.Have == nil || !implied && to.Why != Frozen {
+		if to.Op != Skip || to.Have == nil || !implied && to.ReasonCode != ReasonCreateOnly {
 			from.needs = append(from.needs, j)
 		}
 	case from.Op.Applies() && to.Op == Delete:
-		to.Op, to.Wait, to.Why, to.By = Keep, false, Needed, from.Ref
+		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Keep, false, ReasonDependency, from.Ref
 		to.Reason, to.needs = fmt.Sprintf("%s depends on it", from.Ref), nil
 	case from.Op == Orphan && to.Op == Delete && implied:
 		// Deleting a namespace or a definition would delete what is to be left in the cluster.
-		to.Op, to.Wait, to.Why, to.By = Orphan, false, Housing, from.Ref
+		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Orphan, false, ReasonContains, from.Ref
 		to.Reason = fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
 		to.Patch, to.needs = b.in.Policy.Owner.release(to.Have), nil
 	case from.Op.Removes() && to.Op == Delete:
@@ -106,7 +106,7 @@ func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
 // An object that is going away may name ones that are gone already; a wanted object may not.
 func (b *builder) declared(i int) []int {
 	n := &b.nodes[i]
-	if n.Op == Delete && n.Ref == b.in.Policy.Home {
+	if n.Op == Delete && n.Ref == b.in.Policy.RecordNamespace {
 		return nil // the namespace of the record goes last, whatever it says
 	}
 	refs, err := b.in.Policy.dependsOn(n.object())
@@ -120,7 +120,7 @@ func (b *builder) declared(i int) []int {
 		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
 		} else if n.Op.Applies() {
-			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, Takes: takes, Kind: b.meant(ref, n.Ref.Namespace)})
+			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes, SuggestedKind: b.meant(ref, n.Ref.Namespace)})
 		}
 	}
 	for _, ref := range refs {

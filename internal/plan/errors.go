@@ -28,22 +28,22 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 
 // ExternalError says that an object depends on one that is neither wanted nor recorded, for which a run cannot wait.
 type ExternalError struct {
-	From, To object.Ref
-	Takes    bool   // From takes a value from To; else it only comes after it
-	Kind     string // what the kind of To would have to be for it to be part of the set: it differs in its case; else empty
+	From, To      object.Ref
+	TakesValue    bool   // From takes a value from To; else it only comes after it
+	SuggestedKind string // what the kind of To would have to be for it to be part of the set: it differs in its case; else empty
 }
 
 func (e *ExternalError) Error() string {
 	how, way := "depends on", "add it or remove the dependency"
-	if e.Takes {
+	if e.TakesValue {
 		how, way = "takes a value from", "add it or take the value from elsewhere"
 	}
 	where := "which is not part of the set"
-	if e.Takes && e.To.Namespace == "" && e.From.Namespace != "" {
+	if e.TakesValue && e.To.Namespace == "" && e.From.Namespace != "" {
 		where += ", neither in namespace " + e.From.Namespace + " nor without one"
 	}
-	if e.Kind != "" {
-		way = fmt.Sprintf("its kind is written %q, did you mean %s?", e.To.Kind, e.Kind)
+	if e.SuggestedKind != "" {
+		way = fmt.Sprintf("its kind is written %q, did you mean %s?", e.To.Kind, e.SuggestedKind)
 	}
 	return fmt.Sprintf("%s %s, %s; %s", how, e.To, where, way)
 }

@@ -36,7 +36,7 @@ func TestErrorsAreData(t *testing.T) {
 	if diff := cmp.Diff(plan.CycleError{Edges: edges, Blocked: blocked}, *circle); diff != "" {
 		t.Errorf("circle (-want +got):\n%s", diff)
 	}
-	want := plan.ExternalError{From: configMap("free"), To: object.Ref{Kind: "ConfigMap", Name: "x"}, Takes: true}
+	want := plan.ExternalError{From: configMap("free"), To: object.Ref{Kind: "ConfigMap", Name: "x"}, TakesValue: true}
 	if diff := cmp.Diff(want, *external); diff != "" {
 		t.Errorf("external dependency (-want +got):\n%s", diff)
 	}
@@ -96,10 +96,10 @@ func TestReasonsAreData(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, step := range p.Steps {
-		if step.Why != "" {
-			got[step.Ref.Short()] = string(step.Why)
-			if step.By != (object.Ref{}) {
-				got[step.Ref.Short()] += " " + step.By.Short()
+		if step.ReasonCode != "" {
+			got[step.Ref.Short()] = string(step.ReasonCode)
+			if step.ReasonRef != (object.Ref{}) {
+				got[step.Ref.Short()] += " " + step.ReasonRef.Short()
 			}
 		}
 	}

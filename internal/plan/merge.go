@@ -9,9 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// TakenOver gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
+// MigrationResult gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
 // apply; fields that were applied on the client's side and are not wanted any more are gone.
-func (p *Plan) TakenOver(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	_, result, err := diff.ThreeWay(configuration(step.Have, p.LastApplied), step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
@@ -27,15 +27,15 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	case step.Have == nil && next.leave(step.Want, p.Owner, p.CreateOnly), next.leave(step.Want, p.Owner, nil):
 		return &next, nil
 	case !p.ServerSide:
-		return p.Merged(step, live)
+		return p.ReplanClientSide(step, live)
 	}
 	err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
 	return &next, err
 }
 
-// Merged gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
+// ReplanClientSide gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
 // is none. It is also for servers that cannot merge a kind themselves.
-func (p *Plan) Merged(step *Step, live *unstructured.Unstructured) (*Step, error) {
+func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	want := step.Want.DeepCopy()
 	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it
 		if want = configuration(step.Want, p.LastApplied); want == nil {

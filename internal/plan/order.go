@@ -47,7 +47,7 @@ func (b *builder) rank() {
 		if n.Op.Removes() {
 			rank = 2*highest + 1 - rank
 		}
-		if n.Op == Delete && n.Ref == b.in.Policy.Home {
+		if n.Op == Delete && n.Ref == b.in.Policy.RecordNamespace {
 			rank = 2*highest + 2
 		}
 		n.Rank = rank
@@ -83,7 +83,7 @@ func (b *builder) join(position, applies []int) Step {
 // whatever it says. Orphans are not in the record any more.
 func (b *builder) homeLast(steps []Step) []Step {
 	last := len(steps) - 1
-	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.Home {
+	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.RecordNamespace {
 		return steps
 	}
 	home := &steps[last]

@@ -23,7 +23,7 @@ func carried(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bo
 
 // forbids says why an object must be left alone, or nothing. An object that does not exist is free. The hint is for one that
 // belongs to nobody.
-func (o Owner) forbids(live *unstructured.Unstructured, hint string) (Why, string) {
+func (o Owner) forbids(live *unstructured.Unstructured, hint string) (ReasonCode, string) {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return "", ""
 	}
@@ -32,7 +32,7 @@ func (o Owner) forbids(live *unstructured.Unstructured, hint string) (Why, strin
 	case owner == o.ID:
 		return "", ""
 	case owner != "":
-		return Foreign, fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
+		return ReasonForeign, fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
 	case o.Adoption == AdoptUnowned:
 		return "", ""
 	default:
@@ -40,7 +40,7 @@ func (o Owner) forbids(live *unstructured.Unstructured, hint string) (Why, strin
 		if hint != "" {
 			reason += "; " + hint
 		}
-		return Unowned, reason
+		return ReasonUnowned, reason
 	}
 }
 

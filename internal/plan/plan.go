@@ -56,8 +56,8 @@ func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
 
-// Ends reports whether the operation is over when the object is gone.
-func (o Op) Ends() bool { return o == Delete || o == AwaitDeleted }
+// AwaitsDeletion reports whether the operation is over when the object is gone.
+func (o Op) AwaitsDeletion() bool { return o == Delete || o == AwaitDeleted }
 
 // External reports whether the operation concerns an object that is not the set's own, which is waited for alone.
 func (o Op) External() bool { return o == AwaitCreated || o == AwaitDeleted }
@@ -71,35 +71,35 @@ const (
 	ReplaceAlways  Replacement = "always"
 )
 
-// Why says as data for what reason an object is not simply applied, or deleted in its order; Reason says the same in words.
-type Why string
+// ReasonCode is the machine-readable form of Step.Reason.
+type ReasonCode string
 
-// The reasons. Some of them are another object, which is Step.By.
+// The reasons. Some of them name another object, Step.ReasonRef.
 const (
-	Foreign  Why = "foreign"  // it belongs to another set
-	Unowned  Why = "unowned"  // it exists and belongs to no set
-	Frozen   Why = "frozen"   // it exists, and an annotation of the wanted object wants no changes
-	Retained Why = "retained" // an annotation of the live object wants no deletion
-	InUse    Why = "in use"   // it is a namespace in which wanted objects or the record live
-	Unserved Why = "unserved" // its kind is not served now
-	Needed   Why = "needed"   // By, which is wanted, depends on it
-	Housing  Why = "housing"  // By, which is left in the cluster, cannot be without it
-	Same     Why = "same"     // By, which is wanted, is the same object under another kind
-	Circular Why = "circular" // it is deleted without regard to its dependency on By, which depends on it in turn
+	ReasonForeign        ReasonCode = "foreign"  // it belongs to another set
+	ReasonUnowned        ReasonCode = "unowned"  // it exists and belongs to no set
+	ReasonCreateOnly     ReasonCode = "frozen"   // it exists, and an annotation of the wanted object wants no changes
+	ReasonRetained       ReasonCode = "retained" // an annotation of the live object wants no deletion
+	ReasonNamespaceInUse ReasonCode = "in use"   // it is a namespace in which wanted objects or the record live
+	ReasonUnserved       ReasonCode = "unserved" // its kind is not served now
+	ReasonDependency     ReasonCode = "needed"   // By, which is wanted, depends on it
+	ReasonContains       ReasonCode = "housing"  // By, which is left in the cluster, cannot be without it
+	ReasonSameObject     ReasonCode = "same"     // By, which is wanted, is the same object under another kind
+	ReasonCycle          ReasonCode = "circular" // it is deleted without regard to its dependency on By, which depends on it in turn
 )
 
 // Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
 type Step struct {
-	Ref    object.Ref                 `json:"ref"`
-	Op     Op                         `json:"op"`
-	Reason string                     `json:"reason,omitempty"` // why skipped, kept, orphaned or deleted out of order; shown to the user verbatim
-	Why    Why                        `json:"why,omitempty"`    // the same as data
-	By     object.Ref                 `json:"by,omitzero"`      // the object that is the reason
-	Source string                     `json:"source,omitempty"` // the file and document that describe the object
-	Want   *unstructured.Unstructured `json:"want,omitempty"`   // as it will be sent or, for an update, as it will become
-	Have   *unstructured.Unstructured `json:"have,omitempty"`   // as it was read; nil when absent
-	Diff   diff.Diff                  `json:"diff,omitempty"`
-	Patch  diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
+	Ref        object.Ref                 `json:"ref"`
+	Op         Op                         `json:"op"`
+	Reason     string                     `json:"reason,omitempty"` // why skipped, kept, orphaned or deleted out of order; shown to the user verbatim
+	ReasonCode ReasonCode                 `json:"why,omitempty"`    // the same as data
+	ReasonRef  object.Ref                 `json:"by,omitzero"`      // the object that is the reason
+	Source     string                     `json:"source,omitempty"` // the file and document that describe the object
+	Want       *unstructured.Unstructured `json:"want,omitempty"`   // as it will be sent or, for an update, as it will become
+	Have       *unstructured.Unstructured `json:"have,omitempty"`   // as it was read; nil when absent
+	Diff       diff.Diff                  `json:"diff,omitempty"`
+	Patch      diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
 
 	FullReplace bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
 	Replace     Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Anew
@@ -129,8 +129,8 @@ type Step struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
 }
 
-// Private reports whether the object is a Secret or holds values of one.
-func (s *Step) Private() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
+// HoldsSecret reports whether the object is a Secret or holds values of one.
+func (s *Step) HoldsSecret() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
 
 // BeingDeleted reports whether the object is to be applied although somebody is deleting it.
 func (s *Step) BeingDeleted() bool {
@@ -156,12 +156,12 @@ type Plan struct {
 	CreateOnly  []Annotation               `json:"createOnly,omitempty"`  // what marks objects that are left as they are once they exist
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
-	// Exact is for server-side apply: an object is created only if it is not there, and applied only if nobody has changed it since
+	// Preconditions is for server-side apply: an object is created only if it is not there, and applied only if nobody has changed it since
 	// it was read; what the manager owns by updates is its own to take away from then on.
-	Exact bool `json:"exact,omitempty"`
+	Preconditions bool `json:"exact,omitempty"`
 
-	Keeper   string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
-	Destroys bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
+	LastAppliedManager string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
+	Destroys           bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
 }
 
 // Refs gives the objects of the steps, in order.

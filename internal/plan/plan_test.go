@@ -130,7 +130,7 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 	t.Helper()
 	switch words[0] {
 	case "home":
-		p.Home = object.Ref{Kind: "Namespace", Name: words[1]}
+		p.RecordNamespace = object.Ref{Kind: "Namespace", Name: words[1]}
 	case "destroy":
 		p.Destroy = true
 	case "adopt":

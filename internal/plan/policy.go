@@ -47,10 +47,10 @@ type Policy struct {
 	// that is removed it is ignored. Nil means that no object says anything.
 	Waiting func(*unstructured.Unstructured) (Waiting, error)
 
-	Home        object.Ref // the namespace that holds the record; zero when the record does not live in one
-	Destroy     bool       // nothing is wanted any more: Desired is empty and the record goes as well
-	LastApplied string     // annotation that keeps the applied configuration, for client-side apply
-	Keeper      string     // manager that keeps LastApplied on an object that goes over to server-side apply; empty lets it go
+	RecordNamespace    object.Ref // the namespace that holds the record; zero when the record does not live in one
+	Destroy            bool       // nothing is wanted any more: Desired is empty and the record goes as well
+	LastApplied        string     // annotation that keeps the applied configuration, for client-side apply
+	LastAppliedManager string     // manager that keeps LastApplied on an object that goes over to server-side apply; empty lets it go
 
 	ServerSide        bool
 	Manager           string
@@ -95,8 +95,8 @@ type Owner struct {
 	Annotation string // its value is the ID of the set that owns the object; empty turns ownership off
 	ID         string
 	Adoption   Adoption
-	Hint       string // how to take over an object that belongs to nobody, for the reason why it was not written
-	Farewell   string // what becomes of an object that belongs to nobody, for the reason why it was not deleted
+	AdoptHint  string // how to take over an object that belongs to nobody, for the reason why it was not written
+	KeepHint   string // what becomes of an object that belongs to nobody, for the reason why it was not deleted
 }
 
 // Adoption tells which objects may be written or deleted although they are not marked as ours.

@@ -173,7 +173,7 @@ func (r *rollout) lay() error {
 	}
 	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
 	if r.apply.merges() {
-		r.order.ServerSide, r.order.Exact = true, true
+		r.order.ServerSide, r.order.Preconditions = true, true
 		r.order.Force = true // as an update, it sets what the files say
 	}
 	r.at = make([]int, len(r.order.Steps))

@@ -155,7 +155,7 @@ func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
 	p.Waves = f.waves()
 	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
 	if f.fieldManager == defaultManager {
-		p.Keeper = lastAppliedManager
+		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
 	return p, err

@@ -134,7 +134,7 @@ func liveCycle(cycle *plan.CycleError) string {
 func liveComplaint(of *plan.ObjectError) string {
 	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
 		key := dependsOnKey
-		if external.Takes {
+		if external.TakesValue {
 			key = mutationKey
 		}
 		return fmt.Sprintf("invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From), pathOf(external.To))

@@ -126,7 +126,7 @@ func TestSpoken(t *testing.T) {
 			"Resource types:\napps/v1, Kind=Widget\n \n"},
 		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
 			"annotation: external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
-		{about(&plan.ExternalError{From: a, To: b, Takes: true}), `error: invalid object: "n_a__ConfigMap": ` +
+		{about(&plan.ExternalError{From: a, To: b, TakesValue: true}), `error: invalid object: "n_a__ConfigMap": ` +
 			`invalid "config.kubernetes.io/apply-time-mutation" annotation: ` + "external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
 		{reads("x/y"), said(`failed to parse object reference (index: 0): expected 3 or 5 fields, found 2: "x/y"`)},
 		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},

@@ -101,9 +101,9 @@ func liveReason(adoption plan.Adoption) reasoning {
 			return liveFailure(b.Plan, e)
 		case e.Outcome != event.Skipped:
 			return ""
-		case step.Why == plan.Foreign || step.Why == plan.Unowned:
+		case step.ReasonCode == plan.ReasonForeign || step.ReasonCode == plan.ReasonUnowned:
 			return prevented(step, adoption)
-		case step.Why == plan.Same && step.Op == plan.Orphan:
+		case step.ReasonCode == plan.ReasonSameObject && step.Op == plan.Orphan:
 			return fmt.Sprintf("object just applied (UID: %q)", step.Have.GetUID())
 		case e.Reason != "" || e.Blocker == nil:
 			return e.Reason
@@ -201,7 +201,7 @@ func prevented(step plan.Step, adoption plan.Adoption) string {
 	if step.Op.Removes() {
 		strategy = "Delete"
 	}
-	if step.Why == plan.Unowned {
+	if step.ReasonCode == plan.ReasonUnowned {
 		status = "Empty"
 	}
 	return fmt.Sprintf("inventory policy prevented actuation (strategy: %s, status: %s, policy: %s)",

@@ -80,19 +80,19 @@ func policy(inv *inventory, adoption plan.Adoption) (plan.Policy, error) {
 		Order: order,
 		Owner: plan.Owner{
 			Annotation: ownerKey, ID: inv.id, Adoption: adoption,
-			Hint:     "--inventory-policy=adopt takes it over",
-			Farewell: "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+			AdoptHint: "--inventory-policy=adopt takes it over",
+			KeepHint:  "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
 		},
 		Retain: []plan.Annotation{
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},
 		},
-		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
-		DependsOn:     dependsOn,
-		Substitutions: substitutions,
-		Waiting:       waiting,
-		Home:          object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
-		LastApplied:   lastAppliedKey,
+		CreateOnly:      []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+		DependsOn:       dependsOn,
+		Substitutions:   substitutions,
+		Waiting:         waiting,
+		RecordNamespace: object.Ref{Kind: "Namespace", Name: inv.ref.Namespace},
+		LastApplied:     lastAppliedKey,
 	}, nil
 }
 

@@ -63,7 +63,7 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	if err != nil {
 		return nil, fail(err)
 	}
-	if err := p.checkHome(ctx, client, store, policy.Home); err != nil {
+	if err := p.checkHome(ctx, client, store, policy.RecordNamespace); err != nil {
 		return nil, err
 	}
 	return &prepared{pkg: p, client: client, rules: set, engine: eng, policy: policy, plan: pl}, nil
