@@ -18,12 +18,12 @@ type Config interface {
 	Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// StripExisting takes out, in place, what is never compared.
 	StripExisting(obj *unstructured.Unstructured) error
-	// Excludes reports whether StripExisting may take something out of an object.
-	Excludes(obj *unstructured.Unstructured) bool
-	// Refer makes references of holder to an object of target's kind named base refer to name, in place.
-	Refer(holder, target *unstructured.Unstructured, base, name string) error
-	// Wait judges a live object by the user's rules, if one of them concerns it.
-	Wait(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool)
+	// HasExclusions reports whether StripExisting may take something out of an object.
+	HasExclusions(obj *unstructured.Unstructured) bool
+	// RewriteRefs makes references of holder to an object of target's kind named base refer to name, in place.
+	RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error
+	// Judge judges a live object by the user's rules, if one of them concerns it.
+	Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool)
 }
 
 // Options say how changes are calculated. The zero value compares with live objects and waits for nothing.
@@ -95,7 +95,7 @@ func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Option
 // Rules are the rules by which live objects are judged before those of their kinds: the user's, and then the flag's.
 func Rules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
 	rules := []judge.Rule{func(obj *unstructured.Unstructured) (judge.Judgement, bool) {
-		j, _, ok := conf.Wait(obj)
+		j, _, ok := conf.Judge(obj)
 		return j, ok
 	}}
 	if ignoreFailingAPIServices {

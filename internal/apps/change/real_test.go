@@ -55,7 +55,7 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 	s.t.Helper()
 	for _, obj := range input {
 		labels := map[string]string{resource.LabelApp: "1", resource.LabelAssociation: resource.Association(resource.Key(obj))}
-		if err := s.conf.Own(obj, labels); err != nil {
+		if err := s.conf.AddOwnershipLabels(obj, labels); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -78,7 +78,7 @@ func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker
 		return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)
 	}
 	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s", refused,
-		textdiff.Changes(textdiff.Compare(before, after, false)))
+		textdiff.FormatChanges(textdiff.Compare(before, after, false)))
 }
 
 // Exhausted is the error of a change that was reworked time and again and always refused.

@@ -55,16 +55,16 @@ func (r rules) StripExisting(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-func (r rules) Excludes(obj *unstructured.Unstructured) bool {
+func (r rules) HasExclusions(obj *unstructured.Unstructured) bool {
 	return r.Fail == "strip" || obj.Object["status"] != nil
 }
 
-func (r rules) Wait(obj *unstructured.Unstructured) (judge.Judgement, bool, bool) {
+func (r rules) Judge(obj *unstructured.Unstructured) (judge.Judgement, bool, bool) {
 	phase, found, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	return judge.Judgement{Done: phase == "Ready", Successful: phase == "Ready", Message: "phase is " + phase}, false, found && obj.GetKind() == "Thing"
 }
 
-func (r rules) Refer(holder, target *unstructured.Unstructured, base, name string) error {
+func (r rules) RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error {
 	if r.Fail == "refer" {
 		return errors.New("ObjectRefSetMod for path 'a' on resource 'b': Unexpected non-map found: string")
 	}

@@ -126,7 +126,7 @@ func (s *set) base(live *unstructured.Unstructured) (*unstructured.Unstructured,
 // stripped is a live object without history, identity and what is never compared. It shares memory with the one given.
 func (s *set) stripped(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj := bare(live)
-	if !s.conf.Excludes(obj) {
+	if !s.conf.HasExclusions(obj) {
 		return obj, nil
 	}
 	obj = obj.DeepCopy()

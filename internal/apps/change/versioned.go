@@ -202,7 +202,7 @@ func (s *set) settle(all []*draft, refs *references) error {
 func (s *set) point(holder *unstructured.Unstructured, targets []int, all []*draft) error {
 	for _, target := range targets {
 		d := all[target]
-		if err := s.conf.Refer(holder, d.used(), d.base, d.used().GetName()); err != nil {
+		if err := s.conf.RewriteRefs(holder, d.used(), d.base, d.used().GetName()); err != nil {
 			return err
 		}
 	}

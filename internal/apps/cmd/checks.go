@@ -18,7 +18,7 @@ import (
 
 // check runs the preflight checks that the flags or the configuration ask for.
 func (d *deployment) check(ctx context.Context, changes []*change.Change) error {
-	names, err := d.config.Preflight(preflight.Known)
+	names, err := d.config.PreflightChecks(preflight.Exists)
 	if err != nil {
 		return err
 	}
@@ -28,10 +28,10 @@ func (d *deployment) check(ctx context.Context, changes []*change.Change) error 
 	if len(names) == 0 {
 		return nil
 	}
-	var subjects []preflight.Subject
+	var subjects []preflight.PlannedWrite
 	for _, c := range changes {
 		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
-			subjects = append(subjects, preflight.Subject{Delete: op == change.Delete, New: c.Applied, Existing: c.Existing})
+			subjects = append(subjects, preflight.PlannedWrite{Delete: op == change.Delete, New: c.Applied, Existing: c.Existing})
 		}
 	}
 	return preflight.Run(ctx, names, subjects, d.checking())
@@ -43,7 +43,7 @@ type checkList []string
 // Set takes in names with commas between them.
 func (l *checkList) Set(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
-		if !preflight.Known(name) {
+		if !preflight.Exists(name) {
 			return fmt.Errorf("unknown preflight check %q specified", name)
 		}
 		if !slices.Contains(*l, name) {
@@ -60,9 +60,9 @@ func (l *checkList) String() string { return strings.Join(*l, ",") }
 func (l *checkList) Type() string { return "strings" }
 
 // checking is what the checks need of the cluster.
-func (d *deployment) checking() preflight.Deps {
-	return preflight.Deps{
-		Merges: d.apply.merges(), Reviewer: d.client,
+func (d *deployment) checking() preflight.Cluster {
+	return preflight.Cluster{
+		ServerSideApply: d.apply.merges(), Reviewer: d.client,
 		Resource: func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
 			kind, err := d.client.Kind(ctx, gvk.GroupKind())
 			if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {

@@ -87,7 +87,7 @@ func (d *deletion) find(ctx context.Context) (*app.App, error) {
 
 // remove deletes the objects of an app, and the app if nothing is left.
 func (d *deletion) remove(ctx context.Context, target *app.App) error {
-	narrow, err := d.filter.Resource(time.Now())
+	narrow, err := d.filter.ResourceFilter(time.Now())
 	if err != nil {
 		return err
 	}

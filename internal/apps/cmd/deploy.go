@@ -83,7 +83,7 @@ func (d *deployment) add(cmd *cobra.Command) {
 	d.apply.add(cmd, "", false)
 	d.deploy.add(cmd)
 	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
-	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.Names(), ", ")+" (can repeat)")
+	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.CheckNames(), ", ")+" (can repeat)")
 }
 
 func (d *deployment) run(ctx context.Context, s *session) error {
@@ -109,7 +109,7 @@ func (d *deployment) run(ctx context.Context, s *session) error {
 	if err := r.present(); err != nil {
 		return err
 	}
-	if err := d.prepare.Allowed(wanted); err != nil {
+	if err := d.prepare.CheckNamespaces(wanted); err != nil {
 		return err
 	}
 	if d.diff.page {

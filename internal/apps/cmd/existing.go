@@ -57,7 +57,7 @@ func (d *deployment) existing(ctx context.Context, wanted []resource.Resource) (
 			d.pods[obj.GetUID()] = true
 		}
 	}
-	if err := input.Disallowed(found); err != nil {
+	if err := input.CheckLabels(found); err != nil {
 		return nil, err
 	}
 	if err := d.collides(wanted); err != nil {
@@ -110,7 +110,9 @@ func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 
 // owners reports whether it matters who owns which field of the live objects: where they are shown, where overlays see them, and
 // where they are taken over.
-func (d *deployment) owners() bool { return d.diff.changes || d.config.Overlays() || d.apply.merges() }
+func (d *deployment) owners() bool {
+	return d.diff.changes || d.config.HasOverlays() || d.apply.merges()
+}
 
 func distinctKinds(kinds []schema.GroupKind) []schema.GroupKind {
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })

@@ -55,7 +55,7 @@ func (i *inspection) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	narrow, err := i.filter.Resource(time.Now())
+	narrow, err := i.filter.ResourceFilter(time.Now())
 	if err != nil {
 		return err
 	}

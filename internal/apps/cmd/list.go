@@ -58,7 +58,7 @@ func (l *listing) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("Parsing label filter: %w", err)
 	}
-	age, err := filter.Flags{Age: l.age}.Resource(time.Now())
+	age, err := filter.Flags{Age: l.age}.ResourceFilter(time.Now())
 	if err != nil {
 		return err
 	}

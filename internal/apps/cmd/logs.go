@@ -100,7 +100,7 @@ func (l *logReading) run(ctx context.Context, s *session) error {
 	}
 	tail := &logTail{client: s.client, logs: ui.Logs{UI: s.ui, Tagged: l.tagged}, follow: l.follow, lines: l.lines}
 	tail.picks = func(pod live) ([]string, bool) {
-		return l.containers, l.pod == "" || filter.Like(l.pod, pod.GetName())
+		return l.containers, l.pod == "" || filter.MatchPattern(l.pod, pod.GetName())
 	}
 	tail.watch(ctx, target.Selector(), s.fallback(target))
 	return nil

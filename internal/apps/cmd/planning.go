@@ -50,7 +50,7 @@ type rollout struct {
 
 // calculate decides what changes and in what order.
 func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*rollout, error) {
-	narrow, err := d.filter.Resource(time.Now())
+	narrow, err := d.filter.ResourceFilter(time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
 		options.Merge = merged
 	}
 	if r.diff.filter != "" {
-		some, err := filter.ParseChange(r.diff.filter)
+		some, err := filter.ParseChangeFilter(r.diff.filter)
 		if err != nil {
 			return err
 		}

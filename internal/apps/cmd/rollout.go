@@ -132,7 +132,7 @@ func (r *rollout) judge(step int, obj *unstructured.Unstructured, made []*unstru
 	j := judge.Of(obj, made, change.Rules(r.config, r.kinds.ignoreFailing)...)
 	verdict := engine.Verdict{Status: status(j)}
 	if !j.Done {
-		_, verdict.Release, _ = r.config.Wait(obj)
+		_, verdict.Release, _ = r.config.Judge(obj)
 	}
 	for _, child := range j.Children {
 		verdict.Children = append(verdict.Children, event.Child{Ref: child.Ref, Version: child.Version, Status: status(child)})

@@ -127,7 +127,7 @@ func (t *logTail) see(ctx context.Context, ref object.Ref, pod live) {
 	p := &tailedPod{ref: ref, uid: pod.GetUID(), pod: pod, news: make(chan struct{})}
 	t.pods[ref] = p
 	for _, name := range containersOf(pod) {
-		if len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool { return filter.Like(pattern, name) }) {
+		if len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool { return filter.MatchPattern(pattern, name) }) {
 			t.running.Go(func() { t.tail(ctx, p, name) }) // watch waits for it
 		}
 	}

@@ -40,7 +40,7 @@ func (p *program) newToolsInspect() *cobra.Command {
 }
 
 func (i *fileInspection) run(ctx context.Context, s *session) error {
-	narrow, err := i.filter.Resource(time.Now())
+	narrow, err := i.filter.ResourceFilter(time.Now())
 	if err != nil {
 		return err
 	}

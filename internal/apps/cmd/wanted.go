@@ -17,7 +17,7 @@ import (
 )
 
 // preparation makes resources of the app of what the files describe.
-type preparation = input.Prepare
+type preparation = input.Preparation
 
 // clusterPlace stands in records for resources without a namespace.
 const clusterPlace = "(cluster)"
@@ -42,12 +42,12 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 	if err := d.learn(ctx, all); err != nil {
 		return nil, err
 	}
-	d.prepare = input.Prepare{
+	d.prepare = input.Preparation{
 		Namespace: d.namespace, IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs,
 		AllowCheck: d.deploy.allowCheck, AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs, AllowCluster: d.deploy.allowCluster,
 		Kinds: d.kind(ctx), Now: time.Now(),
 	}
-	if all, err = d.prepare.Prepare(all); err != nil {
+	if all, err = d.prepare.Run(all); err != nil {
 		return nil, err
 	}
 	for _, r := range all {
@@ -101,11 +101,11 @@ func (d *deployment) mark(obj *unstructured.Unstructured) error {
 	}
 	if _, foreign := obj.GetAnnotations()[resource.AnnExists]; !foreign {
 		owned := map[string]string{key: value, resource.LabelAssociation: resource.Association(resource.Key(obj))}
-		if err := d.config.Own(obj, owned); err != nil {
+		if err := d.config.AddOwnershipLabels(obj, owned); err != nil {
 			return err
 		}
 	}
-	return d.config.Scope(obj, map[string]string{key: value}, d.deploy.defaultScoping)
+	return d.config.AddScopingLabels(obj, map[string]string{key: value}, d.deploy.defaultScoping)
 }
 
 // placesOf are the namespaces of resources and of objects that there are, sorted.

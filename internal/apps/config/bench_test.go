@@ -82,13 +82,13 @@ func BenchmarkOthers(b *testing.B) {
 		target := decode(b, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: conf%d, namespace: demo}}", i))[0]
 		renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
 	}
-	all := c.Renames(renames)
+	all := c.NewRefRewriter(renames)
 	for name, f := range map[string]func() error{
 		"strip": func() error { return c.StripExisting(obj) },
-		"own":   func() error { return c.Own(obj, map[string]string{"a": "b"}) },
-		"refer": func() error { return all.In(obj) },
-		"order": func() error { c.Groups(obj); c.Rules(obj); return nil },
-		"wait":  func() error { c.Wait(obj); return nil },
+		"own":   func() error { return c.AddOwnershipLabels(obj, map[string]string{"a": "b"}) },
+		"refer": func() error { return all.Rewrite(obj) },
+		"order": func() error { c.ChangeGroups(obj); c.ChangeRules(obj); return nil },
+		"wait":  func() error { c.Judge(obj); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -61,8 +61,8 @@ func Default() *Config {
 	return c
 }
 
-// Overlays reports whether any rebase rule beside the built-in ones is an overlay. It may look at all of a live object.
-func (c *Config) Overlays() bool {
+// HasOverlays reports whether any rebase rule beside the built-in ones is an overlay. It may look at all of a live object.
+func (c *Config) HasOverlays() bool {
 	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule change) bool { return rule.overlay != nil })
 }
 
@@ -137,9 +137,9 @@ func (c *complaint) located(origin string) error {
 	return errors.New(text)
 }
 
-// Preflight gives the checks that are asked for, in order. known tells whether there is such a check; it is an error to ask
+// PreflightChecks gives the checks that are asked for, in order. known tells whether there is such a check; it is an error to ask
 // for one that does not exist, or for the same twice.
-func (c *Config) Preflight(known func(name string) bool) ([]string, error) {
+func (c *Config) PreflightChecks(known func(name string) bool) ([]string, error) {
 	seen := map[string]bool{}
 	for _, name := range c.checks {
 		switch {

@@ -78,15 +78,15 @@ data:
 		t.Errorf("left are %v, want %v", names, want)
 	}
 	a := decode(t, "{apiVersion: apps/v1, kind: A, metadata: {name: a}}")[0]
-	want := []Binding{
+	want := []RuleBinding{
 		{[]string{"delete after deleting change-groups.kapp.k14s.io/crds"}, true, 102},
 		{[]string{"first"}, true, 110},
 		{[]string{"second"}, false, 111},
 	}
-	if diff := cmp.Diff(want, c.Rules(a)); diff != "" {
+	if diff := cmp.Diff(want, c.ChangeRules(a)); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
-	if err := c.Own(a, map[string]string{"app": "1"}); err != nil {
+	if err := c.AddOwnershipLabels(a, map[string]string{"app": "1"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"app": "1", "team": "two", "more": "x"}, a.GetLabels()); diff != "" {
@@ -118,8 +118,8 @@ func TestZero(t *testing.T) {
 	}
 	for _, f := range []func(*unstructured.Unstructured) error{
 		c.StripExisting, c.StripLastApplied,
-		func(o *unstructured.Unstructured) error { return c.Own(o, map[string]string{"a": "b"}) },
-		func(o *unstructured.Unstructured) error { return c.Refer(o, o, "a", "b") },
+		func(o *unstructured.Unstructured) error { return c.AddOwnershipLabels(o, map[string]string{"a": "b"}) },
+		func(o *unstructured.Unstructured) error { return c.RewriteRefs(o, o, "a", "b") },
 	} {
 		if err := f(obj); err != nil || !cmp.Equal(before, obj) {
 			t.Errorf("changed to %v, with %v", obj, err)
@@ -136,7 +136,7 @@ func TestPreflight(t *testing.T) {
 		{"[{name: A}, {name: A}]", "", `preflight configuration settings failed: duplicate preflight check in configuration: "A"`},
 	} {
 		c := configured(t, map[string]string{"config.yaml": "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\npreflightRules: " + tc.checks})
-		got, err := c.Preflight(known)
+		got, err := c.PreflightChecks(known)
 		if strings.Join(got, " ") != tc.want || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
 			t.Errorf("%s: got %v and %v, want %q and %q", tc.checks, got, err, tc.want, tc.err)
 		}
@@ -186,11 +186,11 @@ func FuzzExtract(f *testing.F) {
 			return
 		}
 		o := &unstructured.Unstructured{Object: obj}
-		c.Groups(o)
-		c.Rules(o)
-		c.Wait(o)
-		all := []error{c.StripExisting(o.DeepCopy()), c.StripLastApplied(o.DeepCopy()), c.Own(o.DeepCopy(), map[string]string{"a": "b"}),
-			c.Scope(o.DeepCopy(), map[string]string{"a": "b"}, true), c.Refer(o.DeepCopy(), o, "a", "b"),
+		c.ChangeGroups(o)
+		c.ChangeRules(o)
+		c.Judge(o)
+		all := []error{c.StripExisting(o.DeepCopy()), c.StripLastApplied(o.DeepCopy()), c.AddOwnershipLabels(o.DeepCopy(), map[string]string{"a": "b"}),
+			c.AddScopingLabels(o.DeepCopy(), map[string]string{"a": "b"}, true), c.RewriteRefs(o.DeepCopy(), o, "a", "b"),
 			c.Mask(o.DeepCopy(), func(any) string { return "" })}
 		_, err := c.Rebase(o, o)
 		for _, err := range append(all, err) {
@@ -211,7 +211,7 @@ func TestOverlays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Overlays(); got != want {
+		if got := c.HasOverlays(); got != want {
 			t.Errorf("Overlays of %s gave %t", text, got)
 		}
 	}

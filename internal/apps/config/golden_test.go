@@ -38,13 +38,13 @@ func TestLabels(t *testing.T) {
 		c := configured(t, files)
 		return map[string]string{
 			"owned": changed(t, files, func(obj *unstructured.Unstructured) error {
-				return c.Own(obj, map[string]string{"app": "1", "team": "ours"})
+				return c.AddOwnershipLabels(obj, map[string]string{"app": "1", "team": "ours"})
 			}),
 			"scoped": changed(t, files, func(obj *unstructured.Unstructured) error {
-				return c.Scope(obj, map[string]string{"app": "1"}, true)
+				return c.AddScopingLabels(obj, map[string]string{"app": "1"}, true)
 			}),
 			"scoped-without-defaults": changed(t, files, func(obj *unstructured.Unstructured) error {
-				return c.Scope(obj, map[string]string{"app": "1"}, false)
+				return c.AddScopingLabels(obj, map[string]string{"app": "1"}, false)
 			}),
 		}
 	})
@@ -76,10 +76,10 @@ func TestRefer(t *testing.T) {
 		for _, target := range decode(t, files["targets.yaml"]) {
 			renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
 		}
-		together := changed(t, files, c.Renames(renames).In)
+		together := changed(t, files, c.NewRefRewriter(renames).Rewrite)
 		alone := changed(t, files, func(obj *unstructured.Unstructured) error {
 			for _, r := range renames {
-				if err := c.Refer(obj, r.Target, r.Base, r.Name); err != nil {
+				if err := c.RewriteRefs(obj, r.Target, r.Base, r.Name); err != nil {
 					return err
 				}
 			}
@@ -99,10 +99,10 @@ func TestOrder(t *testing.T) {
 		var out strings.Builder
 		for _, obj := range decode(t, files["objects.yaml"]) {
 			fmt.Fprintln(&out, resource.Describe(obj))
-			for _, group := range c.Groups(obj) {
+			for _, group := range c.ChangeGroups(obj) {
 				fmt.Fprintln(&out, "  in", group)
 			}
-			for _, b := range c.Rules(obj) {
+			for _, b := range c.ChangeRules(obj) {
 				fmt.Fprintf(&out, "  %d optional=%v\n    %s\n", b.Weight, b.Optional, strings.Join(b.Rules, "\n    "))
 			}
 		}
@@ -116,7 +116,7 @@ func TestWait(t *testing.T) {
 		c := configured(t, files)
 		var out strings.Builder
 		for _, obj := range decode(t, files["objects.yaml"]) {
-			j, unblock, ok := c.Wait(obj)
+			j, unblock, ok := c.Judge(obj)
 			fmt.Fprintf(&out, "%s\n  judged=%v done=%v successful=%v unblock=%v\n  %s\n",
 				obj.GetName(), ok, j.Done, j.Successful, unblock, j.Message)
 		}

@@ -19,10 +19,10 @@ func (c *Config) addLabels(labels map[string]string) {
 	maps.Copy(c.labels, labels)
 }
 
-// Own puts labels on an object, and the additional labels of the configuration, which do not replace those: into every map
+// AddOwnershipLabels puts labels on an object, and the additional labels of the configuration, which do not replace those: into every map
 // that an ownership rule names, and which is made if need be. The object is changed in place, and what has been done by the
 // time of an error stays.
-func (c *Config) Own(obj *unstructured.Unstructured, labels map[string]string) error {
+func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[string]string) error {
 	for _, p := range c.owned.matching(obj.Object) {
 		v := visitor{path: p, create: true, found: func(fields map[string]any) {
 			put(fields, c.labels)
@@ -35,9 +35,9 @@ func (c *Config) Own(obj *unstructured.Unstructured, labels map[string]string) e
 	return nil
 }
 
-// Scope puts labels into the selectors that label scoping rules name, as far as the object has them. Without defaults, the
+// AddScopingLabels puts labels into the selectors that label scoping rules name, as far as the object has them. Without defaults, the
 // built-in rules are passed over. The object is changed in place.
-func (c *Config) Scope(obj *unstructured.Unstructured, labels map[string]string, defaults bool) error {
+func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[string]string, defaults bool) error {
 	for _, s := range c.scoped.matching(obj.Object) {
 		if s.builtIn && !defaults {
 			continue

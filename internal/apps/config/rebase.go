@@ -69,7 +69,7 @@ func overlaid(result, existing, new *unstructured.Unstructured, text string) err
 			delete(annotations, resource.AnnIdentity)
 		}
 	}
-	made, err := ytt.Overlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
+	made, err := ytt.ApplyOverlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
 	if err != nil {
 		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w", resource.Describe(result), err)
 	}

@@ -17,8 +17,8 @@ func (c *Config) StripExisting(obj *unstructured.Unstructured) error {
 	return strip(&c.notCompared, obj)
 }
 
-// Excludes reports whether StripExisting may take something out of an object.
-func (c *Config) Excludes(obj *unstructured.Unstructured) bool {
+// HasExclusions reports whether StripExisting may take something out of an object.
+func (c *Config) HasExclusions(obj *unstructured.Unstructured) bool {
 	for _, p := range c.notCompared.matching(obj.Object) {
 		if _, there := obj.Object[p.parts[0].key]; there || p.parts[0].form != byKey {
 			return true

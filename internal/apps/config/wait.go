@@ -26,9 +26,9 @@ type condition struct {
 // allowing begins what is said while an object does not hold back others any more, though it is not done.
 const allowing = "Allowing blocked changes to proceed: "
 
-// Wait judges a live object by the first wait rule that matches it; ok is false if none does. unblock tells that others need
+// Judge judges a live object by the first wait rule that matches it; ok is false if none does. unblock tells that others need
 // not wait for the object any longer, although it is not done. The judgement is without description and children.
-func (c *Config) Wait(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool) {
+func (c *Config) Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool) {
 	for _, rule := range c.waits.matching(obj.Object) {
 		j, unblock = rule.judge(obj)
 		return j, unblock, true
@@ -80,25 +80,25 @@ func (w wait) judgeConditions(obj *unstructured.Unstructured, status map[string]
 	return j, unblock
 }
 
-// sighting is a condition of a live object that a rule has a meaning for.
-type sighting struct {
+// matchedCondition is a condition of a live object that a rule has a meaning for.
+type matchedCondition struct {
 	condition
 	reason, message string
 	generation      int64
 }
 
-func (s sighting) words() string       { return s.name + " == " + s.status + ": " + s.reason }
-func (s sighting) explanation() string { return " (message: " + s.message + ")" }
+func (s matchedCondition) words() string       { return s.name + " == " + s.status + ": " + s.reason }
+func (s matchedCondition) explanation() string { return " (message: " + s.message + ")" }
 
 // found gives the conditions of a live object that the rule names, in the order of the rule.
-func (w wait) found(status map[string]any) []sighting {
+func (w wait) found(status map[string]any) []matchedCondition {
 	items, _ := status["conditions"].([]any)
-	var found []sighting
+	var found []matchedCondition
 	for _, c := range w.conditions {
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
 			if text(fields, "type") == c.name && text(fields, "status") == c.status {
-				found = append(found, sighting{c, text(fields, "reason"), text(fields, "message"), number(fields["observedGeneration"])})
+				found = append(found, matchedCondition{c, text(fields, "reason"), text(fields, "message"), number(fields["observedGeneration"])})
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func number(value any) int64 {
 
 // scripted asks a script, which sees the live object.
 func scripted(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
-	verdict, err := ytt.Done(obj.Object, script, obj.Object)
+	verdict, err := ytt.IsDone(obj.Object, script, obj.Object)
 	if err != nil {
 		return judge.Judgement{Done: true, Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
 	}

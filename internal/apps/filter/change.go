@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Change selects changes. The nil Change selects all.
-type Change struct {
-	And              []Change
-	Or               []Change
-	Not              *Change
+// ChangeFilter selects changes. The nil ChangeFilter selects all.
+type ChangeFilter struct {
+	And              []ChangeFilter
+	Or               []ChangeFilter
+	Not              *ChangeFilter
 	NewResource      *clause
 	ExistingResource *clause
 	Ops              []string // add, update, delete, keep, exists or noop
 }
 
-// ParseChange reads a filter in JSON, whose keys are taken in any case: and, or, not, newResource, existingResource or ops. An
+// ParseChangeFilter reads a filter in JSON, whose keys are taken in any case: and, or, not, newResource, existingResource or ops. An
 // empty text and an object without any of them give nil, which selects everything.
-func ParseChange(text string) (*Change, error) {
+func ParseChangeFilter(text string) (*ChangeFilter, error) {
 	if text == "" {
 		return nil, nil
 	}
-	c := &Change{}
+	c := &ChangeFilter{}
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		return nil, fmt.Errorf("Parsing diff filter '%s': %w", text, err)
 	}
@@ -37,12 +37,12 @@ func ParseChange(text string) (*Change, error) {
 	return c, nil
 }
 
-func (c *Change) compile() error {
+func (c *ChangeFilter) compile() error {
 	if c == nil {
 		return nil
 	}
 	var failed []error
-	for _, list := range [][]Change{c.And, c.Or} {
+	for _, list := range [][]ChangeFilter{c.And, c.Or} {
 		for i := range list {
 			failed = append(failed, list[i].compile())
 		}
@@ -53,14 +53,14 @@ func (c *Change) compile() error {
 // Matches reports whether a change is selected: its operation, the object as it is to be and as it is, of which one may be nil.
 // The first clause that is there decides, in the order of the fields of Change; one about an object that is nil is passed over.
 // All of ops have to be the operation, so that more than one selects nothing.
-func (c *Change) Matches(op string, desired, existing *unstructured.Unstructured) bool {
+func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstructured) bool {
 	switch {
 	case c == nil:
 		return true
 	case len(c.And) > 0:
-		return all(c.And, func(in *Change) bool { return in.Matches(op, desired, existing) })
+		return all(c.And, func(in *ChangeFilter) bool { return in.Matches(op, desired, existing) })
 	case len(c.Or) > 0:
-		return !all(c.Or, func(in *Change) bool { return !in.Matches(op, desired, existing) })
+		return !all(c.Or, func(in *ChangeFilter) bool { return !in.Matches(op, desired, existing) })
 	case c.Not != nil:
 		return !c.Not.Matches(op, desired, existing)
 	case c.NewResource != nil && desired != nil:

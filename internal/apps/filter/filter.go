@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Resource selects objects. The nil Resource selects all.
-type Resource struct {
-	And      []Resource
-	Or       []Resource
-	Not      *Resource
+// ResourceFilter selects objects. The nil ResourceFilter selects all.
+type ResourceFilter struct {
+	And      []ResourceFilter
+	Or       []ResourceFilter
+	Not      *ResourceFilter
 	Resource *clause
 }
 
@@ -33,10 +33,10 @@ type clause struct {
 	selectors []labels.Selector
 }
 
-// ParseResource reads a filter in JSON, whose keys are taken in any case: and, or, not or resource. An object without any of
+// ParseResourceFilter reads a filter in JSON, whose keys are taken in any case: and, or, not or resource. An object without any of
 // them selects nothing.
-func ParseResource(text string) (*Resource, error) {
-	r := &Resource{}
+func ParseResourceFilter(text string) (*ResourceFilter, error) {
+	r := &ResourceFilter{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return nil, fmt.Errorf("Parsing filter '%s': %w", text, err)
 	}
@@ -46,12 +46,12 @@ func ParseResource(text string) (*Resource, error) {
 	return r, nil
 }
 
-func (r *Resource) compile() error {
+func (r *ResourceFilter) compile() error {
 	if r == nil {
 		return nil
 	}
 	var failed []error
-	for _, list := range [][]Resource{r.And, r.Or} {
+	for _, list := range [][]ResourceFilter{r.And, r.Or} {
 		for i := range list {
 			failed = append(failed, list[i].compile())
 		}
@@ -60,14 +60,14 @@ func (r *Resource) compile() error {
 }
 
 // Matches reports whether the object is selected. Of and, or, not and resource, the first that is there decides.
-func (r *Resource) Matches(obj *unstructured.Unstructured) bool {
+func (r *ResourceFilter) Matches(obj *unstructured.Unstructured) bool {
 	switch {
 	case r == nil:
 		return true
 	case len(r.And) > 0:
-		return all(r.And, func(in *Resource) bool { return in.Matches(obj) })
+		return all(r.And, func(in *ResourceFilter) bool { return in.Matches(obj) })
 	case len(r.Or) > 0:
-		return !all(r.Or, func(in *Resource) bool { return !in.Matches(obj) })
+		return !all(r.Or, func(in *ResourceFilter) bool { return !in.Matches(obj) })
 	case r.Not != nil:
 		return !r.Not.Matches(obj)
 	case r.Resource != nil:
@@ -124,7 +124,7 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value string
 	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
-		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return Like(text, list.value) }) {
+		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
 			return false
 		}
 	}
@@ -154,8 +154,8 @@ func anyOf[T any](list []T, holds func(T) bool) bool {
 	return false
 }
 
-// Like compares with a pattern, which is not empty.
-func Like(pattern, value string) bool {
+// MatchPattern compares with a pattern, which is not empty.
+func MatchPattern(pattern, value string) bool {
 	const wild = "*%"
 	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]
 	starts := len(rest) < len(pattern)

@@ -33,7 +33,7 @@ var things = map[byte]*unstructured.Unstructured{
 	'd': object("ClusterRole//web", time.Minute, map[string]string{"x": "y", "z": "1"}),
 }
 
-func selected(r *Resource) string {
+func selected(r *ResourceFilter) string {
 	var out []byte
 	for _, letter := range []byte("abcd") {
 		if r.Matches(things[letter]) {
@@ -76,7 +76,7 @@ func TestParseResource(t *testing.T) {
 		`{"and":[],"or":[],"resource":{"names":["web"]}}`:                                        "ad",
 		`{"or":[{"resource":{}}],"and":[{}]}`:                                                    "",
 	} {
-		r, err := ParseResource(text)
+		r, err := ParseResourceFilter(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -97,13 +97,13 @@ func TestMistakes(t *testing.T) {
 		`{"not":{"resource":{"labels":["a==="]}}}`:       "Parsing label selector failed: ",
 		`{"or":[{},{"resource":{"labels":["a in b"]}}]}`: "Parsing label selector failed: ",
 	} {
-		_, err := ParseResource(text)
+		_, err := ParseResourceFilter(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 	for _, text := range []string{`[`, `{"newResource":{"names":[""]}}`, `{"and":[{"existingResource":{"labels":["=="]}}]}`} {
-		if _, err := ParseChange(text); err == nil || !strings.HasPrefix(err.Error(), "Parsing diff filter '"+text+"': ") {
+		if _, err := ParseChangeFilter(text); err == nil || !strings.HasPrefix(err.Error(), "Parsing diff filter '"+text+"': ") {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestFlags(t *testing.T) {
 		{Flags{Age: "10m-", Names: []string{"web"}}, "d"},
 		{Flags{Age: "1s-", Kinds: []string{"Pod"}, JSON: `{"resource":{"names":["my-web"]}}`}, "c"},
 	} {
-		r, err := c.flags.Resource(now)
+		r, err := c.flags.ResourceFilter(now)
 		if err != nil || r == nil {
 			t.Errorf("%+v: %v, %v", c.flags, r, err)
 			continue
@@ -133,7 +133,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%+v selects %q, want %q", c.flags, got, c.want)
 		}
 	}
-	if r, err := (Flags{}).Resource(now); r != nil || err != nil || selected(r) != "abcd" {
+	if r, err := (Flags{}).ResourceFilter(now); r != nil || err != nil || selected(r) != "abcd" {
 		t.Errorf("no flags give %v, %v", r, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestWrongFlags(t *testing.T) {
 		{Flags{Names: []string{""}}, "Parsing filter flags: Expected names to be non-empty, but one is an empty string ('*' stands for any)"},
 		{Flags{JSON: "x"}, "Parsing filter 'x': invalid character 'x' looking for beginning of value"},
 	} {
-		if r, err := c.flags.Resource(now); err == nil || err.Error() != c.want {
+		if r, err := c.flags.ResourceFilter(now); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: got %v, %v, want %s", c.flags, r, err, c.want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestChange(t *testing.T) {
 		`{"and":[{"newResource":{"labels":["x"]}},{"ops":["update"]}]}`:         "update",
 		`{"and":[{}]}`: "",
 	} {
-		c, err := ParseChange(text)
+		c, err := ParseChangeFilter(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

@@ -18,8 +18,8 @@ type Flags struct {
 // errAge is kapp's answer to an age that is none.
 var errAge = errors.New("Expected age filter to be either empty or parseable time.Duration (example: 5m+, 24h-; valid units: ns, us, ms, s, m, h)")
 
-// Resource is the filter that the flags ask for: nil when they ask for nothing. Ages are counted back from now.
-func (f Flags) Resource(now time.Time) (*Resource, error) {
+// ResourceFilter is the filter that the flags ask for: nil when they ask for nothing. Ages are counted back from now.
+func (f Flags) ResourceFilter(now time.Time) (*ResourceFilter, error) {
 	c := &clause{Kinds: f.Kinds, Namespaces: f.Namespaces, Names: f.Names, KindNames: f.KindNames,
 		KindNamespaces: f.KindNamespaces, KindNsNames: f.KindNsNames, Labels: f.Labels}
 	if f.Age != "" {
@@ -37,7 +37,7 @@ func (f Flags) Resource(now time.Time) (*Resource, error) {
 		}
 	}
 	if f.JSON != "" {
-		return ParseResource(f.JSON)
+		return ParseResourceFilter(f.JSON)
 	}
 	asked := len(f.Kinds) + len(f.Namespaces) + len(f.Names) + len(f.KindNames) + len(f.KindNamespaces) + len(f.KindNsNames) + len(f.Labels)
 	if asked == 0 && f.Age == "" {
@@ -46,5 +46,5 @@ func (f Flags) Resource(now time.Time) (*Resource, error) {
 	if err := c.compile(); err != nil {
 		return nil, fmt.Errorf("Parsing filter flags: %w", err)
 	}
-	return &Resource{Resource: c}, nil
+	return &ResourceFilter{Resource: c}, nil
 }

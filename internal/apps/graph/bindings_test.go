@@ -31,7 +31,7 @@ type namedBinding struct {
 	Weight   int
 }
 
-func (b *bindings) Groups(obj *unstructured.Unstructured) []string {
+func (b *bindings) ChangeGroups(obj *unstructured.Unstructured) []string {
 	var names []string
 	for _, group := range b.groups {
 		if group.takes(obj) {
@@ -41,7 +41,7 @@ func (b *bindings) Groups(obj *unstructured.Unstructured) []string {
 	return names
 }
 
-func (b *bindings) Rules(obj *unstructured.Unstructured) []namedBinding {
+func (b *bindings) ChangeRules(obj *unstructured.Unstructured) []namedBinding {
 	var found []namedBinding
 	for i, rule := range b.rules {
 		if rule.takes(obj) {

@@ -20,8 +20,8 @@ type Binding = struct {
 // Bindings is the configuration that puts objects into groups and under rules, by what they are. Its own type for a Binding may
 // have a name.
 type Bindings[B ~Binding] interface {
-	Groups(obj *unstructured.Unstructured) []string // names, with placeholders
-	Rules(obj *unstructured.Unstructured) []B
+	ChangeGroups(obj *unstructured.Unstructured) []string // names, with placeholders
+	ChangeRules(obj *unstructured.Unstructured) []B
 }
 
 // NodeOf gives the change of an object: its groups and rules are those of its annotations, in the order of their keys, and then
@@ -32,13 +32,13 @@ func NodeOf[B ~Binding](name string, op Op, obj *unstructured.Unstructured, conf
 	for _, text := range r.annotations(resource.AnnChangeGroup) {
 		node.Groups = r.group(node.Groups, text)
 	}
-	for _, text := range conf.Groups(obj) {
+	for _, text := range conf.ChangeGroups(obj) {
 		node.Groups = r.group(node.Groups, text)
 	}
 	for _, text := range r.annotations(resource.AnnChangeRule) {
 		node.Rules = r.rule(node.Rules, text, false, 0)
 	}
-	for _, b := range conf.Rules(obj) {
+	for _, b := range conf.ChangeRules(obj) {
 		binding := Binding(b)
 		for _, text := range binding.Rules {
 			node.Rules = r.rule(node.Rules, text, binding.Optional, binding.Weight)

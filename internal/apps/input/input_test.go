@@ -64,17 +64,17 @@ func TestGoldens(t *testing.T) {
 			return map[string]string{"objects": text(t, all, err, true)}
 		}
 		p := preparation(t, flags)
-		all, err = p.Prepare(all)
+		all, err = p.Run(all)
 		if err != nil {
 			return map[string]string{"objects": text(t, nil, err, false)}
 		}
-		return map[string]string{"objects": text(t, all, nil, false), "allowed": text(t, nil, p.Allowed(all), false)}
+		return map[string]string{"objects": text(t, all, nil, false), "allowed": text(t, nil, p.CheckNamespaces(all), false)}
 	})
 }
 
-func preparation(t *testing.T, flags string) Prepare {
+func preparation(t *testing.T, flags string) Preparation {
 	t.Helper()
-	p := Prepare{Namespace: "demo", Kinds: cluster, Now: time.Unix(1795255148, 355614389)}
+	p := Preparation{Namespace: "demo", Kinds: cluster, Now: time.Unix(1795255148, 355614389)}
 	for flag := range strings.Lines(flags) {
 		name, value, _ := strings.Cut(strings.TrimSpace(flag), " ")
 		switch name {

@@ -12,7 +12,7 @@ import (
 )
 
 // place puts namespaced objects into their namespaces and takes all others out of any.
-func (p Prepare) place(all []resource.Resource) error {
+func (p Preparation) place(all []resource.Resource) error {
 	mapped, err := p.mapping()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (p Prepare) place(all []resource.Resource) error {
 }
 
 // mapping reads MapNs.
-func (p Prepare) mapping() (map[string]string, error) {
+func (p Preparation) mapping() (map[string]string, error) {
 	mapped := make(map[string]string, len(p.MapNs))
 	for _, text := range p.MapNs {
 		from, to, ok := strings.Cut(text, "=")
@@ -61,8 +61,8 @@ func (p Prepare) mapping() (map[string]string, error) {
 	return mapped, nil
 }
 
-// Allowed checks, once the objects are prepared, that all are where they may be. The error tells all that are not.
-func (p Prepare) Allowed(all []resource.Resource) error {
+// CheckNamespaces checks, once the objects are prepared, that all are where they may be. The error tells all that are not.
+func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 	if !p.AllowCheck {
 		return nil
 	}
@@ -95,7 +95,7 @@ type scopes struct {
 }
 
 // scopes begins with the kinds that the objects themselves define, in all versions, whatever the cluster says of these.
-func (p Prepare) scopes(all []resource.Resource) *scopes {
+func (p Preparation) scopes(all []resource.Resource) *scopes {
 	s := &scopes{known: map[schema.GroupVersionKind]bool{}, ask: p.Kinds}
 	for _, r := range all {
 		gk := r.GroupVersionKind().GroupKind()

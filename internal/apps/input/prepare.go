@@ -13,8 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Prepare is what objects are checked against, and what they are completed with.
-type Prepare struct {
+// Preparation is what objects are checked against, and what they are completed with.
+type Preparation struct {
 	Namespace string   // of namespaced objects that name none; empty leaves them without
 	IntoNs    string   // of all namespaced objects, whatever they name; empty changes nothing
 	MapNs     []string // "from=to", applied last; if there are any, every namespace has to be among them
@@ -31,9 +31,9 @@ type Prepare struct {
 	Now time.Time
 }
 
-// Prepare checks objects and completes them, in place. It gives them in their order, without those that are described twice
+// Run checks objects and completes them, in place. It gives them in their order, without those that are described twice
 // in the same way. The errors are those of kapp.
-func (p Prepare) Prepare(all []resource.Resource) ([]resource.Resource, error) {
+func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	if err := validate(all); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (p Prepare) Prepare(all []resource.Resource) ([]resource.Resource, error) {
 		}
 		objects[i] = r.Unstructured
 	}
-	return all, Disallowed(objects)
+	return all, CheckLabels(objects)
 }
 
 // list joins problems under a title, or gives nil if there are none.
@@ -131,7 +131,7 @@ func unique(all []resource.Resource) ([]resource.Resource, error) {
 }
 
 // stamp gives an object that asks for it a new nonce.
-func (p Prepare) stamp(obj *unstructured.Unstructured) error {
+func (p Preparation) stamp(obj *unstructured.Unstructured) error {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, ok := annotations[resource.AnnNonce]
@@ -145,8 +145,8 @@ func (p Prepare) stamp(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// Disallowed refuses objects that carry the label of the records of apps, whether they are given or exist.
-func Disallowed(objects []*unstructured.Unstructured) error {
+// CheckLabels refuses objects that carry the label of the records of apps, whether they are given or exist.
+func CheckLabels(objects []*unstructured.Unstructured) error {
 	var problems []string
 	for _, obj := range objects {
 		labels, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "labels")

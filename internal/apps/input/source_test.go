@@ -141,8 +141,8 @@ func FuzzLoad(f *testing.F) {
 		for _, r := range all {
 			r.DeepCopy()
 		}
-		if all, err = (Prepare{Namespace: "demo", Kinds: cluster, AllowCheck: true}).Prepare(all); err == nil {
-			_ = (Prepare{AllowCheck: true}).Allowed(all)
+		if all, err = (Preparation{Namespace: "demo", Kinds: cluster, AllowCheck: true}).Run(all); err == nil {
+			_ = (Preparation{AllowCheck: true}).CheckNamespaces(all)
 		}
 	})
 }
@@ -173,7 +173,7 @@ data:
 		if err != nil {
 			b.Fatal(err)
 		}
-		if all, err = (Prepare{Namespace: "demo", Kinds: cluster}).Prepare(all); err != nil || len(all) != count {
+		if all, err = (Preparation{Namespace: "demo", Kinds: cluster}).Run(all); err != nil || len(all) != count {
 			b.Fatal(len(all), err)
 		}
 	}

@@ -28,7 +28,7 @@ type definition struct {
 }
 
 // checkDefinitions compares each definition that is applied with the one on the cluster.
-func checkDefinitions(ctx context.Context, subjects []Subject, deps Deps) error {
+func checkDefinitions(ctx context.Context, subjects []PlannedWrite, deps Cluster) error {
 	var applied []*unstructured.Unstructured
 	for _, s := range subjects {
 		if obj := s.object(); !s.Delete && obj.GroupVersionKind() == crd {
@@ -50,7 +50,7 @@ func checkDefinitions(ctx context.Context, subjects []Subject, deps Deps) error 
 }
 
 // checkDefinition says what makes an upgrade unsafe; err is why that cannot be said.
-func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Deps) (unsafe, err error) {
+func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Cluster) (unsafe, err error) {
 	live, err := deps.Get(ctx, crd, "", obj.GetName())
 	if err != nil {
 		return nil, fmt.Errorf("checking for existing CRD resource: %w", err)

@@ -21,13 +21,13 @@ type question struct {
 
 // permissions asks every question once: the rules of a role are looked at for creating and for updating it.
 type permissions struct {
-	deps  Deps
+	deps  Cluster
 	mu    sync.Mutex
 	asked map[question]func() error
 }
 
 // checkPermissions asks for every object whether it may be deleted, or created, updated and, where the server merges, patched.
-func checkPermissions(ctx context.Context, subjects []Subject, deps Deps) error {
+func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster) error {
 	p := &permissions{deps: deps, asked: map[question]func() error{}}
 	return each(ctx, len(subjects), func(i int) error {
 		obj := subjects[i].object()
@@ -36,7 +36,7 @@ func checkPermissions(ctx context.Context, subjects []Subject, deps Deps) error 
 			return p.check(ctx, obj, "delete", nil)
 		}
 		errs := []error{p.check(ctx, obj, "create", rules), p.check(ctx, obj, "update", rules)}
-		if deps.Merges {
+		if deps.ServerSideApply {
 			errs = append(errs, p.check(ctx, obj, "patch", rules))
 		}
 		return errors.Join(errs...)

@@ -23,47 +23,47 @@ const (
 // parallel is how many questions are asked of the cluster at once.
 const parallel = 16
 
-// Reviewer says whether the user may do something. An empty name asks for all objects, an empty namespace for all namespaces or
+// AccessReviewer says whether the user may do something. An empty name asks for all objects, an empty namespace for all namespaces or
 // for an object that has none.
-type Reviewer interface {
+type AccessReviewer interface {
 	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (bool, error)
 }
 
-// Deps is what the checks need of the cluster. All of it is called by several at once.
-type Deps struct {
-	// Merges says that objects that are there are changed by server-side apply.
-	Merges   bool
-	Reviewer Reviewer
+// Cluster is what the checks need of the cluster. All of it is called by several at once.
+type Cluster struct {
+	// ServerSideApply says that objects that are there are changed by server-side apply.
+	ServerSideApply bool
+	Reviewer        AccessReviewer
 	// Resource gives the resource of a kind in its version; false if the cluster does not serve it.
 	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error)
 	// Get reads an object, whose namespace is empty if it has none; nil if it is not there.
 	Get func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 }
 
-// Subject is one object that is to be created or updated, or deleted. Of the two objects, one may be nil: Existing of one that is
+// PlannedWrite is one object that is to be created or updated, or deleted. Of the two objects, one may be nil: Existing of one that is
 // created, New of one that is deleted.
-type Subject struct {
+type PlannedWrite struct {
 	Delete        bool
 	New, Existing *unstructured.Unstructured
 }
 
 // object is the one that the change is about.
-func (s Subject) object() *unstructured.Unstructured {
+func (s PlannedWrite) object() *unstructured.Unstructured {
 	if s.Delete && s.Existing != nil || s.New == nil {
 		return s.Existing
 	}
 	return s.New
 }
 
-// Names gives the names of all checks.
-func Names() []string { return []string{CRDUpgradeSafety, PermissionValidation} }
+// CheckNames gives the names of all checks.
+func CheckNames() []string { return []string{CRDUpgradeSafety, PermissionValidation} }
 
-// Known reports whether there is a check of this name.
-func Known(name string) bool { return slices.Contains(Names(), name) }
+// Exists reports whether there is a check of this name.
+func Exists(name string) bool { return slices.Contains(CheckNames(), name) }
 
 // Run makes the checks that are named, in their order, and ends with the first that fails: with kapp's text, in which what is
 // wrong with the subjects stands in their order, a line each.
-func Run(ctx context.Context, names []string, subjects []Subject, deps Deps) error {
+func Run(ctx context.Context, names []string, subjects []PlannedWrite, deps Cluster) error {
 	for _, name := range names {
 		var err error
 		switch name {

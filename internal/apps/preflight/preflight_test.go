@@ -42,8 +42,8 @@ func (f *fake) Allowed(_ context.Context, verb, group, resource, subresource, na
 	return false, nil
 }
 
-func (f *fake) deps() Deps {
-	return Deps{
+func (f *fake) deps() Cluster {
+	return Cluster{
 		Reviewer: f,
 		Resource: func(_ context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
 			if gvk.Kind == "Broken" {
@@ -70,15 +70,15 @@ func (f *fake) deps() Deps {
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		f := &fake{may: strings.Split(strings.TrimSpace(files["may"]), "\n"), live: read(t, files["live.yml"])}
-		var subjects []Subject
+		var subjects []PlannedWrite
 		for _, obj := range read(t, files["apply.yml"]) {
-			subjects = append(subjects, Subject{New: obj})
+			subjects = append(subjects, PlannedWrite{New: obj})
 		}
 		for _, obj := range read(t, files["delete.yml"]) {
-			subjects = append(subjects, Subject{Delete: true, Existing: obj})
+			subjects = append(subjects, PlannedWrite{Delete: true, Existing: obj})
 		}
 		deps := f.deps()
-		_, deps.Merges = files["merges"]
+		_, deps.ServerSideApply = files["merges"]
 		out := map[string]string{"result": "passed"}
 		if err := Run(t.Context(), strings.Fields(files["checks"]), subjects, deps); err != nil {
 			out["result"] = err.Error()
@@ -110,20 +110,20 @@ func read(t *testing.T, text string) []*unstructured.Unstructured {
 }
 
 func TestNames(t *testing.T) {
-	if !Known("PermissionValidation") || !Known("CRDUpgradeSafety") || Known("PermissionValidation=true") || Known("") {
+	if !Exists("PermissionValidation") || !Exists("CRDUpgradeSafety") || Exists("PermissionValidation=true") || Exists("") {
 		t.Error("Known knows other names")
 	}
 }
 
 // TestOrder asks for many objects, whose errors come in their order although the questions are asked at once.
 func TestOrder(t *testing.T) {
-	var subjects []Subject
+	var subjects []PlannedWrite
 	var want []string
 	for i := range 200 {
 		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
 		obj.SetName("p" + strings.Repeat("x", i))
 		obj.SetKind("Pod" + strings.Repeat("x", i))
-		subjects = append(subjects, Subject{Delete: true, New: obj})
+		subjects = append(subjects, PlannedWrite{Delete: true, New: obj})
 		want = append(want, `not permitted to "delete" /v1, Resource=pod`+strings.Repeat("x", i)+"s")
 	}
 	err := Run(t.Context(), []string{PermissionValidation}, subjects, (&fake{}).deps())
@@ -137,7 +137,7 @@ func TestCancelled(t *testing.T) {
 	cancel(errors.New("interrupted"))
 	f := &fake{}
 	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
-	err := Run(ctx, Names(), []Subject{{New: pod}}, f.deps())
+	err := Run(ctx, CheckNames(), []PlannedWrite{{New: pod}}, f.deps())
 	if err == nil || !strings.HasSuffix(err.Error(), ": interrupted") || len(f.asked) > 0 {
 		t.Errorf("got %v, asked %v", err, f.asked)
 	}

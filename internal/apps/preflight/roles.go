@@ -20,7 +20,7 @@ func rbacKind(kind string) schema.GroupVersionKind {
 // they have them.
 type giver struct {
 	verb  string
-	rules func(ctx context.Context, deps Deps, obj *unstructured.Unstructured) ([]rule, error)
+	rules func(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error)
 }
 
 // giving are these kinds.
@@ -59,7 +59,7 @@ func (r rule) questions(namespace string) []question {
 	return out
 }
 
-func rulesOfRole(_ context.Context, _ Deps, obj *unstructured.Unstructured) ([]rule, error) {
+func rulesOfRole(_ context.Context, _ Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	rules, err := rulesIn(obj)
 	if err != nil {
 		return nil, fmt.Errorf("parsing rules for role: converting resource to typed %s object: %w", obj.GetKind(), err)
@@ -76,7 +76,7 @@ func rulesIn(obj *unstructured.Unstructured) ([]rule, error) {
 }
 
 // rulesOfBinding reads the role that a binding names from the cluster.
-func rulesOfBinding(ctx context.Context, deps Deps, obj *unstructured.Unstructured) ([]rule, error) {
+func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	rules, err := referenced(ctx, deps, obj)
 	if err != nil {
 		return nil, fmt.Errorf("fetching rules for binding: %w", err)
@@ -84,7 +84,7 @@ func rulesOfBinding(ctx context.Context, deps Deps, obj *unstructured.Unstructur
 	return rules, nil
 }
 
-func referenced(ctx context.Context, deps Deps, obj *unstructured.Unstructured) ([]rule, error) {
+func referenced(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	var binding struct {
 		RoleRef struct {
 			Kind string `json:"kind"`

@@ -264,7 +264,7 @@ func TestMemory(t *testing.T) {
 			if gotOld, gotNew := apply(t, lines); gotOld != old || gotNew != new {
 				t.Errorf("%s, anchored %v: the records do not give the texts back", kind, anchored)
 			}
-			changed := strings.Count(Changes(lines), "\n")
+			changed := strings.Count(FormatChanges(lines), "\n")
 			if fewest[kind] > 0 && changed != fewest[kind] && !(anchored && kind == "equal lines") {
 				t.Errorf("%s, anchored %v: %d changed lines, want %d", kind, anchored, changed, fewest[kind])
 			}

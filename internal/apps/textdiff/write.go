@@ -107,11 +107,11 @@ func (w *writer) place(number int, known bool) {
 	w.WriteString(text)
 }
 
-// Changes gives the changed lines alone, each after its places on both sides, as kapp puts them into messages:
+// FormatChanges gives the changed lines alone, each after its places on both sides, as kapp puts them into messages:
 //
 //	2,  2 - old
 //	3,  2 + new
-func Changes(lines []Line) string {
+func FormatChanges(lines []Line) string {
 	var out strings.Builder
 	for _, line := range lines {
 		switch line.Op {

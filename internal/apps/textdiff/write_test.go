@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 		if err := Write(&out, lines, format); err != nil {
 			t.Fatal(err)
 		}
-		return map[string]string{"out": out.String(), "changes": Changes(lines)}
+		return map[string]string{"out": out.String(), "changes": FormatChanges(lines)}
 	})
 }
 

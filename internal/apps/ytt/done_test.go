@@ -43,7 +43,7 @@ func TestDone(t *testing.T) {
 		{map[string]any{"phase": "Other"}, Verdict{}},
 	} {
 		obj := map[string]any{"kind": "Thing", "status": c.status}
-		got, err := Done(obj, phases, obj)
+		got, err := IsDone(obj, phases, obj)
 		if err != nil || got != c.want {
 			t.Errorf("%v: got %+v, %v, want %+v", c.status, got, err, c.want)
 		}
@@ -66,7 +66,7 @@ func TestDoneMistakes(t *testing.T) {
 		{"def is_done(r):\n  _ytt_open(9)\nend", "resource.star line 2: there is no YAML here"},
 		{"def is_done(r):\n  x = 0\n  for i in range(100000):\n    for j in range(100000):\n  x += 1\n end\nend\nend", "resource.star line 4: the script ran more than"},
 	} {
-		v, err := Done(map[string]any{"kind": "Pod"}, c.script, nil)
+		v, err := IsDone(map[string]any{"kind": "Pod"}, c.script, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("got %+v, %v\nwant %s\nfor:\n%s", v, err, c.want, c.script)
 		}
@@ -80,12 +80,12 @@ func TestTogether(t *testing.T) {
 	for i := range int64(8) {
 		wait.Go(func() {
 			for range 20 {
-				out, err := Overlay(map[string]any{"kind": "Pod"}, overlay, map[string]any{"n": i})
+				out, err := ApplyOverlay(map[string]any{"kind": "Pod"}, overlay, map[string]any{"n": i})
 				if err != nil || out["n"] != i {
 					t.Errorf("got %v, %v", out, err)
 				}
 				obj := map[string]any{"status": map[string]any{"phase": fmt.Sprint(i)}}
-				if v, err := Done(obj, phases, map[string]any{"status": map[string]any{"phase": ""}}); err != nil || v.Done {
+				if v, err := IsDone(obj, phases, map[string]any{"status": map[string]any{"phase": ""}}); err != nil || v.Done {
 					t.Errorf("got %v, %v", v, err)
 				}
 			}
@@ -95,7 +95,7 @@ func TestTogether(t *testing.T) {
 }
 
 func TestForeignTypes(t *testing.T) {
-	_, err := Overlay(map[string]any{"a": map[string]any{"b": []any{struct{}{}}}}, "---\n", nil)
+	_, err := ApplyOverlay(map[string]any{"a": map[string]any{"b": []any{struct{}{}}}}, "---\n", nil)
 	if want := "the resource: a: b: item 0: a value of the type struct {} has no place in an object"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -103,7 +103,7 @@ func TestForeignTypes(t *testing.T) {
 
 // TestPanic calls what scripts have no reason to call, in a way that it does not expect.
 func TestPanic(t *testing.T) {
-	_, err := Overlay(map[string]any{}, "#@ _ytt_note()\n---\n", nil)
+	_, err := ApplyOverlay(map[string]any{}, "#@ _ytt_note()\n---\n", nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "evaluating failed: runtime error: index out of range") {
 		t.Errorf("got %v", err)
 	}
@@ -115,7 +115,7 @@ func FuzzOverlay(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := Overlay(map[string]any{"a": []any{int64(1)}, "b": "x"}, text, map[string]any{"x": "y"})
+		_, err := ApplyOverlay(map[string]any{"a": []any{int64(1)}, "b": "x"}, text, map[string]any{"x": "y"})
 		if err != nil && strings.HasPrefix(err.Error(), "evaluating failed") {
 			t.Error(err)
 		}
@@ -126,7 +126,7 @@ func BenchmarkDone(b *testing.B) {
 	obj := map[string]any{"status": map[string]any{"phase": "Ready"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Done(obj, phases, obj); err != nil {
+		if _, err := IsDone(obj, phases, obj); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -23,9 +23,9 @@ const (
 	scriptFile  = "resource.star"
 )
 
-// Overlay lays an overlay over one object, and gives the object that comes out; what goes in is not changed. The overlay sees
+// ApplyOverlay lays an overlay over one object, and gives the object that comes out; what goes in is not changed. The overlay sees
 // values as data.values. Its documents without #@overlay/match change nothing. It is an error if not exactly one object is left.
-func Overlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
+func ApplyOverlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
 	defer recovered(&err)
 	p, err := compiled(overlayFile, overlay, templateSources)
 	if err != nil {
@@ -71,9 +71,9 @@ type Verdict struct {
 	Message                          string
 }
 
-// Done calls the function is_done of a script with one object. It has to return a dict with done and successful, and may say
+// IsDone calls the function is_done of a script with one object. It has to return a dict with done and successful, and may say
 // message and unblockChanges. The script sees values as data.values.
-func Done(resource map[string]any, script string, values map[string]any) (v Verdict, err error) {
+func IsDone(resource map[string]any, script string, values map[string]any) (v Verdict, err error) {
 	defer recovered(&err)
 	p, err := compiled(scriptFile, script, scriptSources)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestGolden(t *testing.T) {
 				values["existing"] = read(t, text)
 			}
 			before := write(t, map[string]any{"current": current, "values": values})
-			out, err := Overlay(current, files[name], values)
+			out, err := ApplyOverlay(current, files[name], values)
 			if after := write(t, map[string]any{"current": current, "values": values}); after != before {
 				t.Errorf("%s changed what went in:\n%s", name, after)
 			}
@@ -121,7 +121,7 @@ func TestMistakes(t *testing.T) {
 		{"#@overlay/match by='name'\n---\nkind: Pod\n", `overlay.yml line 1: overlay/match: by="name" finds no such key in the map with kind, list`},
 		{"#@ load('@ytt:overlay', 'overlay')\n#@overlay/match by=overlay.all\n--- 7\n", "overlay.yml: the overlay makes a int64 of the resource"},
 	} {
-		out, err := Overlay(map[string]any{"kind": "Pod", "list": []any{"secret"}}, c.overlay, map[string]any{"existing": map[string]any{}})
+		out, err := ApplyOverlay(map[string]any{"kind": "Pod", "list": []any{"secret"}}, c.overlay, map[string]any{"existing": map[string]any{}})
 		if err == nil {
 			t.Errorf("no error, but %v, for:\n%s", out, c.overlay)
 			continue

@@ -24,9 +24,9 @@ type Rename struct {
 	Base, Name string
 }
 
-// Renames makes objects refer to the present versions of others. It is made once for all, by Config.Renames, so that an
+// RefRewriter makes objects refer to the present versions of others. It is made once for all, by Config.RefRewriter, so that an
 // object costs no more for each of them; then it may be used by several at the same time.
-type Renames struct {
+type RefRewriter struct {
 	templates *table[*table[reference]]
 	byRule    []byBase // for each template rule, the objects that it is for
 	all       byBase   // those of any rule
@@ -35,9 +35,9 @@ type Renames struct {
 // byBase holds renames by the name that is replaced, in the order in which they were given.
 type byBase map[string][]Rename
 
-// Renames prepares renames. Objects that no template rule is for are left out, as they are not known to be referred to.
-func (c *Config) Renames(renames []Rename) *Renames {
-	r := &Renames{&c.templates, make([]byBase, len(c.templates.rules)), byBase{}}
+// NewRefRewriter prepares renames. Objects that no template rule is for are left out, as they are not known to be referred to.
+func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
+	r := &RefRewriter{&c.templates, make([]byBase, len(c.templates.rules)), byBase{}}
 	for _, one := range renames {
 		matched := false
 		for rule := range c.templates.matching(one.Target.Object) {
@@ -54,15 +54,15 @@ func (c *Config) Renames(renames []Rename) *Renames {
 	return r
 }
 
-// Refer makes a holder refer to the present version of one target, as Renames.In does.
-func (c *Config) Refer(holder, target *unstructured.Unstructured, base, name string) error {
-	return c.Renames([]Rename{{target, base, name}}).In(holder)
+// RewriteRefs makes a holder refer to the present version of one target, as Renames.In does.
+func (c *Config) RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error {
+	return c.NewRefRewriter([]Rename{{target, base, name}}).Rewrite(holder)
 }
 
-// In makes a holder refer to the present versions: where template rules say that it names such objects, and in those of its
+// Rewrite makes a holder refer to the present versions: where template rules say that it names such objects, and in those of its
 // annotations that refer explicitly. A namespace, kind or API version that is part of a reference has to be the object's;
 // the first that fits counts. The holder is changed in place, and what has been done by the time of an error stays.
-func (r *Renames) In(holder *unstructured.Unstructured) error {
+func (r *RefRewriter) Rewrite(holder *unstructured.Unstructured) error {
 	for rule, renames := range r.byRule {
 		if renames == nil {
 			continue
@@ -97,7 +97,7 @@ func (b byBase) update(fields map[string]any, key string) {
 
 // updateAnnotations rewrites the annotations that are references. They are written anew even if they are meant for another
 // object: what kapp has written before is to stay as it is.
-func (r *Renames) updateAnnotations(holder *unstructured.Unstructured) error {
+func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error {
 	metadata, _ := holder.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	for _, key := range explicitKeys(annotations) {
