@@ -78,7 +78,7 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 	if err != nil {
 		return nil, k.unreadable(err)
 	}
-	options.UserAgent, options.Keep = "muster/"+Version(), k.flags.keep()
+	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.keep()
 	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}

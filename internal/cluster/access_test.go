@@ -65,8 +65,8 @@ func TestFollow(t *testing.T) {
 	a := &api{answers: map[string][]any{path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"}}}
 	c := a.start(t)
 	pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
-	for want, o := range map[string]FollowOptions{"one\ntwo\n": {On: true}, "two\n": {Lines: 10}} {
-		stream, err := c.Follow(t.Context(), pod, "app", o)
+	for want, o := range map[string]LogOptions{"one\ntwo\n": {Follow: true}, "two\n": {Lines: 10}} {
+		stream, err := c.StreamLog(t.Context(), pod, "app", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestFollow(t *testing.T) {
 		}
 		_ = stream.Close()
 	}
-	if _, err := c.Follow(t.Context(), pod, "other", FollowOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
+	if _, err := c.StreamLog(t.Context(), pod, "other", LogOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
 		t.Errorf("a log that may not be read: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 func TestSurveyRefused(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	seen := make(chan ObjectEvent)
-	a.start(t).Survey(t.Context(), Survey{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
+	a.start(t).WatchQuery(t.Context(), Query{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
 	if s := <-seen; !s.Listed || s.Err == nil || s.Object != nil {
 		t.Errorf("seen %+v", s)
 	}

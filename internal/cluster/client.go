@@ -40,7 +40,7 @@ type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
 	Warn      Warn          // called for every warning that the server sends along, from any goroutine
 	UserAgent string
-	Keep      string // folder of what is kept between runs; empty for nothing
+	CacheDir  string // folder of what is kept between runs; empty for nothing
 }
 
 // Warn takes a warning of the server, and the object whose writing or deletion it is about: the zero Ref for one about reading.
@@ -56,8 +56,8 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if o.Trace != nil {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, tell: o.Trace} })
 	}
-	if o.Keep != "" {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &revisitor{next: next, dir: o.Keep} })
+	if o.CacheDir != "" {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &revisitor{next: next, dir: o.CacheDir} })
 	}
 	throttled := new(atomic.Int64)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} })

@@ -59,11 +59,11 @@ const (
 
 func TestAggregatedDiscovery(t *testing.T) {
 	client := pages{"/api": {aggregatedType, coreKinds}, "/apis": {strings.Replace(aggregatedType, "v=v2", "v=v2beta1", 1), otherKinds}}.client(t)
-	listable, broken, err := client.Listable(t.Context())
+	listable, broken, err := client.ListableKinds(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Listable{
+	want := []ListableKind{
 		{schema.GroupKind{Kind: "ConfigMap"}, "v1", true},
 		{schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}, "v2", true},
 	}
@@ -71,7 +71,7 @@ func TestAggregatedDiscovery(t *testing.T) {
 		t.Errorf("listable kinds (-want +got):\n%s", diff)
 	}
 	text := "unable to retrieve the complete list of server APIs: metrics.example.org/v1: stale GroupVersion discovery: metrics.example.org/v1"
-	if err := Incomplete(broken); err == nil || err.Error() != text {
+	if err := DiscoveryError(broken); err == nil || err.Error() != text {
 		t.Errorf("what is broken: %v", err)
 	}
 	autoscaler, err := client.Kind(t.Context(), want[1].GroupKind)

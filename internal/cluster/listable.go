@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Listable is a kind whose objects can be listed.
-type Listable struct {
+// ListableKind is a kind whose objects can be listed.
+type ListableKind struct {
 	schema.GroupKind
 	Version    string // the one that the server prefers
 	Namespaced bool
 }
 
-// Missed is a kind of which there may be more objects than were found.
-type Missed struct {
+// UnlistedKind is a kind of which there may be more objects than were found.
+type UnlistedKind struct {
 	schema.GroupKind
 	Namespaces []string // those of the namespaces looked through in which it may not be listed
 	Forbidden  bool     // it may not be listed anywhere, so that nothing could be found
@@ -31,10 +31,10 @@ var noise = []schema.GroupKind{
 	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
 }
 
-// Listable gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
+// ListableKinds gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
 // deploys. Broken are the group versions that the server could not describe, and why, as when an aggregated API is down: of
 // their kinds nothing is known.
-func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[schema.GroupVersion]error, err error) {
+func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broken map[schema.GroupVersion]error, err error) {
 	if err := c.discover(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -42,15 +42,15 @@ func (c *Client) Listable(ctx context.Context) (found []Listable, broken map[sch
 	defer c.mu.Unlock()
 	for gk, kind := range c.kinds.known {
 		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(noise, gk) {
-			found = append(found, Listable{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced})
+			found = append(found, ListableKind{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced})
 		}
 	}
-	slices.SortFunc(found, func(a, b Listable) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(found, func(a, b ListableKind) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
 	return found, maps.Clone(c.kinds.failed), nil
 }
 
-// Incomplete is the error for group versions that the server could not describe, all of which it names; nil for none.
-func Incomplete(broken map[schema.GroupVersion]error) error {
+// DiscoveryError is the error for group versions that the server could not describe, all of which it names; nil for none.
+func DiscoveryError(broken map[schema.GroupVersion]error) error {
 	if len(broken) == 0 {
 		return nil
 	}

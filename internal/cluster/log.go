@@ -32,17 +32,17 @@ func (c *Client) Log(ctx context.Context, pod object.Ref, container string, prev
 	return found
 }
 
-// FollowOptions say how much of a log is wanted. The zero value is all that there is at present.
-type FollowOptions struct {
-	Lines int       // only the last so many; 0 for all
-	On    bool      // go on with what is written from now on, until the container ends
-	Since time.Time // only what was written from then on; zero for all
+// LogOptions say how much of a log is wanted. The zero value is all that there is at present.
+type LogOptions struct {
+	Lines  int       // only the last so many; 0 for all
+	Follow bool      // go on with what is written from now on, until the container ends
+	Since  time.Time // only what was written from then on; zero for all
 }
 
-// Follow gives the log of a container, as it is written. The stream ends with the container, with the context, or when the
+// StreamLog gives the log of a container, as it is written. The stream ends with the container, with the context, or when the
 // server breaks it off; whoever asked for it closes it.
-func (c *Client) Follow(ctx context.Context, pod object.Ref, container string, o FollowOptions) (io.ReadCloser, error) {
-	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.On))
+func (c *Client) StreamLog(ctx context.Context, pod object.Ref, container string, o LogOptions) (io.ReadCloser, error) {
+	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.Follow))
 	if o.Lines > 0 {
 		request = request.Param("tailLines", strconv.Itoa(o.Lines))
 	}

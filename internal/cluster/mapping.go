@@ -14,7 +14,7 @@ import (
 type Kind struct {
 	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
 	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
-	Coming     []string                    // those that a definition adds, until an object was written in one of them
+	Pending    []string                    // those that a definition adds, until an object was written in one of them
 	Namespaced bool
 	Listed     bool // its objects can be listed
 }
@@ -30,7 +30,7 @@ func (k Kind) readable(version string) string {
 }
 
 // Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
-func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Coming) }
+func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Pending) }
 
 // kinds is what is known of the server's kinds.
 type kinds struct {
@@ -67,10 +67,10 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	return Kind{}, &UnknownKindError{GroupKind: gk, Cause: c.kinds.broken[gk.Group]}
 }
 
-// Learn takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
+// LearnKind takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
 // does not serve them yet, at all or in a version that the definition adds. Where the definition drops the version that the
 // server prefers, one that it keeps is used instead, or else its first. Other objects are ignored.
-func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) error {
+func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
 		"group": {"spec", "group"}, "kind": {"spec", "names", "kind"}, "plural": {"spec", "names", "plural"}, "scope": {"spec", "scope"},
@@ -92,7 +92,7 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 	} else if c.kinds.broken[gk.Group] == nil {
 		c.kinds.known[gk] = Kind{
 			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
-			Coming:     versions,
+			Pending:    versions,
 			Namespaced: spec["scope"] == "Namespaced",
 			Listed:     true,
 		}
@@ -104,18 +104,18 @@ func (c *Client) Learn(ctx context.Context, crd *unstructured.Unstructured) erro
 func (c *Client) nowServed(gvk schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kind, ok := c.kinds.known[gvk.GroupKind()]; ok && slices.Contains(kind.Coming, gvk.Version) {
-		kind.Served, kind.Coming = kind.Versions(), nil
+	if kind, ok := c.kinds.known[gvk.GroupKind()]; ok && slices.Contains(kind.Pending, gvk.Version) {
+		kind.Served, kind.Pending = kind.Versions(), nil
 		c.kinds.known[gvk.GroupKind()] = kind
 	}
 }
 
 // with is a known kind as it will be when a definition serves these versions of it.
 func (k Kind) with(defined []string) Kind {
-	k.Coming = nil
+	k.Pending = nil
 	for _, version := range defined {
 		if !slices.Contains(k.Served, version) {
-			k.Coming = append(k.Coming, version)
+			k.Pending = append(k.Pending, version)
 		}
 	}
 	if slices.Contains(defined, k.Resource.Version) {
@@ -248,12 +248,12 @@ func (k *kinds) keep(before *kinds) {
 	for gk, old := range before.known {
 		kind, ok := k.known[gk]
 		switch {
-		case len(old.Coming) == 0:
+		case len(old.Pending) == 0:
 		case !ok:
-			old.Served, old.Coming = nil, old.Versions()
+			old.Served, old.Pending = nil, old.Versions()
 			k.known[gk] = old
 		default:
-			kind.Coming = slices.DeleteFunc(slices.Clone(old.Coming), func(v string) bool { return slices.Contains(kind.Served, v) })
+			kind.Pending = slices.DeleteFunc(slices.Clone(old.Pending), func(v string) bool { return slices.Contains(kind.Served, v) })
 			k.known[gk] = kind
 		}
 	}

@@ -29,8 +29,8 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 }
 
 func TestReadable(t *testing.T) {
-	kind := Kind{Resource: schema.GroupVersionResource{Version: "v2"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
-	replaced := Kind{Resource: schema.GroupVersionResource{Version: "v4"}, Served: []string{"v3", "v2"}, Coming: []string{"v4"}}
+	kind := Kind{Resource: schema.GroupVersionResource{Version: "v2"}, Served: []string{"v3", "v2"}, Pending: []string{"v4"}}
+	replaced := Kind{Resource: schema.GroupVersionResource{Version: "v4"}, Served: []string{"v3", "v2"}, Pending: []string{"v4"}}
 	for _, tc := range []struct {
 		kind         Kind
 		wanted, want string
@@ -45,7 +45,7 @@ func TestLearn(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
 	served := func(resource string, coming []string, versions ...string) Kind {
 		return Kind{
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: resource, Resource: "crontabs"}, Served: versions, Coming: coming,
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: resource, Resource: "crontabs"}, Served: versions, Pending: coming,
 		}
 	}
 	crd := func(spec map[string]any) *unstructured.Unstructured {
@@ -67,7 +67,7 @@ func TestLearn(t *testing.T) {
 		want  map[schema.GroupKind]Kind
 	}{
 		{"a new kind", nil, crd(whole), map[schema.GroupKind]Kind{gk: {
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true, Listed: true,
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Pending: []string{"v1"}, Namespaced: true, Listed: true,
 		}}},
 		{"a kind that is served just so", map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}},
@@ -83,7 +83,7 @@ func TestLearn(t *testing.T) {
 				known[gk] = kind
 			}
 			c := &Client{kinds: &kinds{known: known}}
-			if err := c.Learn(t.Context(), tc.crd); err != nil {
+			if err := c.LearnKind(t.Context(), tc.crd); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, known); diff != "" {

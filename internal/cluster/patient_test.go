@@ -45,7 +45,7 @@ func TestPatientWrite(t *testing.T) {
 				}
 			})
 			learn(t, client)
-			stored, err := client.Write(t.Context(), Write{Object: crontab(), Method: Create, Patient: tc.patient})
+			stored, err := client.Write(t.Context(), Write{Object: crontab(), Method: Create, RetryTransient: tc.patient})
 			if (err != nil) != tc.fails || sent != tc.sent || err == nil && stored.GetName() != "a" {
 				t.Errorf("%v, %v after %d requests", stored, err, sent)
 			}
@@ -90,7 +90,7 @@ func learn(t *testing.T, client *Client) {
 		"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
 		"versions": []any{map[string]any{"name": "v1", "served": true}},
 	}}}
-	if err := client.Learn(t.Context(), crd); err != nil {
+	if err := client.LearnKind(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -34,15 +34,15 @@ const (
 	crowded      = 20
 )
 
-// Wide is in how many namespaces at most objects of a kind are read, and are best watched, in each by itself.
-const Wide = 8
+// MaxNamespaces is in how many namespaces at most objects of a kind are read, and are best watched, in each by itself.
+const MaxNamespaces = 8
 
 // Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
 // it is read in another. Who owns which of its fields is read along only where that is said, since it is half of many objects.
 type Target struct {
 	object.Ref
-	Version string
-	Owners  bool
+	Version       string
+	ManagedFields bool
 }
 
 // Snapshot is what Read found. An object that is in neither part does not exist.
@@ -163,9 +163,9 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(target.Version)
-		wanted = append(wanted, item{resource, target.Ref, target.Owners})
+		wanted = append(wanted, item{resource, target.Ref, target.ManagedFields})
 	}
-	return batched(wanted, Wide), nil
+	return batched(wanted, MaxNamespaces), nil
 }
 
 // batch reads what there is of a batch. What a list of several namespaces did not show is left.

@@ -21,16 +21,16 @@ const selectConcurrency = 16
 
 // Selection says which objects are looked for, whatever their names: those that carry labels.
 type Selection struct {
-	Selector     string                                  // label selector
-	Kinds        []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
-	Versions     map[schema.GroupKind]string             // in which objects are wanted; the server's preferred one where nothing is said
-	Fallback     []string                                // namespaces to look through where neither all can be listed at once nor their names
-	OnlyFallback bool                                    // look through no other namespaces, and do not try
-	Owners       bool                                    // keep who owns which field
-	Ignorable    func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
-	Form         func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
-	Told         func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
-	Missed       func(Missed)                            // takes kinds of which there may be more objects than were found; as Told
+	Selector      string                                  // label selector
+	Kinds         []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
+	Versions      map[schema.GroupKind]string             // in which objects are wanted; the server's preferred one where nothing is said
+	Fallback      []string                                // namespaces to look through where neither all can be listed at once nor their names
+	OnlyFallback  bool                                    // look through no other namespaces, and do not try
+	ManagedFields bool                                    // keep who owns which field
+	Ignore        func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
+	WantedVersion func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
+	Report        func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
+	Unlisted      func(UnlistedKind)                      // takes kinds of which there may be more objects than were found; as Told
 }
 
 // ListError says that objects of one kind could not be listed.
@@ -62,7 +62,7 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	}
 	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
 	for _, gk := range c.undescribed(s.Kinds) {
-		search.miss(Missed{GroupKind: gk})
+		search.miss(UnlistedKind{GroupKind: gk})
 	}
 	found, err := search.all(ctx, kinds)
 	if err != nil {
@@ -83,7 +83,7 @@ type sought struct {
 
 // selected gives the kinds that are looked through.
 func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
-	listable, _, err := c.Listable(ctx)
+	listable, _, err := c.ListableKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,16 +123,16 @@ type search struct {
 func (s *search) tell(text string) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
-	if s.Told != nil {
-		s.Told(text)
+	if s.Report != nil {
+		s.Report(text)
 	}
 }
 
-func (s *search) miss(missed Missed) {
+func (s *search) miss(missed UnlistedKind) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
-	if s.Missed != nil {
-		s.Missed(missed)
+	if s.Unlisted != nil {
+		s.Unlisted(missed)
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 		return found, nil
 	case ctx.Err() == nil && s.ignorable(ctx, k):
 		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
-		s.miss(Missed{GroupKind: k.GroupKind})
+		s.miss(UnlistedKind{GroupKind: k.GroupKind})
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
@@ -169,8 +169,8 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 // its objects were deployed.
 func (s *search) ignorable(ctx context.Context, k sought) bool {
 	kind, err := s.client.Kind(ctx, k.GroupKind)
-	return err == nil && s.Ignorable != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
-		return !s.Ignorable(schema.GroupVersion{Group: k.Group, Version: version})
+	return err == nil && s.Ignore != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
+		return !s.Ignore(schema.GroupVersion{Group: k.Group, Version: version})
 	})
 }
 
@@ -184,7 +184,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 		return found, err
 	}
 	if !k.namespaced {
-		s.miss(Missed{GroupKind: k.GroupKind, Forbidden: true})
+		s.miss(UnlistedKind{GroupKind: k.GroupKind, Forbidden: true})
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -211,7 +211,7 @@ func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*un
 	err := group.Wait()
 	denied = slices.DeleteFunc(denied, func(namespace string) bool { return namespace == "" })
 	if all := len(denied) == len(namespaces); all || len(denied) > 0 || s.OnlyFallback {
-		s.miss(Missed{k.GroupKind, denied, all})
+		s.miss(UnlistedKind{k.GroupKind, denied, all})
 	}
 	return slices.Concat(found...), err
 }
@@ -285,7 +285,7 @@ func (s *search) page(ctx context.Context, k sought, namespace string, options m
 		return nil, ctx.Err()
 	}
 	page, err := asked(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
-		return s.client.of(k.resource, namespace, s.Owners).List(ctx, options)
+		return s.client.of(k.resource, namespace, s.ManagedFields).List(ctx, options)
 	})
 	if unserved(err) {
 		return nil, nil

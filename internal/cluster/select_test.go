@@ -24,8 +24,8 @@ var (
 func TestListable(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	a.groups["down.example.com/v1"] = nil
-	found, broken, err := a.start(t).Listable(t.Context())
-	want := []Listable{{configMaps, "v1", true}, {namespaces, "v1", false}, {deployments, "v1", true}}
+	found, broken, err := a.start(t).ListableKinds(t.Context())
+	want := []ListableKind{{configMaps, "v1", true}, {namespaces, "v1", false}, {deployments, "v1", true}}
 	if diff := cmp.Diff(want, found); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -34,10 +34,10 @@ func TestListable(t *testing.T) {
 		t.Errorf("broken: %v", broken)
 	}
 	const text = "unable to retrieve the complete list of server APIs: down.example.com/v1: no"
-	if err := Incomplete(broken); err == nil || err.Error() != text {
+	if err := DiscoveryError(broken); err == nil || err.Error() != text {
 		t.Errorf("incomplete: %v, want %s", err, text)
 	}
-	if err := Incomplete(nil); err != nil {
+	if err := DiscoveryError(nil); err != nil {
 		t.Errorf("complete: %v", err)
 	}
 }
@@ -132,14 +132,14 @@ func TestSelect(t *testing.T) {
 		},
 		{
 			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Ignorable: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
+			s:     Selection{Ignore: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
 			missed: []string{"Deployment.apps"},
 			told:   []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
 		},
 		{
 			name: "a failure in a version that does not matter, of a kind with one that does", answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Kinds: []schema.GroupKind{deployments}, Ignorable: func(gv schema.GroupVersion) bool { return gv.Version == "v1" }},
+			s:     Selection{Kinds: []schema.GroupKind{deployments}, Ignore: func(gv schema.GroupVersion) bool { return gv.Version == "v1" }},
 			asked: []string{dpPath}, failure: "list deployments.apps: no",
 		},
 		{
@@ -149,12 +149,12 @@ func TestSelect(t *testing.T) {
 		},
 		{
 			name:    "one object as two kinds, of which one is preferred",
-			s:       Selection{Kinds: []schema.GroupKind{configMaps, deployments}, Form: func(*unstructured.Unstructured) string { return "v1" }},
+			s:       Selection{Kinds: []schema.GroupKind{configMaps, deployments}, WantedVersion: func(*unstructured.Unstructured) string { return "v1" }},
 			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
 			asked:   []string{cmPath, dpPath}, want: []string{"ConfigMap n/one"},
 		},
 		{
-			name: "objects that are wanted in another version", s: Selection{Kinds: []schema.GroupKind{deployments}, Form: annotated},
+			name: "objects that are wanted in another version", s: Selection{Kinds: []schema.GroupKind{deployments}, WantedVersion: annotated},
 			answers: map[string][]any{
 				dpPath: {page("5", "", form("v1", "n/a", "apps/v1"), form("v1", "n/b", "apps/v1beta1"), form("v1", "n/c", "apps/v9"), form("v1", "n/d", "apps/v1beta1"))},
 				"GET /apis/apps/v1beta1/deployments" + query: {page("6", "", form("v1beta1", "n/a", "apps/v1"), form("v1beta1", "n/b", "apps/v1beta1"))},
@@ -170,8 +170,8 @@ func TestSelect(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
 			a.groups["down.example.com/v1"] = nil
 			var told, missed []string
-			tc.s.Selector, tc.s.Told = "x=y", func(text string) { told = append(told, text) }
-			tc.s.Missed = func(m Missed) {
+			tc.s.Selector, tc.s.Report = "x=y", func(text string) { told = append(told, text) }
+			tc.s.Unlisted = func(m UnlistedKind) {
 				text := m.GroupKind.String()
 				if m.Forbidden {
 					text += " altogether"
@@ -223,7 +223,7 @@ func withoutUID(name string) map[string]any {
 
 func TestSelectKeepsOwners(t *testing.T) {
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}}}
-	found, err := a.start(t).Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, Owners: true})
+	found, err := a.start(t).Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, ManagedFields: true})
 	if err != nil || len(found) != 1 || len(found[0].GetManagedFields()) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -282,14 +282,14 @@ func TestRediscover(t *testing.T) {
 		"versions": []any{map[string]any{"name": "v1", "served": true}},
 	}}}
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
-	if err := c.Learn(t.Context(), crd); err != nil {
+	if err := c.LearnKind(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}); err != nil || len(found) > 0 || len(a.requests()) > 0 {
 		t.Errorf("a kind that is only just being defined: %v, %v", found, err)
 	}
-	coming := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Coming: []string{"v1"}, Namespaced: true, Listed: true}
-	for _, want := range []Kind{coming, {Resource: coming.Resource, Served: []string{"v1"}, Coming: []string{}, Namespaced: true, Listed: true}} {
+	coming := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Pending: []string{"v1"}, Namespaced: true, Listed: true}
+	for _, want := range []Kind{coming, {Resource: coming.Resource, Served: []string{"v1"}, Pending: []string{}, Namespaced: true, Listed: true}} {
 		if err := c.Rediscover(t.Context()); err != nil {
 			t.Fatal(err)
 		}

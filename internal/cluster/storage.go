@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DelayedClasses gives the names of the storage classes whose claims are bound only once a pod uses them; none where the
+// DelayedBindingClasses gives the names of the storage classes whose claims are bound only once a pod uses them; none where the
 // classes may not be read.
-func (c *Client) DelayedClasses(ctx context.Context) (map[string]bool, error) {
+func (c *Client) DelayedBindingClasses(ctx context.Context) (map[string]bool, error) {
 	list, err := c.in(schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}, "").
 		List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

@@ -15,7 +15,7 @@ import (
 // silent is a cluster whose surveys report nothing by themselves.
 type silent struct{ Cluster }
 
-func (silent) Survey(context.Context, cluster.Survey, func(cluster.ObjectEvent)) {}
+func (silent) WatchQuery(context.Context, cluster.Query, func(cluster.ObjectEvent)) {}
 
 // Nothing is given of what was made for a step while that is still being listed, although more may be known of others there.
 func TestCrowdsGiveNoPartOfAList(t *testing.T) {

@@ -147,8 +147,8 @@ func TestReadyAtOnceIsNotWatched(t *testing.T) {
 	w.run(t.Context(), t, judging(), create("ConfigMap/a"), update(w.put(thing("ConfigMap/b")), "new"),
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.Unchanged, Have: there, Want: there, Wait: true},
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.AwaitCreated, Have: there, Wait: true})
-	if len(w.Watched)+len(w.Asked)+len(w.Surveys) > 0 || len(w.Sent) != 2 {
-		t.Errorf("watches %v, reads %v, surveys %v, writes %v", w.Watched, w.Asked, w.Surveys, w.Sent)
+	if len(w.Watched)+len(w.Asked)+len(w.Queries) > 0 || len(w.Sent) != 2 {
+		t.Errorf("watches %v, reads %v, surveys %v, writes %v", w.Watched, w.Asked, w.Queries, w.Sent)
 	}
 	if !slices.Contains(w.lines, "settled appear configmap/there succeeded (Current)") {
 		t.Errorf("%q", w.lines)

@@ -30,9 +30,9 @@ type Cluster interface {
 	// Watch reports changes of the refs, all of one kind, until the context ends: everything since they
 	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine at a time.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
-	// Survey reports objects that are not known by name, those that explain others: what there is, then Listed, then
+	// WatchQuery reports objects that are not known by name, those that explain others: what there is, then Listed, then
 	// changes until the context ends. It returns at once; see is called by one goroutine at a time.
-	Survey(ctx context.Context, s cluster.Survey, see func(cluster.ObjectEvent))
+	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
 	// Log gives the last lines of the log of a pod's container, in its present run or the one before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
 	// Throttled is how often the server has said so far that it is asked too much.
@@ -102,7 +102,7 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	for _, d := range req.Desired {
 		ref := object.RefOf(d.Object)
 		if wanted.Insert(ref) {
-			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version, Owners: req.Policy.ServerSide})
+			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version, ManagedFields: req.Policy.ServerSide})
 		}
 	}
 	for _, ref := range state.Refs() {

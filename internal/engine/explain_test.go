@@ -276,7 +276,7 @@ func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, s := range w.Surveys {
+		for _, s := range w.Queries {
 			got = append(got, fmt.Sprintf("%s %s %s%s", s.Kind, s.Namespace, s.Labels, s.Fields))
 		}
 		want := []string{

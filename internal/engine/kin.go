@@ -107,11 +107,11 @@ func eventNamespace(ref object.Ref) string {
 func (k *kinship) survey(ctx context.Context, p place, c *cover) {
 	k.surveyed[p] = c
 	k.listing++
-	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: c.selector(), Once: k.once}
+	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: c.selector(), Once: k.once}
 	if p.GroupKind == eventKind {
 		s.Fields = "type=Warning"
 	}
-	k.cluster.Survey(ctx, s, func(s cluster.ObjectEvent) {
+	k.cluster.WatchQuery(ctx, s, func(s cluster.ObjectEvent) {
 		news := kinNews{gone: s.Ref, listed: s.Listed}
 		if s.Object != nil {
 			news.relative = ready.EvidenceOf(s.Object, ready.Of(s.Object))

@@ -104,8 +104,8 @@ func (r *run) sharedIn(g group) labels.Set {
 }
 
 func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {
-	s := cluster.Survey{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
-	c.cluster.Survey(ctx, s, func(seen cluster.ObjectEvent) {
+	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
+	c.cluster.WatchQuery(ctx, s, func(seen cluster.ObjectEvent) {
 		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}

@@ -60,8 +60,8 @@ func TestMade(t *testing.T) {
 			observed create deployment.apps/web [pod/a running] [pod/b running] [pod/c running] (InProgress)
 			observed create deployment.apps/web [pod/b running] [pod/c running] (InProgress)
 			settled create deployment.apps/web succeeded [pod/b running] [pod/c running] (Current)`)
-		if len(w.Surveys) != 1 || w.Surveys[0].Labels != "of=web" || w.Surveys[0].Namespace != "n" {
-			t.Errorf("surveys: %+v", w.Surveys)
+		if len(w.Queries) != 1 || w.Queries[0].Labels != "of=web" || w.Queries[0].Namespace != "n" {
+			t.Errorf("surveys: %+v", w.Queries)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 				t.Errorf("%+v", summary)
 			}
 			var surveys []string
-			for _, s := range w.Surveys {
+			for _, s := range w.Queries {
 				surveys = append(surveys, s.Labels)
 			}
 			if got := strings.Join(surveys, "|"); got != tc.want {

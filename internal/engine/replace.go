@@ -99,7 +99,7 @@ func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *
 		if err != nil || next == nil {
 			return live, err
 		}
-		second := cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager, Patient: o.Patient}
+		second := cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager, RetryTransient: o.Patient}
 		if p.ServerSide && step.Have != nil {
 			second.Method, second.Force = cluster.Apply, p.Force
 		}

@@ -91,7 +91,7 @@ func changedAt(obj *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than cluster.Wide of them, in all.
+// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than cluster.MaxNamespaces of them, in all.
 type group struct{ Group, Kind, Namespace string }
 
 // grouped gives the groups of objects.
@@ -104,7 +104,7 @@ func grouped(refs iter.Seq[object.Ref]) func(object.Ref) group {
 		}
 	}
 	return func(ref object.Ref) group {
-		if spread[ref.GroupKind()] > cluster.Wide {
+		if spread[ref.GroupKind()] > cluster.MaxNamespaces {
 			return group{ref.Group, ref.Kind, ""}
 		}
 		return group{ref.Group, ref.Kind, ref.Namespace}

@@ -81,7 +81,7 @@ func overtaken(step *plan.Step, err error) bool {
 // still none.
 func again(ctx context.Context, c Cluster, obj, before *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, Owners: true}})
+	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -146,8 +146,8 @@ func (d *deletion) remove(ctx context.Context, target *app.App) error {
 
 // all gives the objects of an app, and what of it cannot be seen and is not to be lost.
 func (d *deletion) all(ctx context.Context, target *app.App) ([]live, hidden, error) {
-	missed := map[schema.GroupKind]cluster.Missed{}
-	found, err := d.objects(ctx, target, d.kinds, d.diff.changes, func(m cluster.Missed) { missed[m.GroupKind] = m })
+	missed := map[schema.GroupKind]cluster.UnlistedKind{}
+	found, err := d.objects(ctx, target, d.kinds, d.diff.changes, func(m cluster.UnlistedKind) { missed[m.GroupKind] = m })
 	if err != nil || d.blind {
 		return found, hidden{}, err
 	}

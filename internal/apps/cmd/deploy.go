@@ -42,13 +42,13 @@ type deployment struct {
 	target  *app.App
 	config  *config.Config
 	prepare preparation
-	within  []string                            // those that are looked through where not all may be
-	found   []live                              // what there is, whatever the flags leave out
-	missed  map[schema.GroupKind]cluster.Missed // kinds of which there may be more than was found
-	hidden  hidden                              // where there may be more
-	adopted map[live]bool                       // objects that were found by their names
-	owner   map[string]string                   // how the owners of objects are called, by the values of their labels
-	pods    map[types.UID]bool                  // those that there are before
+	within  []string                                  // those that are looked through where not all may be
+	found   []live                                    // what there is, whatever the flags leave out
+	missed  map[schema.GroupKind]cluster.UnlistedKind // kinds of which there may be more than was found
+	hidden  hidden                                    // where there may be more
+	adopted map[live]bool                             // objects that were found by their names
+	owner   map[string]string                         // how the owners of objects are called, by the values of their labels
+	pods    map[types.UID]bool                        // those that there are before
 
 	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }

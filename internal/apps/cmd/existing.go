@@ -84,9 +84,9 @@ func (d *deployment) collides(wanted []resource.Resource) error {
 // selection is where the objects of the app are looked for: of the kinds that it is known to have and of those that are wanted.
 func (d *deployment) selection(wanted []resource.Resource) cluster.Selection {
 	s := d.session.selection(d.target, d.kinds, d.owners())
-	s.Fallback, s.Ignorable = d.within, d.ignorable
-	d.missed = map[schema.GroupKind]cluster.Missed{}
-	s.Missed = func(m cluster.Missed) { d.missed[m.GroupKind] = m }
+	s.Fallback, s.Ignore = d.within, d.ignorable
+	d.missed = map[schema.GroupKind]cluster.UnlistedKind{}
+	s.Unlisted = func(m cluster.UnlistedKind) { d.missed[m.GroupKind] = m }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind
 	for _, r := range wanted {
@@ -136,7 +136,7 @@ func (d *deployment) adoptable(ctx context.Context, wanted []resource.Resource, 
 			continue
 		}
 		origin[ref] = r
-		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, Owners: d.owners()})
+		targets = append(targets, cluster.Target{Ref: ref, Version: r.GroupVersionKind().Version, ManagedFields: d.owners()})
 	}
 	snapshot, err := d.client.Read(ctx, targets)
 	if err != nil {

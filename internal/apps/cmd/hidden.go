@@ -27,12 +27,12 @@ type hiddenKind struct {
 
 // hides finds out what of an app the user cannot see, from what a search for its objects has missed. Of a kind that may be listed in
 // some namespaces and not in others nothing is said: its objects need not be in all of those of the app.
-func (s *session) hides(ctx context.Context, target *app.App, missed map[schema.GroupKind]cluster.Missed) (hidden, error) {
+func (s *session) hides(ctx context.Context, target *app.App, missed map[schema.GroupKind]cluster.UnlistedKind) (hidden, error) {
 	var h hidden
 	if target.Labelled() || target.Meta.UsedGKs == nil || len(missed) == 0 {
 		return h, nil
 	}
-	var partly []cluster.Missed // the namespaced kinds of which something can be seen
+	var partly []cluster.UnlistedKind // the namespaced kinds of which something can be seen
 	for _, gk := range *target.Meta.UsedGKs {
 		kind, err := s.client.Kind(ctx, gk)
 		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
@@ -48,7 +48,7 @@ func (s *session) hides(ctx context.Context, target *app.App, missed map[schema.
 		}
 	}
 	for _, place := range target.Meta.LastChange.Namespaces {
-		seen := func(m cluster.Missed) bool { return !slices.Contains(m.Namespaces, place) }
+		seen := func(m cluster.UnlistedKind) bool { return !slices.Contains(m.Namespaces, place) }
 		if len(partly) > 0 && !slices.ContainsFunc(partly, seen) {
 			h.places = append(h.places, place)
 		}

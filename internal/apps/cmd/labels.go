@@ -71,7 +71,7 @@ func (l *labelList) run(ctx context.Context, s *session) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	found, err := s.client.Select(ctx, cluster.Selection{Selector: "!kapp", Told: func(text string) { s.ui.Info(text) }})
+	found, err := s.client.Select(ctx, cluster.Selection{Selector: "!kapp", Report: func(text string) { s.ui.Info(text) }})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (d *deployment) heir(ctx context.Context) *app.App {
 func (d *deployment) remnants(ctx context.Context, wanted []resource.Resource) ([]string, error) {
 	_, kinds := usedBy(wanted, d.found)
 	s := d.session.selection(d.target, d.kinds, false)
-	s.Fallback, s.Ignorable, s.Kinds = d.within, d.ignorable, distinctKinds(kinds)
+	s.Fallback, s.Ignore, s.Kinds = d.within, d.ignorable, distinctKinds(kinds)
 	found, err := d.sought(ctx, s)
 	var names []string
 	for _, obj := range deployed(found) {

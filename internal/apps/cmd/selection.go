@@ -16,10 +16,10 @@ import (
 
 // objects are all of an app. With owners they say who manages which of their fields. Missed, which may be nil, takes the kinds of
 // which there may be more.
-func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, owners bool, missed func(cluster.Missed)) ([]live, error) {
+func (s *session) objects(ctx context.Context, target *app.App, f kindFlags, owners bool, missed func(cluster.UnlistedKind)) ([]live, error) {
 	selection := s.selection(target, f, owners)
-	selection.Missed = missed
-	if err := s.described(ctx, selection.Ignorable); err != nil {
+	selection.Unlisted = missed
+	if err := s.described(ctx, selection.Ignore); err != nil {
 		return nil, err
 	}
 	return s.sought(ctx, selection)
@@ -38,9 +38,9 @@ func (s *session) sought(ctx context.Context, selection cluster.Selection) ([]li
 // those of the last change.
 func (s *session) selection(target *app.App, f kindFlags, owners bool) cluster.Selection {
 	return cluster.Selection{
-		Selector: target.Selector(), Fallback: s.fallback(target), OnlyFallback: f.onlyFallback, Owners: owners,
-		Ignorable: ignorable(target, f, nil), Form: resource.Deployed,
-		Told: func(text string) { s.ui.Info(text) },
+		Selector: target.Selector(), Fallback: s.fallback(target), OnlyFallback: f.onlyFallback, ManagedFields: owners,
+		Ignore: ignorable(target, f, nil), WantedVersion: resource.Deployed,
+		Report: func(text string) { s.ui.Info(text) },
 	}
 }
 
@@ -67,7 +67,7 @@ const (
 // behind it may be starting, so it is asked several times.
 func (s *session) described(ctx context.Context, ignorable func(schema.GroupVersion) bool) error {
 	for try := 1; ; try++ {
-		_, broken, err := s.client.Listable(ctx)
+		_, broken, err := s.client.ListableKinds(ctx)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *session) described(ctx context.Context, ignorable func(schema.GroupVers
 		case !needed:
 			return nil
 		case try == descriptions:
-			return fmt.Errorf("%w (possibly related issue: https://github.com/vmware-tanzu/carvel-kapp/issues/12)", cluster.Incomplete(broken))
+			return fmt.Errorf("%w (possibly related issue: https://github.com/vmware-tanzu/carvel-kapp/issues/12)", cluster.DiscoveryError(broken))
 		}
 		select {
 		case <-time.After(describesAfter):

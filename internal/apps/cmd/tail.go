@@ -69,7 +69,7 @@ func (t *logTail) watch(ctx context.Context, selector string, namespaces []strin
 // survey begins to see the pods of a namespace, and gives the reason for which they cannot be seen.
 func (t *logTail) survey(ctx context.Context, selector, namespace string) error {
 	listed := make(chan error, 1)
-	t.client.Survey(ctx, cluster.Survey{Kind: podKind, Namespace: namespace, Labels: selector, Once: !t.follow}, func(s cluster.ObjectEvent) {
+	t.client.WatchQuery(ctx, cluster.Query{Kind: podKind, Namespace: namespace, Labels: selector, Once: !t.follow}, func(s cluster.ObjectEvent) {
 		if s.Listed {
 			listed <- s.Err
 			return
@@ -212,7 +212,7 @@ func (t *logTail) pause(ctx context.Context, d time.Duration) {
 func (t *logTail) read(ctx context.Context, pod object.Ref, container, tag string, since time.Time) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := t.client.Follow(ctx, pod, container, cluster.FollowOptions{On: t.follow && !t.isEnding(), Lines: t.lines, Since: since})
+	stream, err := t.client.StreamLog(ctx, pod, container, cluster.LogOptions{Follow: t.follow && !t.isEnding(), Lines: t.lines, Since: since})
 	if err != nil {
 		return false
 	}

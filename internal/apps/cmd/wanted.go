@@ -63,7 +63,7 @@ func (d *deployment) wanted(ctx context.Context) ([]resource.Resource, error) {
 func (d *deployment) learn(ctx context.Context, all []resource.Resource) error {
 	for _, r := range all {
 		if r.GroupVersionKind().GroupKind() == plan.DefinitionKind {
-			if err := d.client.Learn(ctx, r.Unstructured); err != nil {
+			if err := d.client.LearnKind(ctx, r.Unstructured); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ type Cluster struct {
 	Wrote    []string                     // every change that was stored: method and object
 	Asked    [][]object.Ref               // what each Read asked for
 	Logs     map[object.Ref][]string      // the logs of pods
-	Surveys  []cluster.Survey             // every survey that was asked for
+	Queries  []cluster.Query              // every query that was asked for
 	Watched  [][]object.Ref               // what each Watch asked for
 	Sent     []cluster.Write              // every write that came, whatever it was answered
 

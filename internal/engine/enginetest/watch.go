@@ -42,8 +42,8 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	c.follow(ctx, w, see)
 }
 
-// Survey reports the objects of a kind and namespace that have the labels, and then every change.
-func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster.ObjectEvent)) {
+// WatchQuery reports the objects of a kind and namespace that have the labels, and then every change.
+func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent)) {
 	selector, err := labels.Parse(s.Labels)
 	if err != nil {
 		panic(err) // the engine made it
@@ -65,7 +65,7 @@ func (c *Cluster) Survey(ctx context.Context, s cluster.Survey, see func(cluster
 		w.add(cluster.ObjectEvent{Ref: object.RefOf(obj), Object: obj.DeepCopy()})
 	}
 	w.add(cluster.ObjectEvent{Listed: true})
-	c.Surveys = append(c.Surveys, s)
+	c.Queries = append(c.Queries, s)
 	c.watchers = append(c.watchers, w)
 	c.mu.Unlock()
 	c.follow(ctx, w, see)

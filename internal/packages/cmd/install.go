@@ -83,7 +83,7 @@ func installDefinition(ctx context.Context, client *cluster.Client) error {
 	}
 	for attempt := 0; err == nil && attempt < installAttempts; attempt++ {
 		if err = applyDefinition(ctx, client, crd); err == nil {
-			return client.Learn(ctx, crd)
+			return client.LearnKind(ctx, crd)
 		}
 		if apierrors.IsAlreadyExists(err) {
 			err = nil

@@ -102,7 +102,7 @@ func (p *pkg) desired(ctx context.Context, c *cluster.Client, s scoping) ([]plan
 	var unknown unknownKindsError
 	for _, obj := range p.objects {
 		if obj.GetKind() == "CustomResourceDefinition" {
-			if err := c.Learn(ctx, obj.Unstructured); err != nil {
+			if err := c.LearnKind(ctx, obj.Unstructured); err != nil {
 				return nil, err
 			}
 		}

@@ -61,7 +61,7 @@ func readyRules(dir string, files []string) ([]ready.Rule, error) {
 func judging(ctx context.Context, client *cluster.Client, rules []ready.Rule, refs []object.Ref) (*ready.RuleSet, error) {
 	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {
-		delayed, err := client.DelayedClasses(ctx)
+		delayed, err := client.DelayedBindingClasses(ctx)
 		if err != nil {
 			return nil, err
 		}

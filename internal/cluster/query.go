@@ -14,8 +14,8 @@ import (
 // surveyPage is how many objects a survey asks for at once: it meets large ones, pods, and keeps none of them.
 const surveyPage = 100
 
-// Survey says which objects are to be reported: those of one kind in one namespace that match the selectors.
-type Survey struct {
+// Query says which objects are to be reported: those of one kind in one namespace that match the selectors.
+type Query struct {
 	Kind      schema.GroupKind
 	Namespace string
 	Labels    string // label selector; empty for all
@@ -23,11 +23,11 @@ type Survey struct {
 	Once      bool   // report what there is, and no changes
 }
 
-// Survey reports objects that are not known by name: first those that exist, then Listed, then changes until the context
+// WatchQuery reports objects that are not known by name: first those that exist, then Listed, then changes until the context
 // ends. Where they may not be read, or the server does not know the kind, Listed with the reason is all that is reported. It
 // returns at once; see is called by one goroutine at a time.
-func (c *Client) Survey(ctx context.Context, s Survey, see func(ObjectEvent)) {
-	w := &watcher{client: c, kind: s.Kind, survey: &survey{Survey: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
+func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent)) {
+	w := &watcher{client: c, kind: s.Kind, survey: &survey{Query: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
 		kind, err := c.Kind(ctx, s.Kind)
@@ -42,7 +42,7 @@ func (c *Client) Survey(ctx context.Context, s Survey, see func(ObjectEvent)) {
 
 // survey is what a watcher knows of its survey.
 type survey struct {
-	Survey
+	Query
 	known  map[object.Ref]bool // what was reported to exist
 	listed bool
 }

@@ -37,7 +37,7 @@ func (s *tagging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // run has a new client, as a new run has, look for a kind, and gives the code of the server's answer.
 func (s *tagging) run(t *testing.T, server *httptest.Server, dir, kind string) int {
 	t.Helper()
-	client, err := New(&rest.Config{Host: server.URL}, Options{Keep: dir})
+	client, err := New(&rest.Config{Host: server.URL}, Options{CacheDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

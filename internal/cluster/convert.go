@@ -12,7 +12,7 @@ import (
 // reform puts objects into the version in which they are wanted, where that is served, by one more list for each such version of
 // a kind. One that is gone by then stays as it was found.
 func (s *search) reform(ctx context.Context, found []*unstructured.Unstructured) error {
-	if s.Form == nil {
+	if s.WantedVersion == nil {
 		return nil
 	}
 	wanted := map[sought]map[types.UID]int{}
@@ -48,7 +48,7 @@ func (s *search) reform(ctx context.Context, found []*unstructured.Unstructured)
 // form gives the kind and version in which an object is wanted, if that is another than it is in and served.
 func (s *search) form(ctx context.Context, obj *unstructured.Unstructured) (form sought, ok bool, err error) {
 	gvk := obj.GroupVersionKind()
-	gv, err := schema.ParseGroupVersion(s.Form(obj))
+	gv, err := schema.ParseGroupVersion(s.WantedVersion(obj))
 	if err != nil || gv.Version == "" || gv.Group != gvk.Group || gv.Version == gvk.Version || obj.GetUID() == "" {
 		return sought{}, false, nil // what is no version is none that is wanted
 	}
@@ -74,8 +74,8 @@ func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstruct
 
 // better reports whether one form of an object is to be had in place of another.
 func (s *search) better(one, other *unstructured.Unstructured) bool {
-	if s.Form != nil {
-		if a, b := s.Form(one) == one.GetAPIVersion(), s.Form(other) == other.GetAPIVersion(); a != b {
+	if s.WantedVersion != nil {
+		if a, b := s.WantedVersion(one) == one.GetAPIVersion(), s.WantedVersion(other) == other.GetAPIVersion(); a != b {
 			return a
 		}
 	}
