@@ -67,7 +67,7 @@ var rooms = map[string]room{
 	"apps/judge":  {2, []string{"object", "ready", "apps/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
-	"apps/config": {3, []string{"apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
+	"apps/config": {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
 	"apps/graph":  {3, []string{"apps/resource"}, []string{machinery}, "pure: groups and rules to an order"},
 	"apps/lastapplied": {3, []string{"builtin", "apps/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},

@@ -26,7 +26,7 @@ func TestFormIsThatOfTheTypes(t *testing.T) {
 				spoil(r, object)
 			}
 			want, wantErr := throughType(typ, runtime.DeepCopyJSON(object))
-			got, ok, err := Form(gvk, object)
+			got, ok, err := Normalize(gvk, object)
 			tried++
 			switch {
 			case !ok:
@@ -182,7 +182,7 @@ func TestMergeIsThatOfTheTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := Merge(gvk)
+		got, ok := PatchMeta(gvk)
 		if !ok {
 			t.Fatalf("%s is not in the table", gvk)
 		}
@@ -191,7 +191,7 @@ func TestMergeIsThatOfTheTypes(t *testing.T) {
 	if len(seen) < 500 {
 		t.Errorf("only %d types were seen", len(seen))
 	}
-	if _, ok := Merge(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}); ok {
+	if _, ok := PatchMeta(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}); ok {
 		t.Error("a kind that is not built in was found")
 	}
 }
@@ -252,7 +252,7 @@ func BenchmarkForm(b *testing.B) {
 	b.Run("table", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			Form(gvk, object)
+			Normalize(gvk, object)
 		}
 	})
 	b.Run("types", func(b *testing.B) {

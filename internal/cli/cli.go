@@ -30,11 +30,11 @@ type Env struct {
 	Err  io.Writer
 }
 
-// Process is the environment of this process. What is written to Err on a terminal stands beside what is drawn there.
-func Process() *Env {
+// ProcessEnv is the environment of this process. What is written to Err on a terminal stands beside what is drawn there.
+func ProcessEnv() *Env {
 	env := &Env{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		env.Err = &view.Aside{Out: os.Stderr}
+		env.Err = &view.TerminalWriter{Out: os.Stderr}
 	}
 	return env
 }
@@ -78,34 +78,34 @@ func (e *ResultError) Error() string {
 // ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
 var ErrChanges = errors.New("something would change")
 
-// CodeError ends the process with a code of its command's own. It has no text: the command told what there was to tell.
-type CodeError struct{ Code int }
+// ExitCodeError ends the process with a code of its command's own. It has no text: the command told what there was to tell.
+type ExitCodeError struct{ Code int }
 
-func (e *CodeError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+func (e *ExitCodeError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// ReportedError is an error with the text that is printed for it, to its last newline, instead of the usual line.
-type ReportedError struct {
+// TextError is an error with the text that is printed for it, to its last newline, instead of the usual line.
+type TextError struct {
 	Text string
 	Err  error
 }
 
-func (e *ReportedError) Error() string { return e.Err.Error() }
+func (e *TextError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error itself.
-func (e *ReportedError) Unwrap() error { return e.Err }
+func (e *TextError) Unwrap() error { return e.Err }
 
-// Unread reports whether an error is that nobody reads the output any more, as when it goes to a program that has ended.
-func Unread(err error) bool {
+// IsBrokenPipe reports whether an error is that nobody reads the output any more, as when it goes to a program that has ended.
+func IsBrokenPipe(err error) bool {
 	file := (*fs.PathError)(nil) // a connection that broke has an error of another type
 	return errors.As(err, &file) && errors.Is(file, syscall.EPIPE)
 }
 
-// Result is the error of a run, by its summary: nil if all went well.
-func Result(s event.Summary) error {
+// RunError is the error of a run, by its summary: nil if all went well.
+func RunError(s event.Summary) error {
 	if s.Interrupted {
 		return &ResultError{Interrupted: true}
 	}
-	if s.Bad() > 0 {
+	if s.Failures() > 0 {
 		return &ResultError{}
 	}
 	return nil
@@ -171,7 +171,7 @@ A package is a folder that says which record is its own; an app is a name and an
 
 // exitCode prints the error, if it has something to say, and maps it to the exit code.
 func exitCode(env *Env, err error) int {
-	result, told, coded := (*ResultError)(nil), (*ReportedError)(nil), (*CodeError)(nil)
+	result, told, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
 	switch {
 	case err == nil:
 		return exitDone
@@ -183,7 +183,7 @@ func exitCode(env *Env, err error) int {
 		return exitIncomplete
 	case errors.Is(err, ErrChanges):
 		return exitChanges
-	case Unread(err):
+	case IsBrokenPipe(err):
 		return exitUnread
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.Err, "error: interrupted")

@@ -35,8 +35,8 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
 }
 
-// Load has the cluster found as a configuration says, instead of by the flags. Errors of it begin with failing.
-func (k *Kube) Load(config clientcmd.ClientConfig, failing string) {
+// SetConfig has the cluster found as a configuration says, instead of by the flags. Errors of it begin with failing.
+func (k *Kube) SetConfig(config clientcmd.ClientConfig, failing string) {
 	k.loader, k.failing = config, failing
 }
 
@@ -118,9 +118,9 @@ func (k *Kube) lookedIn() string {
 	return strings.Join(k.config().ConfigAccess().GetLoadingPrecedence(), ", ")
 }
 
-// Describe has warnings about objects name the file and document that describe them, as sources has it. It is called before
+// SetSources has warnings about objects name the file and document that describe them, as sources has it. It is called before
 // anything is written.
-func (k *Kube) Describe(sources map[object.Ref]string) { k.sources = sources }
+func (k *Kube) SetSources(sources map[object.Ref]string) { k.sources = sources }
 
 // warn shows each warning of the server once for each object that it is about.
 func (k *Kube) warn() cluster.Warn {

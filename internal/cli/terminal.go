@@ -23,7 +23,7 @@ func (e *Env) Terminal() view.Terminal {
 	}
 	dumb := os.Getenv("TERM") == "dumb"
 	t := view.Terminal{Live: !dumb, Colour: !dumb && os.Getenv("NO_COLOR") == ""}
-	t.Aside, _ = e.Err.(*view.Aside)
+	t.Stderr, _ = e.Err.(*view.TerminalWriter)
 	if width, height, err := term.GetSize(int(file.Fd())); err == nil {
 		t.Width, t.Height = width, height
 	}

@@ -13,7 +13,7 @@ type comparison struct {
 }
 
 func (c *comparison) add(kind Kind, old, new any) {
-	c.diff = append(c.diff, Change{Path: string(c.path), Kind: kind, Old: old, New: new})
+	c.diff = append(c.diff, FieldChange{Path: string(c.path), Kind: kind, Old: old, New: new})
 }
 
 // at runs a step of the walk one segment deeper.

@@ -24,12 +24,12 @@ const (
 	Changed Kind = "changed"
 )
 
-// Change is one difference between two objects. Old is nil when the value was added and New when it was removed; both are
+// FieldChange is one difference between two objects. Old is nil when the value was added and New when it was removed; both are
 // JSON values that may be shared with the compared objects and must not be modified.
 //
 // Path names map keys as .spec.replicas, or ["app.kubernetes.io/name"] where a key is not a plain word. It names list items by
 // their field name or key, as [name=web], if every item on both sides is a map with a distinct string there, else by index.
-type Change struct {
+type FieldChange struct {
 	Path string `json:"path"`
 	Kind Kind   `json:"kind"`
 	Old  any    `json:"old,omitempty"`
@@ -38,7 +38,7 @@ type Change struct {
 
 // String is the change in one line: a sign (+, - or ~), the path, and the values as JSON, shortened in the middle where they are
 // long.
-func (c Change) String() string {
+func (c FieldChange) String() string {
 	switch c.Kind {
 	case Added:
 		return "+ " + c.Path + ": " + text(c.New)
@@ -51,7 +51,7 @@ func (c Change) String() string {
 
 // Diff is all that differs between two objects; it is empty when they are equal. It is sorted by path: map keys by name, list
 // items by index or in the order in which the old list, then the new one, has them.
-type Diff []Change
+type Diff []FieldChange
 
 // String is one line per change, without a newline at the end.
 func (d Diff) String() string {
@@ -72,15 +72,15 @@ type Options struct {
 // writes is not compared: status and, of the metadata, managedFields, resourceVersion, uid, generation, creationTimestamp and
 // selfLink. A null value in a map means the same as none. The content of Secrets is masked as Mask does it.
 func Between(have, want *unstructured.Unstructured, options Options) Diff {
-	have, want = Shown(have, want, options)
+	have, want = Comparable(have, want, options)
 	var c comparison
 	c.maps(content(have), content(want))
 	return c.diff
 }
 
-// Shown gives both objects as people may see them side by side: with what Between compares and nothing else. Either may be
+// Comparable gives both objects as people may see them side by side: with what Between compares and nothing else. Either may be
 // nil. The results share values with the arguments and must not be modified.
-func Shown(have, want *unstructured.Unstructured, options Options) (*unstructured.Unstructured, *unstructured.Unstructured) {
+func Comparable(have, want *unstructured.Unstructured, options Options) (*unstructured.Unstructured, *unstructured.Unstructured) {
 	have, want = Mask(have, want)
 	return wrapped(compared(have, options)), wrapped(compared(want, options))
 }

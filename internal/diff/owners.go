@@ -43,9 +43,9 @@ func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error)
 	return owners, nil
 }
 
-// ClientAppliers are the managers that applied a live object on the client's side: those that own, by Update, the annotation
+// ClientSideManagers are the managers that applied a live object on the client's side: those that own, by Update, the annotation
 // which keeps the configuration. What they own is removed by a server-side apply only once it has gone over to its manager.
-func ClientAppliers(live *unstructured.Unstructured, annotation string) sets.Set[string] {
+func ClientSideManagers(live *unstructured.Unstructured, annotation string) sets.Set[string] {
 	found := sets.New[string]()
 	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, annotationPath(annotation)) {
 		if entry.Subresource == "" {
@@ -55,24 +55,24 @@ func ClientAppliers(live *unstructured.Unstructured, annotation string) sets.Set
 	return found
 }
 
-// KeepsApplied reports whether a manager keeps an annotation of a live object by server-side apply.
-func KeepsApplied(live *unstructured.Unstructured, annotation string) bool {
+// IsAnnotationApplied reports whether a manager keeps an annotation of a live object by server-side apply.
+func IsAnnotationApplied(live *unstructured.Unstructured, annotation string) bool {
 	return len(csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationApply, annotationPath(annotation))) > 0
 }
 
-// Upgrade is the patch that gives to a manager, for server-side apply, all that others own who applied the object on the
+// UpgradePatch is the patch that gives to a manager, for server-side apply, all that others own who applied the object on the
 // client's side; zero if there are none. It holds for the resource version of live alone.
-func Upgrade(live *unstructured.Unstructured, annotation, manager string) (Patch, error) {
-	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, ClientAppliers(live, annotation), manager)
+func UpgradePatch(live *unstructured.Unstructured, annotation, manager string) (Patch, error) {
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, ClientSideManagers(live, annotation), manager)
 	if err != nil || data == nil {
 		return Patch{}, err
 	}
 	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
 }
 
-// Applier is the patch that makes a manager the applier, for server-side apply, of all that it owns by updates of a live object;
+// UpdateToApplyPatch is the patch that makes a manager the applier, for server-side apply, of all that it owns by updates of a live object;
 // zero if there is nothing. It holds for the resource version of live alone.
-func Applier(live *unstructured.Unstructured, manager string) (Patch, error) {
+func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch, error) {
 	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(manager), manager)
 	if err != nil || data == nil {
 		return Patch{}, err

@@ -24,7 +24,7 @@ type merge struct {
 
 // mergeFor chooses the strategic merge for the built-in kinds.
 func mergeFor(obj *unstructured.Unstructured) merge {
-	if meta, ok := builtin.Merge(obj.GroupVersionKind()); ok {
+	if meta, ok := builtin.PatchMeta(obj.GroupVersionKind()); ok {
 		return merge{meta}
 	}
 	return merge{}

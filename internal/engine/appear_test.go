@@ -217,7 +217,7 @@ func TestEndOnFailure(t *testing.T) {
 			})
 			early := 0
 			w.hear = func(e event.Event) {
-				if e.Early {
+				if e.RunEnded {
 					early++
 				}
 			}
@@ -301,7 +301,7 @@ func TestEveryEnd(t *testing.T) {
 			time.Sleep(10 * time.Second) // others do their part whatever becomes of the run
 			w.hear = nil
 			w.Refuse(nil)
-			if summary := busy(t.Context(), t, w); summary.Bad() > 0 || w.is("ConfigMap/last") != "amended" || w.is("ConfigMap/replaced") != "amended" {
+			if summary := busy(t.Context(), t, w); summary.Failures() > 0 || w.is("ConfigMap/last") != "amended" || w.is("ConfigMap/replaced") != "amended" {
 				t.Errorf("running again: %+v, %q", summary, w.lines)
 			}
 			return came

@@ -118,7 +118,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 		return nil
 	}
 	err := e.Records.Save(ctx, state)
-	if homeless := (*record.HomelessError)(nil); errors.As(err, &homeless) && leaving(p, tracks, homeless.Namespace) {
+	if homeless := (*record.NamespaceGoneError)(nil); errors.As(err, &homeless) && leaving(p, tracks, homeless.Namespace) {
 		return nil // it went with its namespace, which went after all that the record had
 	}
 	if err != nil {

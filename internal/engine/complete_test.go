@@ -160,7 +160,7 @@ func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 		w.lines = nil
 		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.absent"),
 			taker("c", "ConfigMap/b", "$.data.value"), given("d", "x", "after=ConfigMap/a"))...)
-		if err != nil || summary.Bad() != 1 {
+		if err != nil || summary.Failures() != 1 {
 			t.Errorf("apply = %+v, %v; want one failure", summary, err)
 		}
 		slices.Sort(w.lines) // b and d do not wait for each other
@@ -191,7 +191,7 @@ func TestDryRunForeseesValues(t *testing.T) {
 				summary, err := w.apply(t.Context(), policy(), engine.Options{DryRun: mode},
 					want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.value"), taker("c", "ConfigMap/a", "$.status.value"),
 						taker("d", "ConfigMap/there", "$.data.absent"), given("there", "x"))...)
-				if err != nil || summary.Bad() != 1 {
+				if err != nil || summary.Failures() != 1 {
 					t.Errorf("apply = %+v, %v; want one failure", summary, err)
 				}
 				acted := slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "acted") })

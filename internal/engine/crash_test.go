@@ -85,7 +85,7 @@ func expectContinued(t *testing.T, w *world) {
 	w.Revive()
 	w.hear = nil
 	summary, err := w.apply(t.Context(), home(), engine.Options{}, after()...)
-	if err != nil || summary.Bad() != 0 {
+	if err != nil || summary.Failures() != 0 {
 		t.Fatalf("running again = %+v, %v", summary, err)
 	}
 	names := func(refs []object.Ref) map[object.Ref]bool {

@@ -172,7 +172,7 @@ func TestRelease(t *testing.T) {
 			observed create deployment.apps/db (InProgress)
 			observed create deployment.apps/db (InProgress)
 			settled create deployment.apps/db failed (Failed)`)
-		if summary.Bad() != 1 {
+		if summary.Failures() != 1 {
 			t.Errorf("%+v", summary)
 		}
 	})

@@ -21,7 +21,7 @@ func (r *run) giveUp() {
 // endsRun reports whether a step that has settled badly ends the run.
 func (r *run) endsRun(i int) bool {
 	switch {
-	case r.ended || r.interrupted || !r.tracks[i].settled.Bad():
+	case r.ended || r.interrupted || !r.tracks[i].settled.IsFailure():
 		return false
 	case r.tracks[i].acted == event.Failed:
 		return r.options.FailFast || r.options.EndOnWriteError
@@ -48,7 +48,7 @@ func (r *run) skipEarly(i int) {
 		return
 	}
 	t.acted = event.Skipped
-	r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &r.endedBy, Early: true})
+	r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &r.endedBy, RunEnded: true})
 }
 
 // beingWritten reports whether a worker has a step, and will tell how it went.

@@ -135,7 +135,7 @@ func line(e event.Event) string {
 	if e.Released {
 		text += " released"
 	}
-	if e.Own {
+	if e.StepTimeout {
 		text += " by its own limit"
 	}
 	for _, made := range e.Children {
@@ -267,7 +267,7 @@ func TestFailedObjectMayRecoverWhileOthersAreWaitedFor(t *testing.T) {
 			ref("Deployment/b"): {{After: 5 * time.Second, Status: available}},
 		}})
 		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/a"), thing("Deployment/b"))...)
-		if err != nil || summary.Bad() != 0 {
+		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v; want nothing bad", summary, err)
 		}
 	})
@@ -282,7 +282,7 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		w.lines = nil
 		w.Fails = map[object.Ref]error{ref("ConfigMap/new"): errors.New("no")}
 		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...)
-		if err != nil || summary.Bad() != 1 {
+		if err != nil || summary.Failures() != 1 {
 			t.Errorf("apply = %+v, %v; want one failure", summary, err)
 		}
 		w.expect(t, `
@@ -316,7 +316,7 @@ func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 		w.Put(thing("ConfigMap/theirs", "owner=them"))
 		w.lines = nil
 		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/theirs"), thing("ConfigMap/new", "after=ConfigMap/theirs"))...)
-		if err != nil || summary.Bad() != 0 {
+		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v", summary, err)
 		}
 		w.expect(t, `
@@ -438,7 +438,7 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/w"): tc.changes}})
 				start := time.Now()
 				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: tc.timeout}, want(thing("Widget/w"))...)
-				if err != nil || summary.Bad() != tc.bad {
+				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
 				if took := time.Since(start).Truncate(100 * time.Millisecond); took != tc.took {

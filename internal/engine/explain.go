@@ -140,7 +140,7 @@ func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 // explainBad tells, after the loop, why steps did not become ready, or gone, with all that is known by then. An interrupted
 // run has no time for it.
 func (r *run) explainBad(ctx, watching context.Context) {
-	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.Bad() && !t.explained }
+	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained }
 	var roots []*ready.Evidence
 	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
 	if r.summary.Interrupted || len(roots) == 0 {

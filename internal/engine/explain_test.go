@@ -205,7 +205,7 @@ func TestFailFast(t *testing.T) {
 				}
 				objects := want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c", "after=Deployment/b"))
 				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second, FailFast: true}, objects...)
-				if err != nil || summary.Bad() != 1 {
+				if err != nil || summary.Failures() != 1 {
 					t.Errorf("apply = %+v, %v, want one that is bad", summary, err)
 				}
 				w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "settled") })
@@ -248,7 +248,7 @@ func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 				owned := policy()
 				owned.Owner = plan.Owner{}
 				summary, err := w.apply(t.Context(), owned, engine.Options{}, want(thing("Deployment/a", "changed=yes"))...)
-				if err != nil || summary.Bad() != tc.bad {
+				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
 				if took := time.Since(start).Truncate(100 * time.Millisecond); took != tc.took {
@@ -334,7 +334,7 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 				})
 				start := time.Now()
 				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: time.Minute, FailFast: true}, want(thing("Deployment/a"))...)
-				if err != nil || summary.Bad() != tc.bad {
+				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
 				if took := time.Since(start).Truncate(time.Second); took != tc.took {

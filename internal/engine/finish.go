@@ -22,7 +22,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	done.err = cluster.Redact(done.err, step.HoldsSecret())
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
-	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, Would: done.would})
+	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, DryRunObject: done.would})
 	r.schedule.acted(i)
 	r.active = time.Now()
 	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {

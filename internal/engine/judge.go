@@ -119,7 +119,7 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	t.settled, r.active = outcome, time.Now()
 	r.emit(event.Event{
 		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts,
-		Children: t.made, Own: own && outcome == event.TimedOut, Err: t.err,
+		Children: t.made, StepTimeout: own && outcome == event.TimedOut, Err: t.err,
 	})
 	if r.options.Dialect.Judge != nil {
 		t.seen.object, t.base.object, t.next = nil, nil, nil // what is over needs no memory

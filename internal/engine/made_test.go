@@ -88,7 +88,7 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 			}
 			o := withPods(tc.common)
 			o.Concurrency = 1 // in order
-			if summary := w.run(t.Context(), t, o, steps...); summary.Bad() > 0 {
+			if summary := w.run(t.Context(), t, o, steps...); summary.Failures() > 0 {
 				t.Errorf("%+v", summary)
 			}
 			var surveys []string

@@ -88,7 +88,7 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 		next := given("a", "new")
 		next.SetManagedFields(live.GetManagedFields()) // which this server does not keep by itself
 		summary, err := w.apply(t.Context(), p, engine.Options{}, want(next)...)
-		if err != nil || summary.Bad() != 1 {
+		if err != nil || summary.Failures() != 1 {
 			t.Fatalf("write %d refused: %+v, %v", refused, summary, err)
 		}
 		if recorded := len(w.store.State.Members) == 1; recorded != (refused > 1) {
@@ -154,7 +154,7 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 			}
 			w.hear = func(e event.Event) {
 				if e.Ref == ref("Namespace/n") {
-					w.store.Fails = &record.HomelessError{Namespace: tc.namespace, Cause: forbidden}
+					w.store.Fails = &record.NamespaceGoneError{Namespace: tc.namespace, Cause: forbidden}
 				}
 			}
 			summary, err := w.apply(t.Context(), home(), engine.Options{DeleteTimeout: time.Minute})
@@ -176,7 +176,7 @@ func TestInterruptThatCutsNothingShort(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(500*time.Millisecond, cancel)
 			summary, err := w.apply(ctx, patient(policy()), engine.Options{}, want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
-			if err != nil || summary.Interrupted != tc.cut || (summary.Bad() > 0) != tc.cut {
+			if err != nil || summary.Interrupted != tc.cut || (summary.Failures() > 0) != tc.cut {
 				t.Errorf("%s: %+v, %v", tc.object, summary, err)
 			}
 		})

@@ -19,7 +19,7 @@ func TestPace(t *testing.T) {
 			steps = append(steps, create(fmt.Sprintf("ConfigMap/c%d", i)))
 		}
 		began := time.Now()
-		if summary := newWorld(c).run(t.Context(), t, engine.Options{Concurrency: concurrency}, steps...); summary.Bad() > 0 {
+		if summary := newWorld(c).run(t.Context(), t, engine.Options{Concurrency: concurrency}, steps...); summary.Failures() > 0 {
 			t.Errorf("%+v", summary)
 		}
 		return time.Since(began)

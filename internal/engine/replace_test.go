@@ -243,7 +243,7 @@ func TestAmendEnds(t *testing.T) {
 		o.Dialect.Amend = amend
 		began := time.Now()
 		summary := w.run(t.Context(), t, o, create("ConfigMap/a"))
-		if took := time.Since(began); took < time.Minute || took > 70*time.Second || summary.Bad() != 1 {
+		if took := time.Since(began); took < time.Minute || took > 70*time.Second || summary.Failures() != 1 {
 			t.Errorf("it took %s: %q", took, w.lines)
 		}
 	})

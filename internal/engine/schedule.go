@@ -189,7 +189,7 @@ func (s *schedule) closedBy(guard int, so func(int) bool) int {
 	return -1
 }
 
-func (s *schedule) failed(i int) bool { return s.outcome[i].Bad() }
+func (s *schedule) failed(i int) bool { return s.outcome[i].IsFailure() }
 
 func (s *schedule) isBarred(i int) bool { return s.barred[i] }
 

@@ -32,7 +32,7 @@ func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, liv
 // takeUpdates makes the plan's manager the applier of what it owns by updates of the object of a step, and gives the step as it is
 // after that.
 func takeUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
-	patch, err := diff.Applier(step.Have, p.Manager)
+	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
 	if err != nil || len(patch.Data) == 0 {
 		return step, err
 	}
@@ -51,7 +51,7 @@ func takeUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) 
 // it up to date from then on.
 func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, ok := live.GetAnnotations()[p.LastApplied]
-	if p.LastAppliedManager == "" || !ok || diff.KeepsApplied(live, p.LastApplied) {
+	if p.LastAppliedManager == "" || !ok || diff.IsAnnotationApplied(live, p.LastApplied) {
 		return live, nil
 	}
 	kept := &unstructured.Unstructured{Object: map[string]any{}}
@@ -66,7 +66,7 @@ func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructure
 // read again.
 func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) error {
 	for attempt := 1; ; attempt++ {
-		patch, err := diff.Upgrade(live, p.LastApplied, p.Manager)
+		patch, err := diff.UpgradePatch(live, p.LastApplied, p.Manager)
 		if err != nil || len(patch.Data) == 0 {
 			return err
 		}

@@ -124,7 +124,7 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		return live, err
 	case step.Ref.GroupKind() == apiServiceKind && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)
-	case err != nil || p.LastApplied == "" || diff.ClientAppliers(live, p.LastApplied).Len() == 0:
+	case err != nil || p.LastApplied == "" || diff.ClientSideManagers(live, p.LastApplied).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
 		return p.MigrationResult(step, live) // the server could not say it without having taken the first step

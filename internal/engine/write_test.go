@@ -186,7 +186,7 @@ func TestObjectToFreeIsGone(t *testing.T) {
 		if step.Releases {
 			steps = append(steps, create("ConfigMap/b", 0))
 		}
-		if summary := w.run(t.Context(), t, engine.Options{}, steps...); summary.Bad() != 0 {
+		if summary := w.run(t.Context(), t, engine.Options{}, steps...); summary.Failures() != 0 {
 			t.Errorf("%s:\n%s", step.Op, strings.Join(w.lines, "\n"))
 		}
 		if step.Releases && w.Object(ref("ConfigMap/b")) == nil {
@@ -212,7 +212,7 @@ func TestServerThatCannotMerge(t *testing.T) {
 	for _, priority := range []int64{1, 2} {
 		w.Answers = map[object.Ref][]error{name: {http2.StreamError{}}}
 		summary, err := w.apply(t.Context(), serverSide, engine.Options{}, plan.Desired{Object: service(priority)})
-		if err != nil || summary.Bad() > 0 {
+		if err != nil || summary.Failures() > 0 {
 			t.Fatalf("%v %+v", err, summary)
 		}
 		got, _, _ := unstructured.NestedInt64(w.Object(name).Object, "spec", "versionPriority")

@@ -46,30 +46,30 @@ const (
 	Interrupted Outcome = "interrupted" // the run was told to end before the step did
 )
 
-// Bad reports whether the outcome makes the run as a whole unsuccessful.
-func (o Outcome) Bad() bool { return o == Failed || o == TimedOut || o == Interrupted }
+// IsFailure reports whether the outcome makes the run as a whole unsuccessful.
+func (o Outcome) IsFailure() bool { return o == Failed || o == TimedOut || o == Interrupted }
 
 // Event is one fact about one step. For an event that is not about a step of a plan (from Observe) Step counts the objects.
 type Event struct {
-	Kind    Kind          `json:"kind"`
-	Step    int           `json:"step"`
-	Ref     object.Ref    `json:"ref"`
-	Op      plan.Op       `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
-	Status  ready.Status  `json:"status,omitzero"`
-	Outcome Outcome       `json:"outcome,omitempty"`
-	Reason  string        `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
-	Blocker *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
-	Early   bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
-	Causes  []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
-	Facts   *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
-	Err     error         `json:"-"`
+	Kind     Kind          `json:"kind"`
+	Step     int           `json:"step"`
+	Ref      object.Ref    `json:"ref"`
+	Op       plan.Op       `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
+	Status   ready.Status  `json:"status,omitzero"`
+	Outcome  Outcome       `json:"outcome,omitempty"`
+	Reason   string        `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
+	Blocker  *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
+	RunEnded bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
+	Causes   []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
+	Facts    *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
+	Err      error         `json:"-"`
 
-	Children []Child `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
-	Released bool    `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
-	Own      bool    `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+	Children    []Child `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
+	Released    bool    `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
+	StepTimeout bool    `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
 
-	// Would is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
-	Would *unstructured.Unstructured `json:"-"`
+	// DryRunObject is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
+	DryRunObject *unstructured.Unstructured `json:"-"`
 }
 
 // Child is an object that others made for that of a step, and what is said of it.

@@ -29,11 +29,11 @@ func (s *Summary) Add(e Event) {
 	}
 }
 
-// Bad is the number of steps that failed, timed out or were interrupted.
-func (s *Summary) Bad() int {
+// Failures is the number of steps that failed, timed out or were interrupted.
+func (s *Summary) Failures() int {
 	bad := 0
 	for outcome, n := range s.Settled {
-		if outcome.Bad() {
+		if outcome.IsFailure() {
 			bad += n
 		}
 	}

@@ -155,7 +155,7 @@ func FuzzPath(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if Check(path) != nil {
+		if CheckPath(path) != nil {
 			t.Errorf("%q leads to %v but is refused", path, at)
 		}
 		if !at.in(source.Object) {

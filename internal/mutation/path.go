@@ -17,8 +17,8 @@ type location []any
 // maxDescents is how often a path may say "any depth below": each time multiplies what is looked at.
 const maxDescents = 2
 
-// Check reports whether a path can be read at all, whatever object it is asked of.
-func Check(path string) error {
+// CheckPath reports whether a path can be read at all, whatever object it is asked of.
+func CheckPath(path string) error {
 	commands, err := ajson.ParseJSONPath(path)
 	if err != nil || len(commands) == 0 || commands[0] != "$" {
 		return fmt.Errorf("%q is not a JSONPath; it looks like $.spec.replicas or $.data['a.key']", path)
@@ -38,7 +38,7 @@ func Check(path string) error {
 // locate finds the one place that a path means. The library finds it; values are read and written in the object itself, so
 // that they keep their types.
 func locate(fields map[string]any, path string) (found location, err error) {
-	if err := Check(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(fields)

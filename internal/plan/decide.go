@@ -60,7 +60,7 @@ func (w writing) decideServerSide(step *Step, want *unstructured.Unstructured) e
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op = Update
-	if same && (w.lastApplied == "" || diff.ClientAppliers(step.Have, w.lastApplied).Len() == 0) {
+	if same && (w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
 		step.Op, step.Want = Unchanged, step.Have
 	}
 	return nil

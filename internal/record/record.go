@@ -69,7 +69,7 @@ func (s *State) Equal(other *State) bool {
 
 // Store keeps one record. Load gives the stored state, or an empty one when nothing is stored. Save replaces what is stored,
 // without losing members that somebody else added since Load, and writes nothing when nothing differs; its error is a
-// *HomelessError when there is no place to store it in. Delete removes the record; one that is already gone is no error. A
+// *NamespaceGoneError when there is no place to store it in. Delete removes the record; one that is already gone is no error. A
 // Store is used by one goroutine at a time.
 type Store interface {
 	Load(ctx context.Context) (*State, error)
@@ -77,25 +77,25 @@ type Store interface {
 	Delete(ctx context.Context) error
 }
 
-// HomelessError says that a record cannot be stored because the namespace that it lives in is gone, or going.
-type HomelessError struct {
+// NamespaceGoneError says that a record cannot be stored because the namespace that it lives in is gone, or going.
+type NamespaceGoneError struct {
 	Namespace string
 	Cause     error
 }
 
-func (e *HomelessError) Error() string { return e.Cause.Error() }
+func (e *NamespaceGoneError) Error() string { return e.Cause.Error() }
 
 // Unwrap gives the cause.
-func (e *HomelessError) Unwrap() error { return e.Cause }
+func (e *NamespaceGoneError) Unwrap() error { return e.Cause }
 
-// Nowhere is the Store of what is not part of any set: it keeps nothing.
-type Nowhere struct{}
+// Discard is the Store of what is not part of any set: it keeps nothing.
+type Discard struct{}
 
 // Load gives an empty state.
-func (Nowhere) Load(context.Context) (*State, error) { return &State{}, nil }
+func (Discard) Load(context.Context) (*State, error) { return &State{}, nil }
 
 // Save does nothing.
-func (Nowhere) Save(context.Context, *State) error { return nil }
+func (Discard) Save(context.Context, *State) error { return nil }
 
 // Delete does nothing.
-func (Nowhere) Delete(context.Context) error { return nil }
+func (Discard) Delete(context.Context) error { return nil }

@@ -9,12 +9,12 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// Words is a dialect's wording. Each function gives lines without their newlines; none means that nothing is said.
-type Words struct {
-	Event  func(b *Board, e event.Event) []string // what happened; the board has it already
-	Notice func(e event.Event) string             // what concerns the run rather than the object; said once for all objects
-	Hidden func(objects int) string               // so many more were explained than are shown
-	Totals func(b *Board) []Total                 // the totals of the run, in the order in which they are printed
+// Formatter is a dialect's wording. Each function gives lines without their newlines; none means that nothing is said.
+type Formatter struct {
+	Event   func(b *RunState, e event.Event) []string // what happened; the board has it already
+	Notice  func(e event.Event) string                // what concerns the run rather than the object; said once for all objects
+	Omitted func(objects int) string                  // so many more were explained than are shown
+	Totals  func(b *RunState) []Total                 // the totals of the run, in the order in which they are printed
 }
 
 // Total is a line that is printed as soon as what it counts is complete, or else at the end.
@@ -24,8 +24,8 @@ type Total struct {
 }
 
 // Lines prints a line per event as it comes, and each total when it is due.
-func Lines(out io.Writer, p *plan.Plan, words Words) Printer {
-	return &lines{out: out, board: NewBoard(p), words: words, told: map[int]string{}, explained: [2]map[int]bool{{}, {}}}
+func Lines(out io.Writer, p *plan.Plan, words Formatter) Printer {
+	return &lines{out: out, board: NewRunState(p), words: words, told: map[int]string{}, explained: [2]map[int]bool{{}, {}}}
 }
 
 // explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
@@ -34,8 +34,8 @@ const explainedMost = 20
 
 type lines struct {
 	out     io.Writer
-	board   *Board
-	words   Words
+	board   *RunState
+	words   Formatter
 	printed int    // totals
 	notice  string // the last one
 
@@ -88,7 +88,7 @@ func (l *lines) hides(e event.Event) bool {
 // Close prints the totals that are still to come, and what was left out. A run that failed before it began has no totals.
 func (l *lines) Close(failed error) error {
 	if more := len(l.explained[1]) - explainedMost; more > 0 {
-		l.print(l.words.Hidden(more))
+		l.print(l.words.Omitted(more))
 	}
 	if failed == nil || l.board.Applies.Acted+l.board.Removes.Acted > 0 {
 		l.due(true)
@@ -106,7 +106,7 @@ func (l *lines) due(end bool) {
 }
 
 func (l *lines) print(line string) {
-	if _, err := fmt.Fprintln(l.out, Plain(line)); err != nil && l.err == nil {
+	if _, err := fmt.Fprintln(l.out, Printable(line)); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the output: %w", err)
 	}
 }

@@ -19,16 +19,16 @@ func TestExplanationsOfManyObjects(t *testing.T) {
 		p.Steps[i].Op = plan.Create
 	}
 	cause := ""
-	words := view.Words{
-		Event: func(_ *view.Board, e event.Event) []string {
+	words := view.Formatter{
+		Event: func(_ *view.RunState, e event.Event) []string {
 			if e.Kind != event.Explained {
 				return nil
 			}
 			return []string{fmt.Sprintf("step %d %s", e.Step, cause)}
 		},
-		Notice: func(event.Event) string { return "" },
-		Hidden: func(objects int) string { return fmt.Sprintf("and %d more", objects) },
-		Totals: func(*view.Board) []view.Total { return nil },
+		Notice:  func(event.Event) string { return "" },
+		Omitted: func(objects int) string { return fmt.Sprintf("and %d more", objects) },
+		Totals:  func(*view.RunState) []view.Total { return nil },
 	}
 	var out bytes.Buffer
 	printer := view.Lines(&out, p, words)

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Aside writes to a terminal what does not belong to the text that is drawn there, such as warnings. What is drawn next stands
+// TerminalWriter writes to a terminal what does not belong to the text that is drawn there, such as warnings. What is drawn next stands
 // below it, and nothing is drawn over. It may be used by several goroutines; nil is never written to.
-type Aside struct {
+type TerminalWriter struct {
 	Out io.Writer
 
 	mu    sync.Mutex
@@ -17,7 +17,7 @@ type Aside struct {
 }
 
 // Write writes to the terminal.
-func (a *Aside) Write(data []byte) (int, error) {
+func (a *TerminalWriter) Write(data []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wrote = true
@@ -25,7 +25,7 @@ func (a *Aside) Write(data []byte) (int, error) {
 }
 
 // draw has a text drawn while nothing else is written, and tells whether something else was since the last one.
-func (a *Aside) draw(how func(wrote bool)) {
+func (a *TerminalWriter) draw(how func(wrote bool)) {
 	if a == nil {
 		how(false)
 		return
@@ -67,7 +67,7 @@ func (s *screen) finish() {
 
 // show writes the latest text over the one that was drawn before.
 func (s *screen) show() {
-	s.terminal.Aside.draw(func(wrote bool) {
+	s.terminal.Stderr.draw(func(wrote bool) {
 		up := ""
 		if s.drawn > 0 && !wrote {
 			up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // to its first line, and clear what is below

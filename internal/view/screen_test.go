@@ -15,7 +15,7 @@ import (
 func seen(t *testing.T, terminal view.Terminal, out *bytes.Buffer, objects int, after func()) string {
 	t.Helper()
 	everything := func(event.Event) bool { return true }
-	printer := view.StatusTable(out, terminal, view.Status{Show: everything, Causes: func(event.Event) []string { return nil }})
+	printer := view.StatusTable(out, terminal, view.StatusOptions{Show: everything, Causes: func(event.Event) []string { return nil }})
 	for i := range objects {
 		printer.Event(event.Event{
 			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: fmt.Sprint("p", i)}, Status: ready.Status{State: ready.Current},
@@ -38,8 +38,8 @@ const (
 // TestAside shows that a table is not drawn over what was written after it.
 func TestAside(t *testing.T) {
 	var out bytes.Buffer
-	aside := &view.Aside{Out: &out}
-	got := seen(t, view.Terminal{Live: true, Aside: aside}, &out, 3, func() { fmt.Fprintln(aside, "Warning: old") })
+	aside := &view.TerminalWriter{Out: &out}
+	got := seen(t, view.Terminal{Live: true, Stderr: aside}, &out, 3, func() { fmt.Fprintln(aside, "Warning: old") })
 	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods + "           Pod/p2    Current\n"; got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
@@ -53,8 +53,8 @@ func TestOutgrown(t *testing.T) {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 	out.Reset()
-	aside := &view.Aside{Out: &out}
-	terminal.Aside = aside
+	aside := &view.TerminalWriter{Out: &out}
+	terminal.Stderr = aside
 	got := seen(t, terminal, &out, 2, func() { fmt.Fprintln(aside, "Warning: old") })
 	if want := onePod + "Warning: old\n" + twoPods; got != want {
 		t.Errorf("written after a warning:\n%q\nwant\n%q", got, want)

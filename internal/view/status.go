@@ -29,20 +29,20 @@ type statusLines struct {
 // Event prints one status.
 func (s *statusLines) Event(e event.Event) {
 	if s.err == nil && s.show(e) {
-		_, s.err = fmt.Fprintln(s.out, Plain(s.words(e)))
+		_, s.err = fmt.Fprintln(s.out, Printable(s.words(e)))
 	}
 }
 
 // Close gives the first error of writing.
 func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
-// Status is what StatusJSON and StatusTable need besides the events.
-type Status struct {
-	Inventories func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
-	Show        func(event.Event) bool
-	Now         func() time.Time           // for StatusJSON
-	Causes      func(event.Event) []string // for StatusTable
-	Remote      bool                       // the records are of several packages, perhaps of the same name: their namespaces are shown as well
+// StatusOptions is what StatusJSON and StatusTable need besides the events.
+type StatusOptions struct {
+	Inventories         func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
+	Show                func(event.Event) bool
+	Now                 func() time.Time           // for StatusJSON
+	Causes              func(event.Event) []string // for StatusTable
+	ShowRecordNamespace bool                       // the records are of several packages, perhaps of the same name: their namespaces are shown as well
 }
 
 // statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
@@ -62,7 +62,7 @@ type statusLine struct {
 }
 
 // StatusJSON prints Observed events as JSON, one object a line, in the schema of kpt live status.
-func StatusJSON(out io.Writer, s Status) Printer {
+func StatusJSON(out io.Writer, s StatusOptions) Printer {
 	return StatusLines(out, s.Show, func(e event.Event) string {
 		var lines []string
 		for _, inventory := range s.Inventories(e.Ref) {
@@ -71,7 +71,7 @@ func StatusJSON(out io.Writer, s Status) Printer {
 				Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
 				Causes: e.Causes,
 			}
-			if s.Remote {
+			if s.ShowRecordNamespace {
 				line.Home = inventory.Namespace
 			}
 			text, err := json.Marshal(line)
@@ -87,13 +87,13 @@ func StatusJSON(out io.Writer, s Status) Printer {
 // StatusTable shows events as a table of the latest status of each object, with the lines that s.Causes makes below it:
 // redrawn in place at every change where out is a terminal that holds the whole table, and otherwise printed once, at the
 // end. Objects that s.Show refuses at the moment are left out.
-func StatusTable(out io.Writer, terminal Terminal, s Status) Printer {
-	return &statusTable{screen: screen{out: out, terminal: terminal}, Status: s, rows: map[object.Ref]event.Event{}}
+func StatusTable(out io.Writer, terminal Terminal, s StatusOptions) Printer {
+	return &statusTable{screen: screen{out: out, terminal: terminal}, StatusOptions: s, rows: map[object.Ref]event.Event{}}
 }
 
 type statusTable struct {
 	screen
-	Status
+	StatusOptions
 	order []object.Ref
 	rows  map[object.Ref]event.Event // the latest of each
 }
@@ -125,7 +125,7 @@ func (t *statusTable) text() string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	below := "\t\t\t  "
-	if t.Remote {
+	if t.ShowRecordNamespace {
 		fmt.Fprint(table, "INVENTORY\t")
 		below = "\t" + below
 	}
@@ -133,9 +133,9 @@ func (t *statusTable) text() string {
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.Show(e) {
 			fmt.Fprint(table, t.owners(ref))
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, Plain(firstLine(e.Status.Message)))
+			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, Printable(firstLine(e.Status.Message)))
 			for _, cause := range t.Causes(e) {
-				fmt.Fprintf(table, "%s%s\n", below, Plain(strings.TrimSpace(cause)))
+				fmt.Fprintf(table, "%s%s\n", below, Printable(strings.TrimSpace(cause)))
 			}
 		}
 	}
@@ -144,12 +144,12 @@ func (t *statusTable) text() string {
 	for line := range strings.Lines(b.String()) {
 		text.WriteString(t.terminal.fit(strings.TrimRight(line, " \n")) + "\n")
 	}
-	return t.terminal.colour(text.String())
+	return t.terminal.colourStates(text.String())
 }
 
 // owners is the column of the records that an object belongs to.
 func (t *statusTable) owners(ref object.Ref) string {
-	if !t.Remote {
+	if !t.ShowRecordNamespace {
 		return ""
 	}
 	var names []string

@@ -27,23 +27,23 @@ func TestStatus(t *testing.T) {
 			}
 			return lines
 		}
-		local := view.Status{Show: show, Causes: causes}
+		local := view.StatusOptions{Show: show, Causes: causes}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
 			"lines": func(out *bytes.Buffer) view.Printer {
 				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
 			},
 			"json": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.Status{Inventories: inventories("inv"), Show: show, Now: now})
+				return view.StatusJSON(out, view.StatusOptions{Inventories: inventories("inv"), Show: show, Now: now})
 			},
 			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
 			"terminal": func(out *bytes.Buffer) view.Printer {
 				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local)
 			},
 			"remotejson": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.Status{Inventories: inventories("one", "two"), Show: show, Now: now, Remote: true})
+				return view.StatusJSON(out, view.StatusOptions{Inventories: inventories("one", "two"), Show: show, Now: now, ShowRecordNamespace: true})
 			},
 			"remotetable": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{}, view.Status{Inventories: inventories("one", "two"), Show: show, Causes: causes, Remote: true})
+				return view.StatusTable(out, view.Terminal{}, view.StatusOptions{Inventories: inventories("one", "two"), Show: show, Causes: causes, ShowRecordNamespace: true})
 			},
 			"low": func(out *bytes.Buffer) view.Printer {
 				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, local)
@@ -83,8 +83,8 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
-		view.StatusTable(broken{}, view.Terminal{}, view.Status{Show: everything, Causes: func(event.Event) []string { return nil }}),
-		view.StatusJSON(broken{}, view.Status{Inventories: inventories("inv"), Show: everything, Now: time.Now}),
+		view.StatusTable(broken{}, view.Terminal{}, view.StatusOptions{Show: everything, Causes: func(event.Event) []string { return nil }}),
+		view.StatusJSON(broken{}, view.StatusOptions{Inventories: inventories("inv"), Show: everything, Now: time.Now}),
 	} {
 		printer.Event(e)
 		printer.Event(e)

@@ -12,34 +12,34 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Member is one object of a table: what is known of it, and of its step if it is part of a run.
-type Member struct {
-	Ref     object.Ref
-	Status  ready.Status // of no state until the object was seen
-	Facts   *ready.Facts // nil until the object was seen, and when it is gone
-	Step    *plan.Step   // nil for an object of no run
-	Acted   *event.Event // nil until the write is over
-	Waiting bool         // it is written and waited for
-	Settled *event.Event // nil until the end
-	Reason  string       // why its write failed or did not happen
-	Owner   object.Ref   // the object itself, or the one of the table that it was made for
-	Branch  string       // before the name of an object that controllers made for the member above it
+// TableRow is one object of a table: what is known of it, and of its step if it is part of a run.
+type TableRow struct {
+	Ref        object.Ref
+	Status     ready.Status // of no state until the object was seen
+	Facts      *ready.Facts // nil until the object was seen, and when it is gone
+	Step       *plan.Step   // nil for an object of no run
+	Acted      *event.Event // nil until the write is over
+	Waiting    bool         // it is written and waited for
+	Settled    *event.Event // nil until the end
+	Reason     string       // why its write failed or did not happen
+	Owner      object.Ref   // the object itself, or the one of the table that it was made for
+	TreePrefix string       // before the name of an object that controllers made for the member above it
 }
 
 // Span is a piece of text with its paint.
 type Span struct {
-	Text  string
-	Paint Paint
+	Text   string
+	Colour Colour
 }
 
-// Paint is a colour, as terminals take it; empty is none.
-type Paint string
+// Colour is a colour, as terminals take it; empty is none.
+type Colour string
 
 // The paints.
 const (
-	Green  Paint = "\x1b[32m"
-	Yellow Paint = "\x1b[33m"
-	Red    Paint = "\x1b[31m"
+	Green  Colour = "\x1b[32m"
+	Yellow Colour = "\x1b[33m"
+	Red    Colour = "\x1b[31m"
 
 	unpainted = "\x1b[0m"
 )
@@ -48,25 +48,25 @@ const (
 type Column struct {
 	Title string
 	Width int
-	Cell  func(Member) []Span
+	Cell  func(TableRow) []Span
 }
 
-// Form is how a table looks.
-type Form struct {
-	Columns []Column
-	Show    func(Member) bool                          // nil shows all
-	Board   *Board                                     // of the run; nil if the table shows none
-	Reason  func(*Board, Moment) string                // why a write failed or did not happen
-	Made    func([]object.Ref) map[object.Ref][]Member // asked at the end for what controllers made for the objects; nil for none
-	Below   func(Member) string                        // said below the table of a member that it had no room for; nil for none
-	End     string                                     // below the table, at the end
+// TableOptions is how a table looks.
+type TableOptions struct {
+	Columns  []Column
+	Show     func(TableRow) bool                          // nil shows all
+	Run      *RunState                                    // of the run; nil if the table shows none
+	Reason   func(*RunState, PhaseEvent) string           // why a write failed or did not happen
+	Children func([]object.Ref) map[object.Ref][]TableRow // asked at the end for what controllers made for the objects; nil for none
+	Details  func(TableRow) string                        // said below the table of a member that it had no room for; nil for none
+	Footer   string                                       // below the table, at the end
 }
 
 // Table shows objects as a table: redrawn in place at every event where the terminal holds it whole, and otherwise printed
 // once, at the end.
-func Table(out io.Writer, terminal Terminal, members []Member, form Form) Printer {
+func Table(out io.Writer, terminal Terminal, members []TableRow, form TableOptions) Printer {
 	t := &table{screen: screen{out: out, terminal: terminal}, members: slices.Clone(members), index: map[object.Ref]int{}, form: form}
-	slices.SortFunc(t.members, func(a, b Member) int { return byNamespace(a.Ref, b.Ref) })
+	slices.SortFunc(t.members, func(a, b TableRow) int { return byNamespace(a.Ref, b.Ref) })
 	for i, m := range t.members {
 		t.index[m.Ref] = i
 	}
@@ -76,12 +76,12 @@ func Table(out io.Writer, terminal Terminal, members []Member, form Form) Printe
 	return t
 }
 
-// Members are the objects of a plan.
-func Members(p *plan.Plan) []Member {
-	var members []Member
+// PlanRows are the objects of a plan.
+func PlanRows(p *plan.Plan) []TableRow {
+	var members []TableRow
 	for i := range p.Steps {
 		if step := &p.Steps[i]; step.Op.IsObject() {
-			members = append(members, Member{Ref: step.Ref, Step: step})
+			members = append(members, TableRow{Ref: step.Ref, Step: step})
 		}
 	}
 	return members
@@ -89,11 +89,11 @@ func Members(p *plan.Plan) []Member {
 
 type table struct {
 	screen
-	members []Member
+	members []TableRow
 	index   map[object.Ref]int
-	made    map[object.Ref][]Member
+	made    map[object.Ref][]TableRow
 	short   map[object.Ref]bool // members whose row had no room for all of it, in the latest text
-	form    Form
+	form    TableOptions
 }
 
 // Event takes one event in.
@@ -102,13 +102,13 @@ func (t *table) Event(e event.Event) {
 	if !ok || e.Kind == event.Explained || e.Kind == event.Observed && e.Err != nil {
 		return
 	}
-	if t.form.Board != nil {
-		t.form.Board.Add(e)
+	if t.form.Run != nil {
+		t.form.Run.Add(e)
 	}
 	m := &t.members[i]
 	switch e.Kind {
 	case event.Acted:
-		m.Acted, m.Reason = &e, t.form.Reason(t.form.Board, Moment{Mark: Acted, Event: e})
+		m.Acted, m.Reason = &e, t.form.Reason(t.form.Run, PhaseEvent{Mark: Acted, Event: e})
 	case event.Settled:
 		m.Settled = &e
 	case event.Waiting:
@@ -124,15 +124,15 @@ func (t *table) Event(e event.Event) {
 
 // Close draws the table for the last time.
 func (t *table) Close(error) error {
-	if t.form.Made != nil {
+	if t.form.Children != nil {
 		refs := make([]object.Ref, len(t.members))
 		for i, m := range t.members {
 			refs[i] = m.Ref
 		}
-		t.made = t.form.Made(refs)
+		t.made = t.form.Children(refs)
 	}
 	text := t.text()
-	t.draw(text + t.below() + t.form.End)
+	t.draw(text + t.below() + t.form.Footer)
 	t.finish()
 	return wrapWrite(t.err)
 }
@@ -141,9 +141,9 @@ func (t *table) Close(error) error {
 func (t *table) below() string {
 	var b strings.Builder
 	for _, m := range t.members {
-		if t.form.Below != nil && t.short[m.Ref] {
-			if text := t.form.Below(m); text != "" {
-				b.WriteString(Plain(text) + "\n")
+		if t.form.Details != nil && t.short[m.Ref] {
+			if text := t.form.Details(m); text != "" {
+				b.WriteString(Printable(text) + "\n")
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (t *table) text() string {
 	}
 	rows = append(rows, titles)
 	for _, m := range t.members {
-		for _, member := range append([]Member{m}, t.made[m.Ref]...) {
+		for _, member := range append([]TableRow{m}, t.made[m.Ref]...) {
 			member.Owner = m.Ref
 			if t.form.Show == nil || t.form.Show(m) {
 				rows, owners = append(rows, t.cells(member)), append(owners, m.Ref)
@@ -195,13 +195,13 @@ func (t *table) text() string {
 	return b.String()
 }
 
-func (t *table) cells(m Member) [][]Span {
+func (t *table) cells(m TableRow) [][]Span {
 	cells := make([][]Span, len(t.form.Columns))
 	for c, column := range t.form.Columns {
 		for _, span := range column.Cell(m) {
 			line := firstLine(span.Text)
 			t.short[m.Owner] = t.short[m.Owner] || line != span.Text
-			cells[c] = append(cells[c], Span{Text: Plain(line), Paint: span.Paint})
+			cells[c] = append(cells[c], Span{Text: Printable(line), Colour: span.Colour})
 		}
 	}
 	return cells
@@ -242,7 +242,7 @@ func cut(spans []Span, width int) []Span {
 		runes = runes[:min(len(runes), width)]
 		width -= len(runes)
 		if len(runes) > 0 {
-			kept = append(kept, Span{Text: string(runes), Paint: span.Paint})
+			kept = append(kept, Span{Text: string(runes), Colour: span.Colour})
 		}
 	}
 	return kept
@@ -252,8 +252,8 @@ func cut(spans []Span, width int) []Span {
 func (t Terminal) painted(spans []Span) string {
 	var b strings.Builder
 	for _, span := range spans {
-		if t.Colour && span.Paint != "" {
-			b.WriteString(string(span.Paint) + span.Text + unpainted)
+		if t.Colour && span.Colour != "" {
+			b.WriteString(string(span.Colour) + span.Text + unpainted)
 		} else {
 			b.WriteString(span.Text)
 		}
@@ -261,8 +261,8 @@ func (t Terminal) painted(spans []Span) string {
 	return b.String()
 }
 
-// PaintOf is the colour of a state.
-func PaintOf(state ready.State) Paint {
+// ColourOf is the colour of a state.
+func ColourOf(state ready.State) Colour {
 	switch state {
 	case ready.Current:
 		return Green

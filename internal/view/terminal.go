@@ -11,14 +11,14 @@ import (
 type Terminal struct {
 	Live   bool // lines can be drawn over
 	Colour bool
-	Width  int    // in columns; 0 is without limit
-	Height int    // in lines; 0 is without limit
-	Aside  *Aside // what else writes to the same terminal; nil for nothing
+	Width  int             // in columns; 0 is without limit
+	Height int             // in lines; 0 is without limit
+	Stderr *TerminalWriter // what else writes to the same terminal; nil for nothing
 }
 
-// Plain replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
+// Printable replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
 // cursor of whoever reads them.
-func Plain(text string) string {
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return unicode.ReplacementChar
@@ -35,8 +35,8 @@ func (t Terminal) fit(line string) string {
 	return line
 }
 
-// colour paints the states in a text of whole words.
-func (t Terminal) colour(text string) string {
+// colourStates paints the states in a text of whole words.
+func (t Terminal) colourStates(text string) string {
 	if !t.Colour {
 		return text
 	}

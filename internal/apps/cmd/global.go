@@ -55,12 +55,12 @@ func (f *clusterFlags) apply(kube *cli.Kube) error {
 		if err != nil {
 			return fmt.Errorf("Parsing kubeconfig YAML: %w", err)
 		}
-		kube.Load(config, unbuilt)
+		kube.SetConfig(config, unbuilt)
 		return nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
-	kube.Load(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}), unbuilt)
+	kube.SetConfig(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}), unbuilt)
 	return nil
 }
 

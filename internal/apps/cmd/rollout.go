@@ -31,7 +31,7 @@ func (r *rollout) run(ctx context.Context) error {
 		Patient: true, Dialect: r.dialect(ctx),
 	}, t.take)
 	stop()
-	t.progress.End(err == nil && summary.Bad() == 0)
+	t.progress.End(err == nil && summary.Failures() == 0)
 	switch {
 	case err != nil:
 		return err

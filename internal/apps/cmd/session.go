@@ -55,7 +55,7 @@ func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context,
 // exit gives the exit code of the program, and tells what no command has told: an error about the command line itself, or that
 // help and versions were printed. As in kapp only the command help and those for shells leave that out.
 func (p *program) exit(ctx context.Context, err error) int {
-	coded := (*cli.CodeError)(nil)
+	coded := (*cli.ExitCodeError)(nil)
 	if err == nil && p.told {
 		return 0
 	}
@@ -107,9 +107,9 @@ func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
 	case code == 0:
 		return nil
 	case ctx.Err() != nil && code == 1:
-		return &cli.CodeError{Code: cli.ExitInterrupted}
+		return &cli.ExitCodeError{Code: cli.ExitInterrupted}
 	}
-	return &cli.CodeError{Code: code}
+	return &cli.ExitCodeError{Code: code}
 }
 
 func (p *program) newUI(tty bool) *ui.UI {

@@ -178,7 +178,7 @@ func (t *telling) settle(c *change.Change, e event.Event, told *ui.Event) {
 		if c.WaitOp() == change.Gone {
 			told.Message = ""
 		}
-	case e.Outcome == event.TimedOut && e.Own:
+	case e.Outcome == event.TimedOut && e.StepTimeout:
 		told.Kind = ui.Left
 		t.note(e, late(verb, c.Description(), t.apply.resourceTimeout))
 	case e.Outcome == event.TimedOut:

@@ -32,7 +32,7 @@ func TestErrorsOfARun(t *testing.T) {
 		return event.Event{Kind: event.Settled, Step: step, Outcome: event.Failed, Status: ready.Status{State: ready.Failed, Message: text}}
 	}
 	late := func(step int, own bool) event.Event {
-		return event.Event{Kind: event.Settled, Step: step, Outcome: event.TimedOut, Own: own}
+		return event.Event{Kind: event.Settled, Step: step, Outcome: event.TimedOut, StepTimeout: own}
 	}
 	for _, tc := range []struct {
 		name   string

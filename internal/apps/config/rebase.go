@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/ytt"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // change is one step of rebasing: a path that is copied or removed, or an overlay.
@@ -59,16 +60,10 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 
 // overlaid replaces an object by what an overlay makes of it. The overlay sees the live object without its identity.
 func overlaid(result, existing, new *unstructured.Unstructured, text string) error {
-	live := maps.Clone(existing.Object)
-	if metadata, ok := live["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		live["metadata"] = metadata
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			annotations = maps.Clone(annotations)
-			metadata["annotations"] = annotations
-			delete(annotations, resource.AnnIdentity)
-		}
-	}
+	live := object.WithMetadata(existing, func(metadata map[string]any) {
+		annotations, _ := metadata["annotations"].(map[string]any)
+		delete(annotations, resource.AnnIdentity)
+	}).Object
 	made, err := ytt.ApplyOverlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
 	if err != nil {
 		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w", resource.Describe(result), err)

@@ -90,7 +90,7 @@ func carry(then, live, now any) any {
 // typed gives an object the form of its built-in type, in place. An object of another type, or one that does not fit its type,
 // stays as it is.
 func typed(obj *unstructured.Unstructured) {
-	if fields, ok, err := builtin.Form(obj.GroupVersionKind(), obj.Object); ok && err == nil {
+	if fields, ok, err := builtin.Normalize(obj.GroupVersionKind(), obj.Object); ok && err == nil {
 		obj.Object = fields
 	}
 }

@@ -177,8 +177,8 @@ func carryOut(ctx context.Context, eng *engine.Engine, p *plan.Plan, o engine.Op
 	switch {
 	case err != nil:
 		return err
-	case closed != nil && !cli.Unread(closed):
+	case closed != nil && !cli.IsBrokenPipe(closed):
 		return fmt.Errorf("%w; the run went on without it, and the record is complete", closed)
 	}
-	return cli.Result(summary)
+	return cli.RunError(summary)
 }

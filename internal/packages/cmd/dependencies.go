@@ -198,10 +198,10 @@ func (s substitution) check() error {
 			return fmt.Errorf("%s is missing", field.name)
 		}
 	}
-	if err := mutation.Check(s.SourcePath); err != nil {
+	if err := mutation.CheckPath(s.SourcePath); err != nil {
 		return fmt.Errorf("sourcePath: %w", err)
 	}
-	if err := mutation.Check(s.TargetPath); err != nil {
+	if err := mutation.CheckPath(s.TargetPath); err != nil {
 		return fmt.Errorf("targetPath: %w", err)
 	}
 	return nil

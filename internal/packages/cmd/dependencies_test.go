@@ -120,7 +120,7 @@ func FuzzSubstitutions(f *testing.F) {
 			t.Errorf("%q gives substitutions and an error", value)
 		}
 		whole := func(s mutation.Substitution) bool {
-			return s.Source.Kind != "" && s.Source.Name != "" && mutation.Check(s.From) == nil && mutation.Check(s.To) == nil
+			return s.Source.Kind != "" && s.Source.Name != "" && mutation.CheckPath(s.From) == nil && mutation.CheckPath(s.To) == nil
 		}
 		if slices.ContainsFunc(list, func(s mutation.Substitution) bool { return !whole(s) }) {
 			t.Errorf("%q gives incomplete substitutions: %v", value, list)

@@ -25,12 +25,12 @@ type grammar struct {
 
 	initializes string // what init writes
 
-	lines  func(showing, *plan.Plan, view.Telling) view.Printer // --output events
-	table  columns                                              // --output table
-	below  func(view.Member) string                             // what is said below a table that cut it off; nil for nothing
-	reason func(plan.Adoption) reasoning                        // why a write failed or did not happen, in JSON and tables
-	say    func(error) string                                   // the text of an error, in JSON
-	more   bool                                                 // why objects are not ready is told, in JSON with all that is known
+	lines  func(showing, *plan.Plan, view.PhaseOptions) view.Printer // --output events
+	table  columns                                                   // --output table
+	below  func(view.TableRow) string                                // what is said below a table that cut it off; nil for nothing
+	reason func(plan.Adoption) reasoning                             // why a write failed or did not happen, in JSON and tables
+	say    func(error) string                                        // the text of an error, in JSON
+	more   bool                                                      // why objects are not ready is told, in JSON with all that is known
 
 	statusLine  func(*members, event.Event) string             // --output events of status
 	statusTable func(*members, func() time.Time) []view.Column // --output table of status; nil is the plain one
@@ -46,8 +46,8 @@ func native(env *cli.Env) grammar {
 		saves:       true,
 		ordering:    "graph",
 		initializes: "inventory info",
-		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {
-			s.wording.waits, s.wording.statuses = t.Waits, t.Seen
+		lines: func(s showing, p *plan.Plan, t view.PhaseOptions) view.Printer {
+			s.wording.waits, s.wording.statuses = t.Waits, t.Statuses
 			return view.Lines(s.env.Out, p, s.wording.words())
 		},
 		table:      plainTable,
@@ -73,7 +73,7 @@ func live(env *cli.Env, words string) grammar {
 			"poll-until":       "pollUntil must be one of known,current,deleted,forever",
 		},
 		initializes: "data",
-		lines: func(s showing, p *plan.Plan, t view.Telling) view.Printer {
+		lines: func(s showing, p *plan.Plan, t view.PhaseOptions) view.Printer {
 			return liveLines(s.env.Out, p, t, s.reason())
 		},
 		table:       liveTable,
@@ -97,7 +97,7 @@ type showing struct {
 }
 
 // reasoning says why a write failed or did not happen.
-type reasoning func(*view.Board, view.Moment) string
+type reasoning func(*view.RunState, view.PhaseEvent) string
 
 func (s showing) reason() reasoning { return s.grammar.reason(s.adoption) }
 
@@ -116,17 +116,17 @@ func (s showing) fail(err error) error {
 
 // printer shows the run of a plan.
 func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
-	telling := view.Telling{Phased: s.phased, Waits: waits, Seen: s.statuses}
+	telling := view.PhaseOptions{Rounds: s.phased, Waits: waits, Statuses: s.statuses}
 	switch s.output {
 	case "json":
-		telling.Whole = s.grammar.more
-		return jsonPrinter{Printer: view.Moments(p, telling, s.json().tell), s: s}
+		telling.Unstarted = s.grammar.more
+		return jsonPrinter{Printer: view.Phases(p, telling, s.json().tell), s: s}
 	case "table":
-		form := view.Form{Columns: s.grammar.table(p, time.Now), Board: view.NewBoard(p), Reason: s.reason(), Below: s.grammar.below, End: "\n"}
+		form := view.TableOptions{Columns: s.grammar.table(p, time.Now), Run: view.NewRunState(p), Reason: s.reason(), Details: s.grammar.below, Footer: "\n"}
 		if waits {
-			form.Made = s.made
+			form.Children = s.made
 		}
-		return view.Table(s.env.Out, s.env.Terminal(), view.Members(p), form)
+		return view.Table(s.env.Out, s.env.Terminal(), view.PlanRows(p), form)
 	default:
 		return s.grammar.lines(s, p, telling)
 	}
@@ -148,7 +148,7 @@ func (j jsonPrinter) Close(failed error) error {
 }
 
 // plainReason is why a write failed or did not happen, in the plain words.
-func plainReason(b *view.Board, m view.Moment) string {
+func plainReason(b *view.RunState, m view.PhaseEvent) string {
 	switch {
 	case m.Mark == view.Acted && m.Event.Outcome == event.Failed:
 		return m.Event.Err.Error()

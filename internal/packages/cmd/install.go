@@ -97,7 +97,7 @@ func installDefinition(ctx context.Context, client *cluster.Client) error {
 }
 
 func applyDefinition(ctx context.Context, client *cluster.Client, crd *unstructured.Unstructured) error {
-	eng := &engine.Engine{Cluster: client, Records: record.Nowhere{}}
+	eng := &engine.Engine{Cluster: client, Records: record.Discard{}}
 	p, err := eng.Plan(ctx, engine.Request{
 		Desired: []plan.Desired{{Object: crd}},
 		Policy:  plan.Policy{LastApplied: lastAppliedKey, Manager: manager},
@@ -108,7 +108,7 @@ func applyDefinition(ctx context.Context, client *cluster.Client, crd *unstructu
 	var last event.Event
 	summary, err := eng.Apply(ctx, p, engine.Options{ApplyTimeout: establishTimeout}, func(e event.Event) { last = e })
 	switch {
-	case err != nil || summary.Bad() == 0:
+	case err != nil || summary.Failures() == 0:
 		return err
 	case last.Err != nil:
 		return last.Err

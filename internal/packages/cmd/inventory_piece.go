@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -31,16 +30,13 @@ func (p *piece) version() string {
 
 // draft is a copy to write into: its metadata can be changed, and its fields down to the lists in spec and status be replaced.
 func (p *piece) draft() *unstructured.Unstructured {
-	content := maps.Clone(p.stored.Object)
+	next := object.WithMetadata(p.stored, func(map[string]any) {})
 	for _, section := range []string{"spec", "status"} {
-		if fields, ok := content[section].(map[string]any); ok {
-			content[section] = maps.Clone(fields)
+		if fields, ok := next.Object[section].(map[string]any); ok {
+			next.Object[section] = maps.Clone(fields)
 		}
 	}
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		content["metadata"] = runtime.DeepCopyJSON(metadata)
-	}
-	return &unstructured.Unstructured{Object: content}
+	return next
 }
 
 // pieceOf reads one object of the record. There may be none.

@@ -132,10 +132,10 @@ func (s *inventoryStore) Save(ctx context.Context, state *record.State) error {
 	err := s.attempt(ctx, func() error { return s.save(ctx, state) })
 	home := s.inventory.ref.Namespace
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
-		return &record.HomelessError{Namespace: home, Cause: &noNamespaceError{home}}
+		return &record.NamespaceGoneError{Namespace: home, Cause: &noNamespaceError{home}}
 	}
 	if apierrors.HasStatusCause(err, namespaceTerminating) {
-		return &record.HomelessError{Namespace: home, Cause: err}
+		return &record.NamespaceGoneError{Namespace: home, Cause: err}
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (j jsonLines) fail(text string) error {
 }
 
 // tell writes one moment of a run.
-func (j jsonLines) tell(b *view.Board, m view.Moment) error {
+func (j jsonLines) tell(b *view.RunState, m view.PhaseEvent) error {
 	var e entry
 	switch m.Mark {
 	case view.Started:
@@ -58,10 +58,10 @@ func (j jsonLines) tell(b *view.Board, m view.Moment) error {
 			e["error"] = reason
 		}
 		j.detail(b, m, e)
-	case view.Seen:
+	case view.StatusSeen:
 		e = jsonObject(m.Event.Ref)
 		e["type"], e["status"], e["message"] = "status", m.Event.Status.State, m.Event.Status.Message
-	case view.Summed:
+	case view.Summarized:
 		e = j.counts(b, m.Phase)
 		e["type"], e["action"] = "summary", jsonAction(b, m.Phase)
 	case view.Explained:
@@ -75,7 +75,7 @@ func (j jsonLines) tell(b *view.Board, m view.Moment) error {
 }
 
 // detail adds what kpt live does not tell.
-func (j jsonLines) detail(b *view.Board, m view.Moment, e entry) {
+func (j jsonLines) detail(b *view.RunState, m view.PhaseEvent, e entry) {
 	if !j.more {
 		return
 	}
@@ -105,7 +105,7 @@ func jsonObject(ref object.Ref) entry {
 	return entry{"group": ref.Group, "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name}
 }
 
-func (j jsonLines) counts(b *view.Board, phase view.Phase) entry {
+func (j jsonLines) counts(b *view.RunState, phase view.Phase) entry {
 	c := countOf(b, phase)
 	e := entry{"count": c.attempted(), "successful": c.successful, "skipped": c.skipped, "failed": c.failed}
 	if phase == view.Waiting {
@@ -118,7 +118,7 @@ func (j jsonLines) counts(b *view.Board, phase view.Phase) entry {
 }
 
 // jsonAction and jsonType are the names of a phase in lines about the phase and about its objects.
-func jsonAction(b *view.Board, phase view.Phase) string {
+func jsonAction(b *view.RunState, phase view.Phase) string {
 	if phase == view.Recording {
 		return "Inventory"
 	}
@@ -126,7 +126,7 @@ func jsonAction(b *view.Board, phase view.Phase) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func jsonType(b *view.Board, phase view.Phase) string {
+func jsonType(b *view.RunState, phase view.Phase) string {
 	if phase == view.Waiting {
 		return "wait"
 	}

@@ -44,7 +44,7 @@ func liveError(err error) error {
 		return err
 	}
 	w := wordsOf(err)
-	return &cli.ReportedError{Text: fmt.Sprintf(w.form, w.text), Err: err}
+	return &cli.TextError{Text: fmt.Sprintf(w.form, w.text), Err: err}
 }
 
 // liveMessage is the text without what the screen has around it.

@@ -28,31 +28,31 @@ func TestLive(t *testing.T) {
 		p := steps(t, files["steps"])
 		p.Destroys = strings.TrimSpace(files["command"]) == "destroy"
 		waits := strings.TrimSpace(files["command"]) != "dry-run"
-		phased := view.Telling{Phased: true, Waits: waits}
-		seen := view.Telling{Phased: true, Waits: waits, Seen: true}
+		phased := view.PhaseOptions{Rounds: true, Waits: waits}
+		seen := view.PhaseOptions{Rounds: true, Waits: waits, Statuses: true}
 		forms := map[string]func(*bytes.Buffer) view.Printer{
 			"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReason("")) },
 			"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReason("")) },
 			"json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
+				return view.Phases(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
 			},
 			"native.json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, view.Telling{Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+				return view.Phases(p, view.PhaseOptions{Waits: waits, Unstarted: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
 			},
 			"native.waves.json": func(out *bytes.Buffer) view.Printer {
-				return view.Moments(p, view.Telling{Phased: true, Waits: waits, Whole: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
+				return view.Phases(p, view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
 			},
 			"table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: liveTable(p, now), Board: view.NewBoard(p), Reason: liveReason(""), End: "\n"})
+				return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{Columns: liveTable(p, now), Run: view.NewRunState(p), Reason: liveReason(""), Footer: "\n"})
 			},
 			"native.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason})
+				return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{Columns: plainTable(p, now), Run: view.NewRunState(p), Reason: plainReason})
 			},
 			"narrow.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{Width: 70}, view.Members(p), view.Form{Columns: plainTable(p, now), Board: view.NewBoard(p), Reason: plainReason, Below: plainProblem})
+				return view.Table(out, view.Terminal{Width: 70}, view.PlanRows(p), view.TableOptions{Columns: plainTable(p, now), Run: view.NewRunState(p), Reason: plainReason, Details: plainProblem})
 			},
 			"alpha.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{Colour: true}, view.Members(p), view.Form{Columns: progressTable(p, now), Board: view.NewBoard(p), Reason: liveReason("")})
+				return view.Table(out, view.Terminal{Colour: true}, view.PlanRows(p), view.TableOptions{Columns: progressTable(p, now), Run: view.NewRunState(p), Reason: liveReason("")})
 			},
 		}
 		got := map[string]string{}
@@ -132,7 +132,7 @@ func TestSpoken(t *testing.T) {
 		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
 		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
 	} {
-		if told := (*cli.ReportedError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
+		if told := (*cli.TextError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
 			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)
 		}
 	}

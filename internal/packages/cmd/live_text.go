@@ -14,18 +14,18 @@ import (
 )
 
 // liveLines prints a run in the lines of kpt live.
-func liveLines(out io.Writer, p *plan.Plan, t view.Telling, reason reasoning) view.Printer {
-	return view.Moments(p, t, func(b *view.Board, m view.Moment) error {
+func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasoning) view.Printer {
+	return view.Phases(p, t, func(b *view.RunState, m view.PhaseEvent) error {
 		line := liveLine(b, m, reason)
 		if line == "" {
 			return nil
 		}
-		_, err := fmt.Fprintln(out, view.Plain(line))
+		_, err := fmt.Fprintln(out, view.Printable(line))
 		return err
 	})
 }
 
-func liveLine(b *view.Board, m view.Moment, because reasoning) string {
+func liveLine(b *view.RunState, m view.PhaseEvent, because reasoning) string {
 	switch m.Mark {
 	case view.Started, view.Finished:
 		word := action(b, m.Phase) + " phase"
@@ -39,9 +39,9 @@ func liveLine(b *view.Board, m view.Moment, because reasoning) string {
 			line += ": " + reason
 		}
 		return line
-	case view.Seen:
+	case view.StatusSeen:
 		return fmt.Sprintf("%s is %s: %s", m.Event.Ref.Short(), m.Event.Status.State, m.Event.Status.Message)
-	case view.Summed:
+	case view.Summarized:
 		c := countOf(b, m.Phase)
 		line := fmt.Sprintf("%s result: %d attempted, %d successful, %d skipped, %d failed",
 			action(b, m.Phase), c.attempted(), c.successful, c.skipped, c.failed)
@@ -55,7 +55,7 @@ func liveLine(b *view.Board, m view.Moment, because reasoning) string {
 }
 
 // action is the word for what a phase does.
-func action(b *view.Board, phase view.Phase) string {
+func action(b *view.RunState, phase view.Phase) string {
 	switch {
 	case phase == view.Applying:
 		return "apply"
@@ -69,7 +69,7 @@ func action(b *view.Board, phase view.Phase) string {
 }
 
 // liveOutcome is the word for what became of an object: of its write, or of the wait for it.
-func liveOutcome(b *view.Board, m view.Moment) string {
+func liveOutcome(b *view.RunState, m view.PhaseEvent) string {
 	switch {
 	case m.Event.Kind == event.Waiting:
 		return "Pending"
@@ -92,7 +92,7 @@ func liveOutcome(b *view.Board, m view.Moment) string {
 
 // liveReason is why a write failed or did not happen. Of waits nothing is said.
 func liveReason(adoption plan.Adoption) reasoning {
-	return func(b *view.Board, m view.Moment) string {
+	return func(b *view.RunState, m view.PhaseEvent) string {
 		e, step := m.Event, b.Plan.Steps[m.Event.Step]
 		switch {
 		case m.Mark != view.Acted:
@@ -107,7 +107,7 @@ func liveReason(adoption plan.Adoption) reasoning {
 			return fmt.Sprintf("object just applied (UID: %q)", step.Have.GetUID())
 		case e.Reason != "" || e.Blocker == nil:
 			return e.Reason
-		case e.Early:
+		case e.RunEnded:
 			return skipped(b, e)
 		default:
 			return relation(b, e)
@@ -116,7 +116,7 @@ func liveReason(adoption plan.Adoption) reasoning {
 }
 
 // relation says which object kept another from being written, and by what.
-func relation(b *view.Board, e event.Event) string {
+func relation(b *view.RunState, e event.Event) string {
 	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
 	word, strategy := "dependency", "apply"
 	if e.Op.Removes() {
@@ -177,7 +177,7 @@ type counts struct{ successful, skipped, failed, timedOut int }
 
 func (c counts) attempted() int { return c.successful + c.skipped + c.failed + c.timedOut }
 
-func countOf(b *view.Board, phase view.Phase) counts {
+func countOf(b *view.RunState, phase view.Phase) counts {
 	part := b.Applies
 	switch phase {
 	case view.Waiting:

@@ -32,11 +32,11 @@ type family struct {
 }
 
 // madeFor gives, for each object, what was made for it as the rows of a tree.
-type madeFor func([]object.Ref) map[object.Ref][]view.Member
+type madeFor func([]object.Ref) map[object.Ref][]view.TableRow
 
 // of asks the cluster.
 func (f family) of(ctx context.Context) madeFor {
-	return func(refs []object.Ref) map[object.Ref][]view.Member {
+	return func(refs []object.Ref) map[object.Ref][]view.TableRow {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), madeTimeout)
 		defer cancel()
 		var targets []cluster.Target
@@ -70,7 +70,7 @@ func (f family) of(ctx context.Context) madeFor {
 				}
 			}
 		}
-		made := map[object.Ref][]view.Member{}
+		made := map[object.Ref][]view.TableRow{}
 		for ref, obj := range live.Objects {
 			made[ref] = f.rows(obj, children, "")
 		}
@@ -79,17 +79,17 @@ func (f family) of(ctx context.Context) madeFor {
 }
 
 // rows are what was made for an object, each with what was made for it below.
-func (f family) rows(obj *unstructured.Unstructured, children map[string][]*unstructured.Unstructured, indent string) []view.Member {
+func (f family) rows(obj *unstructured.Unstructured, children map[string][]*unstructured.Unstructured, indent string) []view.TableRow {
 	below := children[string(obj.GetUID())]
 	slices.SortFunc(below, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	var rows []view.Member
+	var rows []view.TableRow
 	for i, child := range below {
 		branch, further := "├─ ", "│  "
 		if i == len(below)-1 {
 			branch, further = "└─ ", "   "
 		}
-		rows = append(rows, view.Member{
-			Ref: object.RefOf(child), Status: f.rules.Of(child), Facts: ready.FactsOf(child), Branch: indent + branch,
+		rows = append(rows, view.TableRow{
+			Ref: object.RefOf(child), Status: f.rules.Of(child), Facts: ready.FactsOf(child), TreePrefix: indent + branch,
 		})
 		rows = append(rows, f.rows(child, children, indent+further)...)
 	}

@@ -122,10 +122,10 @@ func (f statusFlags) remoteMembers(ctx context.Context, env *cli.Env, kube *cli.
 }
 
 // rows are the members of a table.
-func (m *members) rows() []view.Member {
-	rows := make([]view.Member, 0, m.all.Len())
+func (m *members) rows() []view.TableRow {
+	rows := make([]view.TableRow, 0, m.all.Len())
 	for _, ref := range m.all.Refs() {
-		rows = append(rows, view.Member{Ref: ref})
+		rows = append(rows, view.TableRow{Ref: ref})
 	}
 	return rows
 }

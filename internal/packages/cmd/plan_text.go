@@ -27,7 +27,7 @@ var phrases = map[verb]struct {
 
 // planText shows what would change, with the differences, and counts all objects.
 func planText(out io.Writer, t view.Terminal, outlooks []outlook) error {
-	var changes []view.Change
+	var changes []view.Row
 	for _, o := range outlooks {
 		if o.verb() == toLeave {
 			continue
@@ -38,12 +38,12 @@ func planText(out io.Writer, t view.Terminal, outlooks []outlook) error {
 		}
 		changes = append(changes, change)
 	}
-	return view.Changes(out, t, changes, totals(outlooks))
+	return view.PrintChanges(out, t, changes, totals(outlooks))
 }
 
-func (o outlook) change() (view.Change, error) {
+func (o outlook) change() (view.Row, error) {
 	phrase := phrases[o.verb()]
-	c := view.Change{Sign: phrase.sign, Line: o.step.Ref.String() + " " + phrase.text}
+	c := view.Row{Sign: phrase.sign, Line: o.step.Ref.String() + " " + phrase.text}
 	if o.verb() == toFail {
 		first, more, _ := strings.Cut(problem(o.step, o.err), "\n")
 		c.Line += ": " + first
@@ -59,7 +59,7 @@ func (o outlook) change() (view.Change, error) {
 			c.More = []string{o.reason}
 		}
 		before, after := o.clear()
-		text, err := view.Unified(before, after)
+		text, err := view.UnifiedDiff(before, after)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.step.Ref, err)
 		}

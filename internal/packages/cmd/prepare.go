@@ -44,7 +44,7 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	if err != nil {
 		return nil, err
 	}
-	kube.Describe(sourcesOf(desired))
+	kube.SetSources(sourcesOf(desired))
 	if err := f.ensureDefinition(ctx, env.Err, client, p.inventory); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type outlook struct {
 // foresee runs a plan dry and gives what would become of its objects, in the order of the plan.
 func foresee(ctx context.Context, eng *engine.Engine, p *plan.Plan, dryRun engine.DryRun) ([]outlook, error) {
 	found := make([]outlook, len(p.Steps))
-	board := view.NewBoard(p)
+	board := view.NewRunState(p)
 	_, err := eng.Apply(ctx, p, engine.Options{DryRun: dryRun}, func(e event.Event) {
 		board.Add(e)
 		if e.Kind == event.Acted {
@@ -51,7 +51,7 @@ func foresee(ctx context.Context, eng *engine.Engine, p *plan.Plan, dryRun engin
 	return outlooks, nil
 }
 
-func outlookOf(b *view.Board, e event.Event) outlook {
+func outlookOf(b *view.RunState, e event.Event) outlook {
 	step := &b.Plan.Steps[e.Step]
 	o := outlook{step: step, op: e.Op, outcome: e.Outcome, reason: e.Reason, err: e.Err}
 	switch {
@@ -62,8 +62,8 @@ func outlookOf(b *view.Board, e event.Event) outlook {
 	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.sent()), "metadata.resourceVersion"):
 		o.outcome, o.reason, o.err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
 			"the object, so that the server would refuse it; take it out")
-	case e.Outcome == event.Succeeded && e.Would != nil:
-		o.after = e.Would
+	case e.Outcome == event.Succeeded && e.DryRunObject != nil:
+		o.after = e.DryRunObject
 	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
 		o.after = step.Want
 	}
@@ -100,7 +100,7 @@ func (o outlook) sides() (before, after *unstructured.Unstructured) {
 // clear are the sides without what nobody writes.
 func (o outlook) clear() (before, after *unstructured.Unstructured) {
 	before, after = o.sides()
-	return diff.Shown(before, after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
+	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
 }
 
 // verb is what would be done to the object, in the words of plans.

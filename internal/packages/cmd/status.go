@@ -122,7 +122,7 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
-	eng := newEngine(client, record.Nowhere{}, set)
+	eng := newEngine(client, record.Discard{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
 	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
@@ -198,13 +198,13 @@ func (f statusFlags) shows(e event.Event) bool {
 func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *members, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
-		show := func(m view.Member) bool { return f.shows(event.Event{Status: m.Status}) }
-		form := view.Form{Columns: g.statusTable(m, time.Now), Show: show, Made: made}
+		show := func(m view.TableRow) bool { return f.shows(event.Event{Status: m.Status}) }
+		form := view.TableOptions{Columns: g.statusTable(m, time.Now), Show: show, Children: made}
 		return view.Table(out, t, m.rows(), form)
 	case f.output.value == "json":
-		return view.StatusJSON(out, view.Status{Inventories: m.inventories, Show: f.shows, Now: time.Now, Remote: m.remote && g.more})
+		return view.StatusJSON(out, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Now: time.Now, ShowRecordNamespace: m.remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(out, t, view.Status{Inventories: m.inventories, Show: f.shows, Causes: causes, Remote: m.remote})
+		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Causes: causes, ShowRecordNamespace: m.remote})
 	default:
 		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}

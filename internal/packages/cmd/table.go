@@ -54,7 +54,7 @@ func liveStatusTable(members *members, now func() time.Time) []view.Column {
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
-		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.Member) []view.Span { return words(members.names(m.Owner)) }},
+		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.TableRow) []view.Span { return words(members.names(m.Owner)) }},
 	}
 }
 
@@ -70,24 +70,24 @@ func progressTable(_ *plan.Plan, now func() time.Time) []view.Column {
 // words is a cell of unpainted text.
 func words(text string) []view.Span { return []view.Span{{Text: text}} }
 
-func emptyCell(view.Member) []view.Span { return nil }
+func emptyCell(view.TableRow) []view.Span { return nil }
 
-func namespaceCell(m view.Member) []view.Span { return words(m.Ref.Namespace) }
+func namespaceCell(m view.TableRow) []view.Span { return words(m.Ref.Namespace) }
 
-func resourceCell(m view.Member) []view.Span {
-	return words(m.Branch + m.Ref.Kind + "/" + m.Ref.Name)
+func resourceCell(m view.TableRow) []view.Span {
+	return words(m.TreePrefix + m.Ref.Kind + "/" + m.Ref.Name)
 }
 
-func stateCell(m view.Member) []view.Span {
+func stateCell(m view.TableRow) []view.Span {
 	state := m.Status.State
 	if state == "" {
 		state = ready.Unknown
 	}
-	return []view.Span{{Text: string(state), Paint: view.PaintOf(state)}}
+	return []view.Span{{Text: string(state), Colour: view.ColourOf(state)}}
 }
 
 // liveActionCell says how the write went, unless it failed: then the message does.
-func liveActionCell(m view.Member) []view.Span {
+func liveActionCell(m view.TableRow) []view.Span {
 	switch {
 	case m.Step == nil:
 		return nil
@@ -103,14 +103,14 @@ func liveActionCell(m view.Member) []view.Span {
 }
 
 // plainAction is what was done, in the words of the lines.
-func plainAction(p *plan.Plan) func(view.Member) []view.Span {
+func plainAction(p *plan.Plan) func(view.TableRow) []view.Span {
 	done := map[plan.Op]string{
 		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "pruned",
 	}
 	if p.Destroys {
 		done[plan.Delete] = "deleted"
 	}
-	return func(m view.Member) []view.Span {
+	return func(m view.TableRow) []view.Span {
 		switch {
 		case m.Step == nil:
 			return nil
@@ -119,17 +119,17 @@ func plainAction(p *plan.Plan) func(view.Member) []view.Span {
 		case m.Acted.Outcome == event.Succeeded:
 			return words(done[m.Acted.Op])
 		default:
-			return []view.Span{{Text: string(m.Acted.Outcome), Paint: paintOf(m.Acted.Outcome)}}
+			return []view.Span{{Text: string(m.Acted.Outcome), Colour: paintOf(m.Acted.Outcome)}}
 		}
 	}
 }
 
 // plainProblem is what is said in full below a table that has no room for it: why something went wrong with an object.
-func plainProblem(m view.Member) string {
+func plainProblem(m view.TableRow) string {
 	switch {
 	case m.Reason != "":
 		return m.Ref.Short() + ": " + m.Reason
-	case m.Settled != nil && m.Settled.Outcome.Bad() && m.Status.Message != "":
+	case m.Settled != nil && m.Settled.Outcome.IsFailure() && m.Status.Message != "":
 		return m.Ref.Short() + ": " + m.Status.Message
 	default:
 		return ""
@@ -137,7 +137,7 @@ func plainProblem(m view.Member) string {
 }
 
 // reconciledCell is what became of the wait.
-func reconciledCell(m view.Member) []view.Span {
+func reconciledCell(m view.TableRow) []view.Span {
 	switch {
 	case m.Acted == nil || m.Acted.Outcome != event.Succeeded:
 		return nil
@@ -146,19 +146,19 @@ func reconciledCell(m view.Member) []view.Span {
 	case m.Settled == nil:
 		return nil
 	default:
-		return []view.Span{{Text: string(m.Settled.Outcome), Paint: paintOf(m.Settled.Outcome)}}
+		return []view.Span{{Text: string(m.Settled.Outcome), Colour: paintOf(m.Settled.Outcome)}}
 	}
 }
 
-func paintOf(outcome event.Outcome) view.Paint {
-	if outcome.Bad() {
+func paintOf(outcome event.Outcome) view.Colour {
+	if outcome.IsFailure() {
 		return view.Red
 	}
 	return ""
 }
 
 // conditionsCell names the conditions, in the colours of their values.
-func conditionsCell(m view.Member) []view.Span {
+func conditionsCell(m view.TableRow) []view.Span {
 	if m.Facts == nil {
 		return words("-")
 	}
@@ -170,12 +170,12 @@ func conditionsCell(m view.Member) []view.Span {
 		if i > 0 {
 			cell = append(cell, view.Span{Text: ","})
 		}
-		cell = append(cell, view.Span{Text: c.Type, Paint: conditionPaint(c)})
+		cell = append(cell, view.Span{Text: c.Type, Colour: conditionPaint(c)})
 	}
 	return cell
 }
 
-func conditionPaint(c ready.Condition) view.Paint {
+func conditionPaint(c ready.Condition) view.Colour {
 	switch c.Status {
 	case "True":
 		return view.Green
@@ -186,8 +186,8 @@ func conditionPaint(c ready.Condition) view.Paint {
 	}
 }
 
-func ageCell(now func() time.Time) func(view.Member) []view.Span {
-	return func(m view.Member) []view.Span {
+func ageCell(now func() time.Time) func(view.TableRow) []view.Span {
+	return func(m view.TableRow) []view.Span {
 		if m.Facts == nil || m.Facts.Created.IsZero() {
 			return words("-")
 		}
@@ -208,7 +208,7 @@ func age(d time.Duration) string {
 }
 
 // messageCell is why something went wrong, else the message of the status.
-func messageCell(m view.Member) []view.Span {
+func messageCell(m view.TableRow) []view.Span {
 	if m.Reason != "" {
 		return words(m.Reason)
 	}
@@ -216,8 +216,8 @@ func messageCell(m view.Member) []view.Span {
 }
 
 // progressCell tells in one cell how far an object is.
-func progressCell(now func() time.Time) func(view.Member) []view.Span {
-	return func(m view.Member) []view.Span {
+func progressCell(now func() time.Time) func(view.TableRow) []view.Span {
+	return func(m view.TableRow) []view.Span {
 		if m.Step == nil {
 			return statusProgress(m, now)
 		}
@@ -240,7 +240,7 @@ func progressCell(now func() time.Time) func(view.Member) []view.Span {
 	}
 }
 
-func errorSpans(m view.Member) []view.Span {
+func errorSpans(m view.TableRow) []view.Span {
 	if m.Reason == "" {
 		return nil
 	}
@@ -248,7 +248,7 @@ func errorSpans(m view.Member) []view.Span {
 }
 
 // statusProgress is the status of an object that was applied and, unless it is current, what its conditions say.
-func statusProgress(m view.Member, now func() time.Time) []view.Span {
+func statusProgress(m view.TableRow, now func() time.Time) []view.Span {
 	cell := stateCell(m)
 	if m.Status.State == ready.Current {
 		return cell
@@ -259,7 +259,7 @@ func statusProgress(m view.Member, now func() time.Time) []view.Span {
 			if i > 0 {
 				cell = append(cell, view.Span{Text: ","})
 			}
-			cell = append(cell, view.Span{Text: c.Reason, Paint: conditionPaint(c)})
+			cell = append(cell, view.Span{Text: c.Reason, Colour: conditionPaint(c)})
 			if c.Status != "True" {
 				cell = append(cell, view.Span{Text: " " + strings.TrimSpace(age(now().Sub(m.Facts.Created)))})
 			}

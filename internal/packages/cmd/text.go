@@ -20,8 +20,8 @@ type wording struct {
 	statuses bool   // every new status is told
 }
 
-func (w wording) words() view.Words {
-	return view.Words{Event: w.event, Notice: notice, Hidden: hidden, Totals: w.totals}
+func (w wording) words() view.Formatter {
+	return view.Formatter{Event: w.event, Notice: notice, Omitted: hidden, Totals: w.totals}
 }
 
 // notice says that the cluster cannot be seen, which is so for all objects.
@@ -38,7 +38,7 @@ func hidden(objects int) string {
 }
 
 // event gives the lines for an event, behind that for its status if statuses are told.
-func (w wording) event(b *view.Board, e event.Event) []string {
+func (w wording) event(b *view.RunState, e event.Event) []string {
 	lines := w.progress(b, e)
 	if s := e.Status; w.statuses && s.State != "" && s.State != ready.Unknown {
 		lines = append([]string{fmt.Sprintf("%s is %s: %s", e.Ref.Short(), s.State, s.Message)}, lines...)
@@ -46,7 +46,7 @@ func (w wording) event(b *view.Board, e event.Event) []string {
 	return lines
 }
 
-func (w wording) progress(b *view.Board, e event.Event) []string {
+func (w wording) progress(b *view.RunState, e event.Event) []string {
 	switch e.Kind {
 	case event.Acted:
 		return []string{e.Ref.Short() + " " + w.acted(b, e)}
@@ -101,7 +101,7 @@ func leaving(e event.Event) string {
 }
 
 // acted says how a write went.
-func (w wording) acted(b *view.Board, e event.Event) string {
+func (w wording) acted(b *view.RunState, e event.Event) string {
 	step := b.Plan.Steps[e.Step]
 	switch e.Outcome {
 	case event.Failed:
@@ -133,14 +133,14 @@ func (w wording) done(op plan.Op) string {
 }
 
 // skipped says why a step was not carried out.
-func skipped(b *view.Board, e event.Event) string {
+func skipped(b *view.RunState, e event.Event) string {
 	if e.Reason != "" || e.Blocker == nil {
 		return e.Reason
 	}
 	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
 	removes := blocker.Op.Removes()
 	switch {
-	case e.Early:
+	case e.RunEnded:
 		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
 	case removes:
 		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
@@ -156,7 +156,7 @@ func skipped(b *view.Board, e event.Event) string {
 }
 
 // settled says how the wait for an object ended.
-func (w wording) settled(b *view.Board, e event.Event) string {
+func (w wording) settled(b *view.RunState, e event.Event) string {
 	if !w.waits {
 		return ""
 	}
@@ -208,7 +208,7 @@ func from(source string) string {
 }
 
 // totals are the lines that count: what was applied, what was removed, what was waited for.
-func (w wording) totals(b *view.Board) []view.Total {
+func (w wording) totals(b *view.RunState) []view.Total {
 	var totals []view.Total
 	applies, removes, waits := b.Applies, b.Removes, b.Waits
 	if !w.noApply {
@@ -240,7 +240,7 @@ func (w wording) totals(b *view.Board) []view.Total {
 }
 
 // count is the number of writes of one sort; server-side apply does not tell them apart.
-func (w wording) count(p view.Part, op plan.Op) int {
+func (w wording) count(p view.WriteCounts, op plan.Op) int {
 	if w.serverly {
 		return 0
 	}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// Merge says how the fields of a kind merge strategically; false for a kind that is not built in.
-func Merge(gvk schema.GroupVersionKind) (strategicpatch.LookupPatchMeta, bool) {
+// PatchMeta says how the fields of a kind merge strategically; false for a kind that is not built in.
+func PatchMeta(gvk schema.GroupVersionKind) (strategicpatch.LookupPatchMeta, bool) {
 	t := typeOf(gvk)
 	return merging{t}, t != nil
 }

@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Unified is the difference of two objects as YAML, in the form of unified diffs without the lines that name the files;
+// UnifiedDiff is the difference of two objects as YAML, in the form of unified diffs without the lines that name the files;
 // empty if they are equal. Of an object that is nil on one side, all lines are added or removed. What must not be shown has
 // to be left out before, as diff.Shown does.
-func Unified(before, after *unstructured.Unstructured) (string, error) {
+func UnifiedDiff(before, after *unstructured.Unstructured) (string, error) {
 	old, err := document(before)
 	if err != nil {
 		return "", err

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Form gives an object as it is after it was read into the type of its kind and written again: unknown fields and those that
+// Normalize gives an object as it is after it was read into the type of its kind and written again: unknown fields and those that
 // are empty are gone, and quantities, times and encoded data are written the one way. The result shares nothing with the
 // object. An error says that it does not fit the type; false, that the kind is not built in.
-func Form(gvk schema.GroupVersionKind, object map[string]any) (formed map[string]any, ok bool, err error) {
+func Normalize(gvk schema.GroupVersionKind, object map[string]any) (formed map[string]any, ok bool, err error) {
 	t := typeOf(gvk)
 	if t == nil {
 		return nil, false, nil

@@ -17,60 +17,60 @@ const (
 	Waiting   Phase = "waiting"
 )
 
-// Mark tells what a moment is.
-type Mark string
+// PhaseMark tells what a moment is.
+type PhaseMark string
 
 // The marks. Of a phase there is a Started and a Finished, and between them what became of its objects: Acted when it is
-// over with their writes, Awaited when waiting for them begins or ends. Seen and Explained may come at any time. Summed comes
+// over with their writes, Awaited when waiting for them begins or ends. StatusSeen and Explained may come at any time. Summarized comes
 // at the end, once for each phase in which something happened.
 const (
-	Started   Mark = "started"
-	Finished  Mark = "finished"
-	Acted     Mark = "acted"
-	Awaited   Mark = "awaited"
-	Seen      Mark = "seen"      // an object was seen in a new status
-	Explained Mark = "explained" // an event of this kind
-	Summed    Mark = "summed"
+	Started    PhaseMark = "started"
+	Finished   PhaseMark = "finished"
+	Acted      PhaseMark = "acted"
+	Awaited    PhaseMark = "awaited"
+	StatusSeen PhaseMark = "seen"      // an object was seen in a new status
+	Explained  PhaseMark = "explained" // an event of this kind
+	Summarized PhaseMark = "summed"
 )
 
-// Moment is one thing to tell of a run. Event is zero where the moment concerns no object.
-type Moment struct {
-	Mark  Mark
+// PhaseEvent is one thing to tell of a run. Event is zero where the moment concerns no object.
+type PhaseEvent struct {
+	Mark  PhaseMark
 	Phase Phase
 	Event event.Event
 }
 
-// Telling is how a run is told as moments.
-type Telling struct {
-	Phased bool // round by round: what comes early is held back, and in a phase the order of the plan holds where it can
-	Waits  bool // the run waits, so waiting is told of
-	Seen   bool // new statuses are told of
-	Whole  bool // what an interrupt kept from beginning is told of, as waits that were interrupted
+// PhaseOptions is how a run is told as moments.
+type PhaseOptions struct {
+	Rounds    bool // round by round: what comes early is held back, and in a phase the order of the plan holds where it can
+	Waits     bool // the run waits, so waiting is told of
+	Statuses  bool // new statuses are told of
+	Unstarted bool // what an interrupt kept from beginning is told of, as waits that were interrupted
 }
 
-// Moments gives a printer that tells a run as moments, to a function that gets the board as of the last event. Its first
+// Phases gives a printer that tells a run as moments, to a function that gets the board as of the last event. Its first
 // error is the printer's. Without phases the moments of objects come as the events do, and only Recording has a beginning
 // and an end.
-func Moments(p *plan.Plan, t Telling, tell func(*Board, Moment) error) Printer {
-	m := &moments{telling: t, say: tell, board: NewBoard(p), steps: make([]progress, len(p.Steps)), open: len(p.Refs())}
-	if t.Phased {
+func Phases(p *plan.Plan, t PhaseOptions, tell func(*RunState, PhaseEvent) error) Printer {
+	m := &moments{telling: t, say: tell, board: NewRunState(p), steps: make([]stepEvents, len(p.Steps)), open: len(p.Refs())}
+	if t.Rounds {
 		m.rounds = p.Rounds()
 	}
 	m.record(!p.Destroys)
 	return m
 }
 
-// progress is what happened to a step; events are zero until they come.
-type progress struct {
+// stepEvents is what happened to a step; events are zero until they come.
+type stepEvents struct {
 	acted, waiting, settled event.Event
 	seen                    ready.Status // told last
 }
 
 type moments struct {
-	telling   Telling
-	say       func(*Board, Moment) error
-	board     *Board
-	steps     []progress
+	telling   PhaseOptions
+	say       func(*RunState, PhaseEvent) error
+	board     *RunState
+	steps     []stepEvents
 	open      int  // steps that have not settled
 	recording bool // that phase has begun and is not over
 	ended     bool // the run is over but for recording its outcome
@@ -85,10 +85,10 @@ type place struct {
 	acted int   // steps whose writes are told
 }
 
-func (m *moments) tell(mark Mark, phase Phase) { m.about(mark, phase, event.Event{}) }
+func (m *moments) tell(mark PhaseMark, phase Phase) { m.about(mark, phase, event.Event{}) }
 
-func (m *moments) about(mark Mark, phase Phase, e event.Event) {
-	if err := m.say(m.board, Moment{Mark: mark, Phase: phase, Event: e}); err != nil && m.err == nil {
+func (m *moments) about(mark PhaseMark, phase Phase, e event.Event) {
+	if err := m.say(m.board, PhaseEvent{Mark: mark, Phase: phase, Event: e}); err != nil && m.err == nil {
 		m.err = err
 	}
 }
@@ -113,18 +113,18 @@ func (m *moments) Event(e event.Event) {
 		m.record(false)
 	}
 	step := &m.steps[e.Step]
-	if m.telling.Seen && e.Status.State != "" && !step.seen.Same(e.Status) {
+	if m.telling.Statuses && e.Status.State != "" && !step.seen.Same(e.Status) {
 		step.seen = e.Status
-		m.about(Seen, Waiting, e)
+		m.about(StatusSeen, Waiting, e)
 	}
 	switch e.Kind {
 	case event.Acted:
 		step.acted = e
-		if !m.telling.Phased {
+		if !m.telling.Rounds {
 			m.about(Acted, m.phaseOf(e.Step), e)
 		}
 	case event.Waiting, event.Settled:
-		if !m.telling.Phased || m.place.phase == Waiting {
+		if !m.telling.Rounds || m.place.phase == Waiting {
 			m.awaited(e)
 		}
 		if e.Kind == event.Waiting {
@@ -154,7 +154,7 @@ func (m *moments) phaseOf(step int) Phase {
 
 // awaited tells of the wait for a step that was written, or was meant to be.
 func (m *moments) awaited(e event.Event) {
-	if m.telling.Waits && (m.steps[e.Step].acted.Kind != "" || m.telling.Whole && e.Kind == event.Settled) {
+	if m.telling.Waits && (m.steps[e.Step].acted.Kind != "" || m.telling.Unstarted && e.Kind == event.Settled) {
 		m.about(Awaited, Waiting, e)
 	}
 }
@@ -235,12 +235,12 @@ func (m *moments) Close(failed error) error {
 
 func (m *moments) sum() {
 	if m.board.Applies.Acted > 0 {
-		m.tell(Summed, Applying)
+		m.tell(Summarized, Applying)
 	}
 	if m.board.Removes.Acted > 0 {
-		m.tell(Summed, Removing)
+		m.tell(Summarized, Removing)
 	}
-	if m.telling.Waits && (m.board.Waits.Attempted() > 0 || m.telling.Whole && m.board.Waits.Interrupted > 0) {
-		m.tell(Summed, Waiting)
+	if m.telling.Waits && (m.board.Waits.Attempted() > 0 || m.telling.Unstarted && m.board.Waits.Interrupted > 0) {
+		m.tell(Summarized, Waiting)
 	}
 }

@@ -15,28 +15,28 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// Change is what would be done to one object.
-type Change struct {
+// Row is what would be done to one object.
+type Row struct {
 	Sign byte     // + created, ~ changed, - removed, ! refused; anything else stays as it is
 	Line string   // what would be done, in a sentence
 	Diff string   // as Unified gives it
 	More []string // lines that explain, indented
 }
 
-// Changes prints changes, each with its difference indented below it, and the totals.
-func Changes(out io.Writer, t Terminal, changes []Change, totals string) error {
+// PrintChanges prints changes, each with its difference indented below it, and the totals.
+func PrintChanges(out io.Writer, t Terminal, changes []Row, totals string) error {
 	var b strings.Builder
 	for _, c := range changes {
-		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, Plain(c.Line))) + "\n")
+		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, Printable(c.Line))) + "\n")
 		for _, line := range c.More {
-			b.WriteString("    " + Plain(line) + "\n")
+			b.WriteString("    " + Printable(line) + "\n")
 		}
 		for line := range strings.Lines(c.Diff) {
-			line = Plain(strings.TrimSuffix(line, "\n"))
+			line = Printable(strings.TrimSuffix(line, "\n"))
 			b.WriteString("    " + t.paint(line[0], line) + "\n")
 		}
 	}
-	b.WriteString(Plain(totals) + "\n")
+	b.WriteString(Printable(totals) + "\n")
 	_, err := io.WriteString(out, b.String())
 	return wrapWrite(err)
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// Row is what is known of one step.
-type Row struct {
+// StepState is what is known of one step.
+type StepState struct {
 	Acted   event.Outcome // empty until its write is over
 	Op      plan.Op       // what was really done
 	Settled event.Outcome // empty until its end
 }
 
-// Part counts the steps that either apply or remove.
-type Part struct {
+// WriteCounts counts the steps that either apply or remove.
+type WriteCounts struct {
 	Total           int             // steps in the plan
 	Acted           int             // steps whose write is over
 	Done            map[plan.Op]int // writes that succeeded, by what was done
@@ -21,26 +21,26 @@ type Part struct {
 }
 
 // Complete reports whether every step of the part has acted.
-func (p Part) Complete() bool { return p.Acted == p.Total }
+func (p WriteCounts) Complete() bool { return p.Acted == p.Total }
 
-// Waits counts how the steps settled.
-type Waits struct{ Succeeded, Skipped, Failed, TimedOut, Interrupted int }
+// WaitCounts counts how the steps settled.
+type WaitCounts struct{ Succeeded, Skipped, Failed, TimedOut, Interrupted int }
 
 // Attempted is the number of steps of which is known how they settled.
-func (w Waits) Attempted() int { return w.Succeeded + w.Skipped + w.Failed + w.TimedOut }
+func (w WaitCounts) Attempted() int { return w.Succeeded + w.Skipped + w.Failed + w.TimedOut }
 
-// Board folds the events of a run into rows and counters. It belongs to one goroutine.
-type Board struct {
+// RunState folds the events of a run into rows and counters. It belongs to one goroutine.
+type RunState struct {
 	Plan    *plan.Plan
-	Rows    []Row
-	Applies Part
-	Removes Part
-	Waits   Waits
+	Rows    []StepState
+	Applies WriteCounts
+	Removes WriteCounts
+	Waits   WaitCounts
 }
 
-// NewBoard gives the board of a plan before anything has happened.
-func NewBoard(p *plan.Plan) *Board {
-	b := &Board{Plan: p, Rows: make([]Row, len(p.Steps))}
+// NewRunState gives the board of a plan before anything has happened.
+func NewRunState(p *plan.Plan) *RunState {
+	b := &RunState{Plan: p, Rows: make([]StepState, len(p.Steps))}
 	b.Applies.Done, b.Removes.Done = map[plan.Op]int{}, map[plan.Op]int{}
 	for _, step := range p.Steps {
 		if part := b.part(step.Op); part != nil {
@@ -51,7 +51,7 @@ func NewBoard(p *plan.Plan) *Board {
 }
 
 // part finds the counters of an operation; barriers and guards have none.
-func (b *Board) part(op plan.Op) *Part {
+func (b *RunState) part(op plan.Op) *WriteCounts {
 	switch {
 	case op.Applies():
 		return &b.Applies
@@ -63,7 +63,7 @@ func (b *Board) part(op plan.Op) *Part {
 }
 
 // Add folds one event in.
-func (b *Board) Add(e event.Event) {
+func (b *RunState) Add(e event.Event) {
 	row := &b.Rows[e.Step]
 	switch e.Kind {
 	case event.Acted:
@@ -75,7 +75,7 @@ func (b *Board) Add(e event.Event) {
 	}
 }
 
-func (p *Part) add(e event.Event) {
+func (p *WriteCounts) add(e event.Event) {
 	p.Acted++
 	switch e.Outcome {
 	case event.Succeeded:
@@ -88,7 +88,7 @@ func (p *Part) add(e event.Event) {
 }
 
 // add counts a settled step. One that was never written was not waited for either.
-func (w *Waits) add(row *Row) {
+func (w *WaitCounts) add(row *StepState) {
 	switch {
 	case row.Settled == event.Interrupted:
 		w.Interrupted++
