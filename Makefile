@@ -35,7 +35,7 @@ staticcheck:
 	go tool staticcheck $(PACKAGES)
 	cd local && go tool -modfile=../go.mod staticcheck $(LIGHT)
 
-boundaries: ## the import table, the vendor keys, and what the root module may depend on
+boundaries: ## the import table, the vendor keys, the dependencies, and the language of code and docs
 	go test -count=1 ./internal
 
 drift: ## the goldens are what the code makes of their inputs

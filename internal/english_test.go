@@ -1,0 +1,186 @@
+package internal
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// maxColumns is the longest line of Go code.
+const maxColumns = 100
+
+// bannedWords have a common term instead: report, ignore, recreate, predict, fix, related, redact.
+var bannedWords = strings.Fields(`
+	told tells heed heeds heeded anew foresee foresees foreseen unforeseen foresaw mend mends mended
+	kin kinship crowd crowds heir heirs hush unborn knot knots lent lender lenders
+	glimpse sighting sightings`)
+
+// bannedPhrases are metaphors, and phrases that say nothing.
+var bannedPhrases = []string{
+	"tells of", "tell of", "passed over", "what is there", "lets go", "let go", "goes on", "go on",
+	"by now", "as it is", "as they are",
+	"gives the", "gives a", "gives an", "gives all", "gives up to",
+}
+
+// notVerbs are words that cannot follow the name of a function in its comment: "Sum returns the
+// total" passes, "Sum is the total" and "Sum gives the total" do not.
+var notVerbs = regexp.MustCompile(
+	`^(gives?|is|are|has|have|tells?|says?|was|had|an?|the|how|what|when|where|whether|for|of)$`)
+
+// exceptions are banned words that stay. An empty file stands for every file.
+var exceptions = []struct{ file, word, reason string }{
+	{"internal/english_test.go", "", "the list itself"},
+}
+
+// unfinished are folders and files that do not follow the rules yet. The list may only shrink.
+var unfinished = []string{
+	"CONTRIBUTING.md", "README.md", "cmd", "docs",
+	"internal/apps", "internal/arch_test.go", "internal/builtin", "internal/cli", "internal/cluster",
+	"internal/diff", "internal/engine", "internal/event", "internal/golden", "internal/graph",
+	"internal/manifest", "internal/mutation", "internal/object", "internal/packages",
+	"internal/plan", "internal/ready", "internal/record", "internal/view", "internal/wire",
+	"local/bench", "local/cmd", "local/e2e", "local/kubelet", "local/lifeline", "local/plane",
+}
+
+// TestEnglish checks the language of Go files and documents in both modules: banned words, comments
+// of functions, and the length of lines.
+func TestEnglish(t *testing.T) {
+	counts := map[string]int{}
+	files := strings.Fields(run(t, "git", "-C", "..", "ls-files", "--cached", "--others",
+		"--exclude-standard", "*.go", "*.md"))
+	if len(files) < 100 {
+		t.Fatalf("git lists %d files only", len(files))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		found := checkEnglish(t, file, string(text))
+		folder := slices.IndexFunc(unfinished, func(name string) bool {
+			return file == name || strings.HasPrefix(file, name+"/")
+		})
+		if folder >= 0 {
+			counts[unfinished[folder]] += len(found)
+			continue
+		}
+		for _, finding := range found {
+			t.Error(finding)
+		}
+	}
+	for _, name := range unfinished {
+		if counts[name] == 0 {
+			t.Logf("%s has no findings; remove it from the list of unfinished folders", name)
+		} else {
+			t.Logf("%s: %d findings left", name, counts[name])
+		}
+	}
+}
+
+// checkEnglish returns the findings in one file.
+func checkEnglish(t *testing.T, file, text string) (found []string) {
+	t.Helper()
+	raw := map[int]bool{}
+	if path.Ext(file) == ".go" {
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = rawLines(set, parsed)
+		if !strings.HasSuffix(file, "_test.go") {
+			found = checkComments(set, parsed)
+		}
+	}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSuffix(line, "\n")
+		n := utf8.RuneCountInString(line)
+		if n > maxColumns && path.Ext(file) == ".go" && !raw[number] {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns", file, number, n))
+		}
+		for _, word := range findBanned(line) {
+			if !isException(file, word) {
+				found = append(found, fmt.Sprintf("%s:%d: banned %q: %s", file, number, word,
+					strings.TrimSpace(line)))
+			}
+		}
+	}
+	return found
+}
+
+// rawLines returns the lines of raw strings that span several lines. They hold text as users and
+// other programs read it, so that they may be longer.
+func rawLines(set *token.FileSet, file *ast.File) map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		first, last := set.Position(literal.Pos()).Line, set.Position(literal.End()).Line
+		for line := first; line <= last && last > first; line++ {
+			lines[line] = true
+		}
+		return true
+	})
+	return lines
+}
+
+// findBanned returns the banned words and phrases of a line. Words within identifiers count.
+func findBanned(line string) (found []string) {
+	words := wordPattern.FindAllString(line, -1)
+	for i, word := range words {
+		words[i] = strings.ToLower(word)
+		if slices.Contains(bannedWords, words[i]) {
+			found = append(found, words[i])
+		}
+	}
+	joined := " " + strings.Join(words, " ") + " "
+	for _, phrase := range bannedPhrases {
+		if strings.Contains(joined, " "+phrase+" ") {
+			found = append(found, phrase)
+		}
+	}
+	return found
+}
+
+var wordPattern = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// checkComments returns the functions whose comment does not begin with their name and a verb.
+func checkComments(set *token.FileSet, file *ast.File) (found []string) {
+	for _, decl := range file.Decls {
+		function, ok := decl.(*ast.FuncDecl)
+		if !ok || function.Doc == nil {
+			continue
+		}
+		name, words := function.Name.Name, strings.Fields(function.Doc.Text())
+		if len(words) < 2 || words[0] != name || notVerbs.MatchString(words[1]) {
+			found = append(found, fmt.Sprintf("%s: the comment does not begin with %q and a verb: %s",
+				set.Position(function.Pos()), name, strings.Join(words[:min(8, len(words))], " ")))
+		}
+	}
+	return found
+}
+
+// isException reports whether a banned word may stand in a file.
+func isException(file, word string) bool {
+	for _, e := range exceptions {
+		if (e.file == "" || e.file == file) && (e.word == "" || e.word == word) {
+			return true
+		}
+	}
+	return false
+}
