@@ -96,7 +96,7 @@ func kindOf(obj *unstructured.Unstructured) schema.GroupKind {
 // builtin gives the judge of a kind that has a function of its own, family by family, or nil.
 func builtin(kind schema.GroupKind) judge {
 	for _, family := range [...]func(schema.GroupKind) judge{
-		workloads, pods, batch, networking, gateways, storage, scaling, foundations, admission,
+		workloads, pods, batch, networking, gateways, storage, scaling, clusterKinds, admission,
 	} {
 		if judge := family(kind); judge != nil {
 			return judge

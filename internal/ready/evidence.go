@@ -32,7 +32,7 @@ type Evidence struct {
 	fronts    string   // the labels of the pods behind a Service
 	endpoints int      // of an EndpointSlice, those that are ready
 
-	kin []RelatedKind
+	kinds []RelatedKind
 }
 
 // warning is a Warning event.
@@ -46,7 +46,7 @@ type RelatedKind struct {
 }
 
 // RelatedKinds are the kinds that explain the object besides events: those that controllers make for it.
-func (r *Evidence) RelatedKinds() []RelatedKind { return r.kin }
+func (r *Evidence) RelatedKinds() []RelatedKind { return r.kinds }
 
 // Observed reports that the status of the object is about its present generation, as far as it tells. That of a workload has
 // to tell.
@@ -70,8 +70,9 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		return r
 	}
 	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !observed(obj)
-	if relate := relations[kind.String()]; relate != nil {
-		relate(r, obj, s)
+	r.kinds = relatedKinds(kind, obj)
+	if read := readers[kind]; read != nil {
+		read(r, obj, s)
 	} else {
 		r.causes = conditionCauses(obj)
 	}
@@ -83,7 +84,7 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 
 // keepsPods says whether an object is a pod or is explained by pods, which say more than its own message.
 func keepsPods(r *Evidence) bool {
-	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kin, func(k RelatedKind) bool { return k.GroupKind == podKind })
+	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kinds, func(k RelatedKind) bool { return k.GroupKind == podKind })
 }
 
 // outdated reports that an owned object was made from an earlier template.
@@ -91,80 +92,76 @@ func (r *Evidence) outdated(child *Evidence) bool {
 	return r.updated != "" && len(child.marks) > 0 && !slices.Contains(child.marks, r.updated)
 }
 
-var (
-	podKind        = schema.GroupKind{Kind: "Pod"}
-	replicaSetKind = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
-	sliceKind      = schema.GroupKind{Group: "discovery.k8s.io", Kind: "EndpointSlice"}
-)
-
-// relations are the kinds of which more is known than conditions.
-var relations = map[string]func(*Evidence, *unstructured.Unstructured, Status){
-	"Deployment.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
-		r.kin = kinOf(matchLabels(obj), replicaSetKind, podKind)
+// readers fill in the evidence of kinds of which more is known than conditions.
+var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, Status){
+	{Group: "apps", Kind: "Deployment"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.revision = annotation(obj, "deployment.kubernetes.io/revision")
 	},
-	"ReplicaSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.revision = annotation(obj, "deployment.kubernetes.io/revision")
-		r.causes = refusedCauses(obj)
-		r.kin = kinOf(matchLabels(obj), podKind)
+	replicaSetKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.revision = annotation(obj, "deployment.kubernetes.io/revision")
+		e.causes = replicaFailureCauses(obj)
 	},
-	"ReplicationController": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.causes = refusedCauses(obj)
-		r.kin = kinOf(textsAt(obj, "spec", "selector"), podKind)
+	{Kind: "ReplicationController"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.causes = replicaFailureCauses(obj)
 	},
-	"StatefulSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.updated = text(obj, "status", "updateRevision")
-		r.kin = kinOf(matchLabels(obj), podKind)
+	{Group: "apps", Kind: "StatefulSet"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.updated = text(obj, "status", "updateRevision")
 	},
-	"DaemonSet.apps": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.updated = annotation(obj, "deprecated.daemonset.template.generation")
-		r.kin = kinOf(matchLabels(obj), podKind)
+	{Group: "apps", Kind: "DaemonSet"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.updated = annotation(obj, "deprecated.daemonset.template.generation")
 	},
-	"Job.batch": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		r.kin = kinOf(matchLabels(obj), podKind)
-	},
-	"Service": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
-		if selector := textsAt(obj, "spec", "selector"); text(obj, "spec", "type") != "ExternalName" {
-			r.fronts = labels.Set(selector).String()
-			r.kin = kinOf(map[string]string{"kubernetes.io/service-name": obj.GetName()}, sliceKind)
+	{Kind: "Service"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		if text(obj, "spec", "type") != "ExternalName" {
+			e.fronts = labels.Set(textsAt(obj, "spec", "selector")).String()
 		}
 	},
-	"EndpointSlice.discovery.k8s.io": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
+	endpointSliceKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		for _, endpoint := range list(obj, "endpoints") {
 			if below(endpoint, "conditions", "ready") != false { // absent means ready
-				r.endpoints++
+				e.endpoints++
 			}
 		}
 	},
-	"Pod": func(r *Evidence, obj *unstructured.Unstructured, s Status) {
-		r.healthy = s.State == Current
-		r.causes = podCauses(obj)
-		r.weak = append(recoveringCauses(obj), idleCauses(obj)...)
+	podKind: func(e *Evidence, obj *unstructured.Unstructured, s Status) {
+		e.healthy = s.State == Current
+		e.causes = podCauses(obj)
+		e.weak = append(recoveringCauses(obj), idleCauses(obj)...)
 		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
 			if mark := text(obj, "metadata", "labels", label); mark != "" {
-				r.marks = append(r.marks, mark)
+				e.marks = append(e.marks, mark)
 			}
 		}
 	},
-	"PersistentVolumeClaim": func(r *Evidence, obj *unstructured.Unstructured, _ Status) {
+	{Kind: "PersistentVolumeClaim"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "status", "phase") == "Pending" && text(obj, "spec", "storageClassName") == "" {
-			r.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
+			e.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
 		}
 	},
 }
 
-// kinOf gives kinds whose objects have the same labels.
-func kinOf(common map[string]string, kinds ...schema.GroupKind) []RelatedKind {
-	kin := make([]RelatedKind, len(kinds))
-	for i, kind := range kinds {
-		kin[i] = RelatedKind{kind, common}
+// relatedKinds returns the kinds of an object's child objects with the labels that these carry.
+func relatedKinds(kind schema.GroupKind, obj *unstructured.Unstructured) []RelatedKind {
+	children := ChildKinds(kind)
+	if children == nil {
+		return nil
 	}
-	return kin
-}
-
-// matchLabels reads the labels of a label selector. Its expressions only narrow it further.
-func matchLabels(obj *unstructured.Unstructured) map[string]string {
-	return textsAt(obj, "spec", "selector", "matchLabels")
+	var common map[string]string
+	switch kind {
+	case schema.GroupKind{Kind: "Service"}:
+		if text(obj, "spec", "type") == "ExternalName" {
+			return nil
+		}
+		common = map[string]string{"kubernetes.io/service-name": obj.GetName()}
+	case schema.GroupKind{Kind: "ReplicationController"}:
+		common = textsAt(obj, "spec", "selector")
+	default:
+		common = textsAt(obj, "spec", "selector", "matchLabels") // expressions only narrow it further
+	}
+	related := make([]RelatedKind, len(children))
+	for i, child := range children {
+		related[i] = RelatedKind{child, common}
+	}
+	return related
 }
 
 // textsAt gives the strings of the map at a path.
@@ -185,8 +182,8 @@ func eventTime(event *unstructured.Unstructured) string {
 		text(event, "metadata", "creationTimestamp"))
 }
 
-// refusedCauses says why pods cannot be created.
-func refusedCauses(obj *unstructured.Unstructured) []Cause {
+// replicaFailureCauses says why pods cannot be created.
+func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
 	if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
 		return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
 	}

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// foundations are the kinds that other objects live in or are instances of.
-func foundations(kind schema.GroupKind) judge {
+// clusterKinds are the kinds that other objects live in or are instances of.
+func clusterKinds(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Kind: "Namespace"}:
 		return namespace
