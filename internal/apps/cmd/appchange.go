@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
@@ -49,17 +50,14 @@ func (l *changeList) run(ctx context.Context, s *session) error {
 	if !before.IsZero() && !after.IsZero() && before.Before(after) {
 		return fmt.Errorf("After time %s should be less than before time %s", l.after, l.before)
 	}
-	target, err := s.existing(ctx, l.app)
+	name, err := s.open(ctx, l.app)
 	if err != nil {
 		return err
 	}
-	changes, err := target.Changes(ctx)
+	changes, err := s.apps.Changes(ctx, apps.ChangesRequest{App: name, After: after, Before: before})
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(c app.ChangeRecord) bool {
-		return !before.IsZero() && !c.StartedAt.Before(before) || !after.IsZero() && !c.StartedAt.After(after)
-	})
 	return s.ui.Table(changeTable("App changes", "app changes", changes))
 }
 
@@ -122,24 +120,14 @@ func (p *program) newChangeCollect() *cobra.Command {
 }
 
 func (c *changeCollection) run(ctx context.Context, s *session) error {
-	target, err := s.existing(ctx, c.app)
+	name, err := s.open(ctx, c.app)
 	if err != nil {
 		return err
 	}
-	changes, err := target.Changes(ctx)
-	if err != nil {
-		return err
-	}
-	old := app.Oldest(changes, c.keep)
-	if err := s.ui.Table(changeTable("App changes to delete", "app changes", old)); err != nil {
-		return err
-	}
-	if err := s.ui.Confirm(ctx, s.env.In); err != nil {
-		return err
-	}
-	if err := target.Drop(ctx, old); err != nil {
-		return err
-	}
-	s.ui.Line(fmt.Sprintf("Kept %d, deleted %d app changes", len(changes)-len(old), len(old)))
-	return nil
+	return s.apps.TrimChanges(ctx, apps.TrimRequest{
+		App: name, Keep: c.keep,
+		Print: func(old []app.ChangeRecord) error {
+			return s.ui.Table(changeTable("App changes to delete", "app changes", old))
+		},
+	})
 }

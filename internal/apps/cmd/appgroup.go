@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
 
@@ -142,8 +140,7 @@ func (s *session) group(ctx context.Context, group string, f appFlags) ([]*app.A
 	if err != nil {
 		return nil, "", err
 	}
-	apps, err := s.apps.List(ctx, home, labels.Set{resource.LabelAppGroup: group}.AsSelector())
-	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })
+	apps, err := s.apps.Group(ctx, group, home)
 	return apps, home, err
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
@@ -36,13 +35,11 @@ func (p *program) newConfigMapList() *cobra.Command {
 }
 
 func (l *configMapList) run(ctx context.Context, s *session) error {
-	target, err := s.existing(ctx, l.app)
+	name, err := s.open(ctx, l.app)
 	if err != nil {
 		return err
 	}
-	selection := s.selection(target, kindFlags{}, false)
-	selection.Kinds = []schema.GroupKind{{Kind: "ConfigMap"}}
-	found, err := s.sought(ctx, selection)
+	found, err := s.apps.ConfigMaps(ctx, name)
 	if err != nil {
 		return err
 	}

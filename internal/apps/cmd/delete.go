@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -68,14 +69,16 @@ func (d *deletion) run(ctx context.Context, s *session) error {
 
 // find gives the app, or the one that it was before. If neither exists it says so, and gives nil.
 func (d *deletion) find(ctx context.Context) (*app.App, error) {
-	target, err := d.session.find(ctx, d.app)
+	name, err := d.open(ctx, d.app)
+	if err != nil {
+		return nil, err
+	}
+	target, err := d.apps.Find(ctx, name)
 	if err != nil || target.Exists() {
 		return target, err
 	}
 	if d.prev != "" {
-		flags := d.app
-		flags.name = d.prev
-		prev, err := d.session.find(ctx, flags)
+		prev, err := d.apps.Find(ctx, apps.Name{Name: d.prev, Namespace: name.Namespace})
 		if err != nil || prev.Exists() {
 			return prev, err
 		}

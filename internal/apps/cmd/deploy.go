@@ -144,7 +144,7 @@ func (d *deployment) open(ctx context.Context) error {
 		return err
 	}
 	d.request = app.Request{Name: d.app.name, Namespace: home, Prev: d.prev, Labels: labels, Group: d.group, DryRun: true}
-	d.target, err = d.apps.Ensure(ctx, d.request)
+	d.target, err = d.apps.Records.Ensure(ctx, d.request)
 	return err
 }
 

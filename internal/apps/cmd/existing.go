@@ -207,7 +207,7 @@ func (d *deployment) otherOwner(wanted, obj *unstructured.Unstructured) string {
 func (d *deployment) nameOwner(ctx context.Context, owner string) string {
 	key, _, _ := d.target.Label()
 	label := fmt.Sprintf("label '%s=%s'", key, owner)
-	apps, err := d.apps.List(ctx, d.request.Namespace, nil)
+	apps, err := d.apps.Records.List(ctx, d.request.Namespace, nil)
 	if err == nil {
 		for _, other := range apps {
 			if other.Meta.LabelKey == key && other.Meta.LabelValue == owner {

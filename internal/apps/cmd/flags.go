@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 )
 
@@ -200,6 +201,10 @@ const changesToKeep = 200
 type kindFlags struct {
 	ignoreFailing bool // broken API services
 	onlyFallback  bool // resources are looked for in the namespaces of the last change alone
+}
+
+func (f *kindFlags) options() apps.SearchOptions {
+	return apps.SearchOptions{IgnoreFailing: f.ignoreFailing, OnlyFallback: f.onlyFallback}
 }
 
 func (f *kindFlags) add(cmd *cobra.Command) {

@@ -3,15 +3,14 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/judge"
@@ -51,20 +50,15 @@ func (p *program) newInspect() *cobra.Command {
 }
 
 func (i *inspection) run(ctx context.Context, s *session) error {
-	target, err := s.existing(ctx, i.app)
+	name, err := s.open(ctx, i.app)
 	if err != nil {
 		return err
 	}
-	narrow, err := i.filter.ResourceFilter(time.Now())
+	target, found, err := s.apps.Inspect(ctx, apps.InspectRequest{
+		App: name, Filter: i.filter.Flags, Search: i.kinds.options(), Owners: i.owns,
+	})
 	if err != nil {
 		return err
-	}
-	found, err := s.objects(ctx, target, i.kinds, i.owns, nil)
-	if err != nil {
-		return err
-	}
-	if narrow != nil {
-		found = slices.DeleteFunc(found, func(obj live) bool { return !narrow.Matches(obj) })
 	}
 	title := fmt.Sprintf("Resources in app '%s'", target.Name)
 	switch {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/cli"
 )
 
-// version is the version of kapp whose behaviour this is, as configurations ask for it.
-const version = "0.60.0"
+const version = apps.Version
 
 // program is what all commands share.
 type program struct {

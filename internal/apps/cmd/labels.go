@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/ui"
-	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // labelList is a run of tools list-labels.
@@ -71,7 +70,7 @@ func (l *labelList) run(ctx context.Context, s *session) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	found, err := s.client.Select(ctx, cluster.Selection{Selector: "!kapp", Report: func(text string) { s.ui.Info(text) }})
+	found, err := s.apps.Unlabeled(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/ui"
@@ -65,7 +64,7 @@ func (l *listing) run(ctx context.Context, s *session) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	apps, err := s.apps.List(ctx, namespace, selector)
+	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector, Age: age})
 	if err != nil {
 		return err
 	}
@@ -79,26 +78,17 @@ func (l *listing) run(ctx context.Context, s *session) error {
 		SortBy: ui.By(0, 1),
 	}
 	var unread []error
-	for _, a := range apps {
+	for _, a := range found {
 		if a.Err != nil {
 			unread = append(unread, a.Err)
 			continue
 		}
-		if age == nil || age.Matches(createdAt(a.Created())) {
-			table.Rows = append(table.Rows, appRow(a))
-		}
+		table.Rows = append(table.Rows, appRow(a))
 	}
 	if err := s.ui.Table(table); err != nil {
 		return err
 	}
 	return errors.Join(unread...)
-}
-
-// createdAt is an object that was created at a time, for filters.
-func createdAt(t time.Time) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	obj.SetCreationTimestamp(metav1.NewTime(t))
-	return obj
 }
 
 // appRow is an app in the list.

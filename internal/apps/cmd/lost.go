@@ -41,9 +41,9 @@ func (d *deployment) lost(ctx context.Context, failed error, lost *app.LostError
 
 // heir is the app that has the objects of the deployed one, as after it was renamed; nil if there is none or it cannot be found.
 func (d *deployment) heir(ctx context.Context) *app.App {
-	apps, err := d.apps.List(ctx, "", nil)
+	apps, err := d.apps.Records.List(ctx, "", nil)
 	if err != nil {
-		apps, _ = d.apps.List(ctx, d.target.Namespace, nil) // if these cannot be listed either it counts as deleted
+		apps, _ = d.apps.Records.List(ctx, d.target.Namespace, nil) // if these cannot be listed either it counts as deleted
 	}
 	for _, other := range apps {
 		if other.Meta.LabelValue == d.target.Meta.LabelValue && other.Meta.LabelKey == d.target.Meta.LabelKey {

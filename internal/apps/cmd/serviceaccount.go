@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/object"
@@ -26,24 +25,17 @@ func (p *program) newServiceAccountList() *cobra.Command {
 	}
 	flags.add(cmd)
 	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
-		target, err := s.existing(ctx, flags)
+		name, err := s.open(ctx, flags)
 		if err != nil {
 			return err
 		}
-		selection := s.selection(target, kindFlags{}, false)
-		selection.Kinds = []schema.GroupKind{accountKind, {Group: rbac, Kind: "Role"}, {Group: rbac, Kind: "ClusterRole"},
-			{Group: rbac, Kind: "RoleBinding"}, {Group: rbac, Kind: "ClusterRoleBinding"}}
-		found, err := s.sought(ctx, selection)
+		found, err := s.apps.ServiceAccounts(ctx, name)
 		if err != nil {
 			return err
 		}
 		return s.ui.Table(accountTable(found))
 	})
 }
-
-const rbac = "rbac.authorization.k8s.io"
-
-var accountKind = schema.GroupKind{Kind: "ServiceAccount"}
 
 // accounts are the service accounts, roles and bindings of an app, and which of them were shown beside others.
 type accounts struct {
@@ -66,7 +58,7 @@ func accountTable(found []live) ui.Table {
 	var bindings []live
 	for _, obj := range found {
 		switch obj.GetKind() {
-		case accountKind.Kind:
+		case "ServiceAccount":
 			a.accounts[object.RefOf(obj)] = obj
 		case "Role", "ClusterRole":
 			a.roles[object.RefOf(obj)] = obj
@@ -114,7 +106,7 @@ func (a *accounts) alone(obj live) {
 	row := ui.Of("?", "?", "?", "?", "?")
 	name, place := ui.Cell{Text: obj.GetName()}, ui.Namespace(obj.GetNamespace())
 	switch obj.GetKind() {
-	case accountKind.Kind:
+	case "ServiceAccount":
 		row[0], row[1] = place, name
 	case "Role", "ClusterRole":
 		row[2], row[4] = place, name

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/cli"
@@ -19,15 +20,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// manager is the field manager of what is written. It is kapp's, since both tools write the same.
-const manager = "kapp"
+// manager is the field manager of all writes.
+const manager = apps.Manager
 
 // session is one command at work: how it speaks, and the cluster once it has been reached.
 type session struct {
 	*program
 	ui        *ui.UI
-	client    *cluster.Client
-	apps      *app.Store
+	client    apps.Cluster
+	apps      *apps.Client
 	namespace string // of resources that name none
 }
 
@@ -142,9 +143,13 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.client = client
-	s.apps = &app.Store{
-		Cluster: client, Manager: manager, Now: time.Now,
-		FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+	s.apps = &apps.Client{
+		Cluster: client, Namespace: s.namespace, Printer: s.ui, Now: time.Now,
+		Confirm: func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) },
+		Records: &app.Store{
+			Cluster: client, Manager: manager, Now: time.Now,
+			FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+		},
 	}
 	first, more, err := client.Nodes(ctx)
 	if err != nil {
@@ -202,23 +207,17 @@ func (s *session) home(ctx context.Context, f appFlags) (home string, err error)
 	return home, s.connect(ctx)
 }
 
-// find gives the app of the flags, whether it exists or not.
-func (s *session) find(ctx context.Context, f appFlags) (*app.App, error) {
-	home, err := s.home(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return s.apps.Find(ctx, f.name, home)
+// open connects to the cluster and returns the name of the app of the flags.
+func (s *session) open(ctx context.Context, f appFlags) (apps.Name, error) {
+	namespace, err := s.home(ctx, f)
+	return apps.Name{Name: f.name, Namespace: namespace}, err
 }
 
-// existing gives the app of the flags; that it does not exist is an error.
+// existing returns the app of the flags, which must exist.
 func (s *session) existing(ctx context.Context, f appFlags) (*app.App, error) {
-	found, err := s.find(ctx, f)
-	if err == nil && !found.Exists() {
-		err = found.Missing(ctx)
-	}
+	name, err := s.open(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	return s.apps.Existing(ctx, name)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/config"
 )
 
@@ -58,26 +59,11 @@ func (p *program) newRename() *cobra.Command {
 		if name == "" && namespace == "" {
 			return errors.New("Expected either --new-name or/and --new-namespace to be supplied")
 		}
-		target, err := s.existing(ctx, flags)
+		app, err := s.open(ctx, flags)
 		if err != nil {
 			return err
 		}
-		if target.Labelled() {
-			return errors.New("Not supported")
-		}
-		to, at := name, namespace
-		if to == "" {
-			to = target.Name
-		}
-		if at == "" {
-			at = target.Namespace
-		}
-		s.ui.Line(fmt.Sprintf("Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be renamed)",
-			target.Name, target.Namespace, to, at))
-		if err := s.ui.Confirm(ctx, s.env.In); err != nil {
-			return err
-		}
-		return target.Rename(ctx, to, at)
+		return s.apps.Rename(ctx, apps.RenameRequest{App: app, To: apps.Name{Name: name, Namespace: namespace}})
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -20,7 +21,7 @@ import (
 
 // logTail reads the logs of the pods of an app, each container by a goroutine of its own.
 type logTail struct {
-	client *cluster.Client
+	client apps.Cluster
 	logs   ui.Logs
 	follow bool
 	lines  int                                           // of what was logged before; zero or below for all

@@ -1,0 +1,90 @@
+// Package apps holds the use cases of apps: deploy, delete, inspect, list, follow logs, rename.
+//
+// An app is a name and the set of objects that carry its label. Each use case is a function of a
+// cluster and a request. It has no flags, standard output, environment or clock of its own: its
+// caller hands these in and prints the result. Errors and lines use kapp's words, which scripts of
+// its users read. The packages below hold the parts: the record of an app (app), its configuration
+// (config), the calculation of changes (change) and their order (graph).
+package apps
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/preflight"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Version is the version of kapp that the use cases are compatible with.
+const Version = "0.60.0"
+
+// Manager is the field manager of all writes. It is kapp's, since both tools write the same fields.
+const Manager = "kapp"
+
+// Cluster is an API server. *cluster.Client implements it.
+type Cluster interface {
+	engine.Cluster
+	app.Cluster
+	preflight.AccessReviewer
+	Discovery
+	Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error)
+	StreamLog(ctx context.Context, pod object.Ref, container string, o cluster.LogOptions) (io.ReadCloser, error)
+}
+
+// Discovery returns the kinds of an API server.
+type Discovery interface {
+	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
+	ListableKinds(ctx context.Context) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)
+	Rediscover(ctx context.Context) error
+	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+}
+
+// Printer prints the text of use cases.
+type Printer interface {
+	Line(text string)                   // progress and results
+	Info(text string, where ...string)  // a note about something unexpected
+	Debug(text string, where ...string) // printed with --debug alone
+}
+
+// Client runs use cases against one cluster. One goroutine may use it at a time.
+type Client struct {
+	Cluster   Cluster
+	Records   *app.Store
+	Namespace string // for resources that name none
+	Printer   Printer
+	Confirm   func(context.Context) error // asks the user before a change; an error cancels it
+	Now       func() time.Time
+}
+
+// liveObject is an object as it was read from the cluster.
+type liveObject = *unstructured.Unstructured
+
+// Name identifies an app.
+type Name struct {
+	Name      string // or "label:SELECTOR" for an app that has no record
+	Namespace string // of the record
+}
+
+// Find returns an app, whether it exists or not.
+func (c *Client) Find(ctx context.Context, name Name) (*app.App, error) {
+	return c.Records.Find(ctx, name.Name, name.Namespace)
+}
+
+// Existing returns an app. An app that does not exist is an error.
+func (c *Client) Existing(ctx context.Context, name Name) (*app.App, error) {
+	found, err := c.Find(ctx, name)
+	if err == nil && !found.Exists() {
+		err = found.Missing(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

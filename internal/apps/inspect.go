@@ -1,0 +1,111 @@
+package apps
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+)
+
+// InspectRequest asks for the objects of an app.
+type InspectRequest struct {
+	App    Name
+	Filter filter.Flags
+	Search SearchOptions
+	Owners bool // keep managed fields
+}
+
+// Inspect returns an app and those of its objects that match the filter.
+func (c *Client) Inspect(ctx context.Context, r InspectRequest) (*app.App, []liveObject, error) {
+	target, err := c.Existing(ctx, r.App)
+	if err != nil {
+		return nil, nil, err
+	}
+	matching, err := r.Filter.ResourceFilter(c.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := c.objects(ctx, target, r.Search, r.Owners, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return target, Filter(found, matching), nil
+}
+
+// Filter returns the objects that a filter matches; a nil filter matches all.
+func Filter(objects []liveObject, matching *filter.ResourceFilter) []liveObject {
+	if matching == nil {
+		return objects
+	}
+	mismatch := func(obj liveObject) bool { return !matching.Matches(obj) }
+	return slices.DeleteFunc(slices.Clone(objects), mismatch)
+}
+
+// ListRequest asks for apps.
+type ListRequest struct {
+	Namespace string                 // of the records; empty for all
+	Labels    labels.Selector        // of the records; nil for all
+	Age       *filter.ResourceFilter // of the records; nil for all
+}
+
+// List returns apps. An app whose record cannot be read has Err set and passes every filter.
+func (c *Client) List(ctx context.Context, r ListRequest) ([]*app.App, error) {
+	apps, err := c.Records.List(ctx, r.Namespace, r.Labels)
+	return slices.DeleteFunc(apps, func(a *app.App) bool {
+		return a.Err == nil && r.Age != nil && !r.Age.Matches(recordOf(a))
+	}), err
+}
+
+// recordOf returns an object with the creation time of an app's record, for filters.
+func recordOf(a *app.App) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetCreationTimestamp(metav1.NewTime(a.Created()))
+	return obj
+}
+
+// Group returns the apps of a group, sorted by name.
+func (c *Client) Group(ctx context.Context, group, namespace string) ([]*app.App, error) {
+	selector := labels.Set{resource.LabelAppGroup: group}.AsSelector()
+	apps, err := c.List(ctx, ListRequest{Namespace: namespace, Labels: selector})
+	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })
+	return apps, err
+}
+
+// ConfigMaps returns the ConfigMaps of an app.
+func (c *Client) ConfigMaps(ctx context.Context, name Name) ([]liveObject, error) {
+	return c.existingKinds(ctx, name, schema.GroupKind{Kind: "ConfigMap"})
+}
+
+// ServiceAccounts returns the service accounts of an app, its roles and their bindings.
+func (c *Client) ServiceAccounts(ctx context.Context, name Name) ([]liveObject, error) {
+	const rbac = "rbac.authorization.k8s.io"
+	return c.existingKinds(ctx, name, schema.GroupKind{Kind: "ServiceAccount"},
+		schema.GroupKind{Group: rbac, Kind: "Role"}, schema.GroupKind{Group: rbac, Kind: "ClusterRole"},
+		schema.GroupKind{Group: rbac, Kind: "RoleBinding"}, schema.GroupKind{Group: rbac, Kind: "ClusterRoleBinding"})
+}
+
+// existingKinds returns the objects of some kinds of an app that must exist.
+func (c *Client) existingKinds(
+	ctx context.Context, name Name, kinds ...schema.GroupKind,
+) ([]liveObject, error) {
+	target, err := c.Existing(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.selectKinds(ctx, target, kinds...)
+}
+
+// Unlabeled returns all objects of the cluster without the label "kapp".
+func (c *Client) Unlabeled(ctx context.Context) ([]liveObject, error) {
+	report := func(text string) { c.Printer.Info(text) }
+	return c.Cluster.Select(ctx, cluster.Selection{Selector: "!kapp", Report: report})
+}

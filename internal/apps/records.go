@@ -1,0 +1,89 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+)
+
+// ChangesRequest asks for the recorded changes of an app.
+type ChangesRequest struct {
+	App           Name
+	After, Before time.Time // bounds of the start, exclusive; zero for none
+}
+
+// Changes returns the recorded changes of an app, the oldest first.
+func (c *Client) Changes(ctx context.Context, r ChangesRequest) ([]app.ChangeRecord, error) {
+	target, err := c.Existing(ctx, r.App)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := target.Changes(ctx)
+	return slices.DeleteFunc(changes, func(change app.ChangeRecord) bool {
+		return !r.Before.IsZero() && !change.StartedAt.Before(r.Before) ||
+			!r.After.IsZero() && !change.StartedAt.After(r.After)
+	}), err
+}
+
+// TrimRequest asks to delete the oldest change records of an app.
+type TrimRequest struct {
+	App   Name
+	Keep  int                            // how many records stay
+	Print func([]app.ChangeRecord) error // prints the records that will be deleted
+}
+
+// TrimChanges deletes the oldest change records of an app once the user has confirmed it.
+func (c *Client) TrimChanges(ctx context.Context, r TrimRequest) error {
+	target, err := c.Existing(ctx, r.App)
+	if err != nil {
+		return err
+	}
+	changes, err := target.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	old := app.Oldest(changes, r.Keep)
+	if err := r.Print(old); err != nil {
+		return err
+	}
+	if err := c.Confirm(ctx); err != nil {
+		return err
+	}
+	if err := target.Drop(ctx, old); err != nil {
+		return err
+	}
+	c.Printer.Line(fmt.Sprintf("Kept %d, deleted %d app changes", len(changes)-len(old), len(old)))
+	return nil
+}
+
+// RenameRequest asks for another name or namespace of an app's record. An empty field of To keeps
+// the present value.
+type RenameRequest struct{ App, To Name }
+
+// Rename renames the record of an app once the user has confirmed it. Its objects do not change.
+func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
+	target, err := c.Existing(ctx, r.App)
+	if err != nil {
+		return err
+	}
+	if target.Labelled() {
+		return errors.New("Not supported")
+	}
+	name, namespace := r.To.Name, r.To.Namespace
+	if name == "" {
+		name = target.Name
+	}
+	if namespace == "" {
+		namespace = target.Namespace
+	}
+	c.Printer.Line(fmt.Sprintf("Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be renamed)",
+		target.Name, target.Namespace, name, namespace))
+	if err := c.Confirm(ctx); err != nil {
+		return err
+	}
+	return target.Rename(ctx, name, namespace)
+}
