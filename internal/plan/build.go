@@ -19,18 +19,18 @@ import (
 // other in a circle; nothing can be done before it is mended.
 func Build(in Input) (*Plan, error) {
 	b := &builder{in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded))}
-	b.desired()
-	b.removed()
+	b.addDesired()
+	b.addRemoved()
 	b.connect()
-	b.markDiscreet()
-	b.findCycles()
+	b.markSensitive()
+	b.rejectCycles()
 	b.breakCycles()
-	if err := errors.Join(b.inOrder()...); err != nil {
+	if err := errors.Join(b.sortedErrors()...); err != nil {
 		return nil, err
 	}
-	b.freeFirst()
+	b.clearNeedsBeforeRecord()
 	p := &Plan{
-		Steps:              b.sorted(),
+		Steps:              b.orderedSteps(),
 		Recorded:           in.Recorded,
 		ServerSide:         in.Policy.ServerSide,
 		Manager:            in.Policy.Manager,
@@ -42,7 +42,7 @@ func Build(in Input) (*Plan, error) {
 		CreateOnly:         in.Policy.CreateOnly,
 		Destroys:           in.Policy.Destroy,
 	}
-	p.foresee()
+	p.previewAll()
 	return p, nil
 }
 
@@ -50,9 +50,9 @@ func Build(in Input) (*Plan, error) {
 // that it depends on, whatever is done to either.
 type node struct {
 	Step
-	needs []int
-	on    []int
-	takes []mutation.Substitution
+	needs         []int
+	dependsOn     []int
+	substitutions []mutation.Substitution
 }
 
 type builder struct {
@@ -67,28 +67,28 @@ func (b *builder) add(n node) {
 	b.nodes = append(b.nodes, n)
 }
 
-// desired gives every wanted object its step.
-func (b *builder) desired() {
+// addDesired gives every wanted object its step.
+func (b *builder) addDesired() {
 	for _, d := range b.in.Desired {
 		step := Step{Ref: object.RefOf(d.Object), Source: d.Source, Have: b.in.Live[object.RefOf(d.Object)]}
 		if _, ok := b.index[step.Ref]; ok {
-			b.complain(step, errors.New("it is described more than once"))
+			b.addError(step, errors.New("it is described more than once"))
 			continue
 		}
 		takes, err := b.in.Policy.substitutions(d.Object)
-		b.complain(step, err)
-		b.complain(step, b.decide(&step, d.Object, len(takes) > 0))
+		b.addError(step, err)
+		b.addError(step, b.decideDesired(&step, d.Object, len(takes) > 0))
 		step.BeforeRecord = step.Op == Create && step.Ref == b.in.Policy.RecordNamespace
 		if step.BeforeRecord && len(takes) > 0 {
-			b.complain(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
+			b.addError(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
 		}
-		b.add(node{Step: step, takes: takes})
+		b.add(node{Step: step, substitutions: takes})
 	}
 }
 
-// freeFirst lets what comes before the record wait for nothing. Once it exists it has its place among the others, so circles
+// clearNeedsBeforeRecord lets what comes before the record wait for nothing. Once it exists it has its place among the others, so circles
 // through it count all the same.
-func (b *builder) freeFirst() {
+func (b *builder) clearNeedsBeforeRecord() {
 	for i := range b.nodes {
 		if b.nodes[i].BeforeRecord {
 			b.nodes[i].needs = nil
@@ -96,11 +96,11 @@ func (b *builder) freeFirst() {
 	}
 }
 
-// decide finds out whether the object is created, updated, left as it is or skipped. One that takes values from others
+// decideDesired finds out whether the object is created, updated, left as it is or skipped. One that takes values from others
 // is only drafted.
-func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted bool) error {
+func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
-	if step.leave(obj, policy.Owner, policy.CreateOnly) {
+	if step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -117,13 +117,13 @@ func (b *builder) decide(step *Step, obj *unstructured.Unstructured, drafted boo
 		}
 		return nil
 	}
-	return writing{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
+	return writeMode{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
 }
 
-// leave skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
-func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
-	why, reason := owner.forbids(s.Have, owner.AdoptHint)
-	if mark, ok := carried(want, createOnly); ok && why == "" && s.Have != nil {
+// skipIfForbidden skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
+func (s *Step) skipIfForbidden(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
+	why, reason := owner.refusal(s.Have, owner.AdoptHint)
+	if mark, ok := findAnnotation(want, createOnly); ok && why == "" && s.Have != nil {
 		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
 	}
 	if why != "" {
@@ -132,9 +132,9 @@ func (s *Step) leave(want *unstructured.Unstructured, owner Owner, createOnly []
 	return why != ""
 }
 
-// removed gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
-func (b *builder) removed() {
-	used, applied := b.usedNamespaces(), b.appliedObjects()
+// addRemoved gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
+func (b *builder) addRemoved() {
+	used, applied := b.usedNamespaces(), b.desiredByUID()
 	for _, ref := range b.in.Recorded {
 		if _, ok := b.index[ref]; ok {
 			continue
@@ -145,16 +145,16 @@ func (b *builder) removed() {
 		}
 		n := node{Step: Step{Ref: ref, Have: live}}
 		if i, ok := applied[uidOf(live)]; ok {
-			b.rename(&n, i)
+			b.decideAlias(&n, i)
 		} else {
-			b.dispose(&n.Step, used)
+			b.decideRemoved(&n.Step, used)
 		}
 		b.add(n)
 	}
 }
 
-// rename forgets an object that is wanted under another kind, and recorded as that, once it was applied.
-func (b *builder) rename(n *node, i int) {
+// decideAlias forgets an object that is wanted under another kind, and recorded as that, once it was applied.
+func (b *builder) decideAlias(n *node, i int) {
 	other := b.nodes[i].Step
 	n.ReasonCode, n.ReasonRef = ReasonSameObject, other.Ref
 	n.Reason = fmt.Sprintf("it is the same object as %s (UID: %q)", other.Ref, n.Have.GetUID())
@@ -164,20 +164,20 @@ func (b *builder) rename(n *node, i int) {
 	}
 }
 
-// dispose decides what becomes of an object that is not wanted any more.
-func (b *builder) dispose(step *Step, used map[string]bool) {
+// decideRemoved decides what becomes of an object that is not wanted any more.
+func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 	policy := b.in.Policy
 	if b.in.Unserved.Has(step.Ref) {
 		step.Op, step.ReasonCode = Keep, ReasonUnserved
 		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", step.Ref.GroupKind())
 		return
 	}
-	if mark, ok := carried(step.Have, policy.Retain); ok {
-		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.release(step.Have)
+	if mark, ok := findAnnotation(step.Have, policy.Retain); ok {
+		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.releasePatch(step.Have)
 		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return
 	}
-	if step.ReasonCode, step.Reason = policy.Owner.forbids(step.Have, policy.Owner.KeepHint); step.ReasonCode != "" {
+	if step.ReasonCode, step.Reason = policy.Owner.refusal(step.Have, policy.Owner.KeepHint); step.ReasonCode != "" {
 		step.Op = Keep
 		return
 	}
@@ -189,8 +189,8 @@ func (b *builder) dispose(step *Step, used map[string]bool) {
 	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 }
 
-// appliedObjects are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
-func (b *builder) appliedObjects() map[types.UID]int {
+// desiredByUID are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
+func (b *builder) desiredByUID() map[types.UID]int {
 	uids := map[types.UID]int{}
 	for i, n := range b.nodes {
 		if uid := uidOf(n.Have); uid != "" {

@@ -20,17 +20,17 @@ func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstruct
 		return step, err
 	}
 	step.Unknown = ""
-	if err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
+	if err := (writeMode{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
 	if step.Sensitive {
-		step.Diff = discreet(step.Diff)
+		step.Diff = redactDiff(step.Diff)
 	}
 	return step, nil
 }
 
-// discreet hides the values of changes, which may tell what is in a Secret. Where there are two they differ.
-func discreet(changes diff.Diff) diff.Diff {
+// redactDiff hides the values of changes, which may tell what is in a Secret. Where there are two they differ.
+func redactDiff(changes diff.Diff) diff.Diff {
 	hidden := slices.Clone(changes)
 	for i, change := range hidden {
 		switch change.Kind {
@@ -70,13 +70,13 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 		if p.Steps[i].Unknown != "" {
 			return step, &mutation.Error{Err: &mutation.MissingError{Source: s.Source, Path: s.From}}
 		}
-		sources[s.Source] = p.Steps[i].planned(p.ServerSide)
+		sources[s.Source] = p.Steps[i].plannedObject(p.ServerSide)
 	}
 	return p.Complete(step, sources)
 }
 
-// foresee completes all steps that take values, as far as possible before the run. Sources come first in a plan.
-func (p *Plan) foresee() {
+// previewAll completes all steps that take values, as far as possible before the run. Sources come first in a plan.
+func (p *Plan) previewAll() {
 	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {
@@ -91,26 +91,26 @@ func (p *Plan) foresee() {
 	}
 }
 
-// planned is the object as the step will leave it, as far as that is known; nil if it will not be there.
-func (s *Step) planned(serverSide bool) *unstructured.Unstructured {
+// plannedObject is the object as the step will leave it, as far as that is known; nil if it will not be there.
+func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	switch {
 	case s.Op == Create || s.Op == Update && !serverSide:
 		return s.Want
 	case s.Op == Update:
-		return &unstructured.Unstructured{Object: overlaid(s.Have.Object, s.Want.Object)}
+		return &unstructured.Unstructured{Object: overlayMaps(s.Have.Object, s.Want.Object)}
 	default:
 		return s.Have
 	}
 }
 
-// overlaid is a map with the fields of another one in place of its own.
-func overlaid(below, above map[string]any) map[string]any {
+// overlayMaps is a map with the fields of another one in place of its own.
+func overlayMaps(below, above map[string]any) map[string]any {
 	result := maps.Clone(below)
 	for key, value := range above {
 		inner, isMap := value.(map[string]any)
 		under, ok := below[key].(map[string]any)
 		if isMap && ok {
-			value = overlaid(under, inner)
+			value = overlayMaps(under, inner)
 		}
 		result[key] = value
 	}

@@ -40,8 +40,8 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// findCycles notes all circles among objects that are applied as one *CycleError.
-func (b *builder) findCycles() {
+// rejectCycles notes all circles among objects that are applied as one *CycleError.
+func (b *builder) rejectCycles() {
 	depends, dependants := b.dependencies(false)
 	blocked := trimmed(depends, dependants, nil)
 	if len(blocked) == 0 {
@@ -57,14 +57,14 @@ func (b *builder) findCycles() {
 // at different times, and nobody can mend it but by deleting them. Only what objects say themselves is taken back, first what
 // namespaces and definitions say, since the API has others depend on these, and then what the rest says.
 func (b *builder) breakCycles() {
-	b.cut(func(ref object.Ref) bool {
+	b.breakCyclesFrom(func(ref object.Ref) bool {
 		return ref.GroupKind() == NamespaceKind || ref.GroupKind() == DefinitionKind
 	})
-	b.cut(func(object.Ref) bool { return true })
+	b.breakCyclesFrom(func(object.Ref) bool { return true })
 }
 
-// cut takes back what some objects that are deleted say of others with which they are in a circle.
-func (b *builder) cut(who func(object.Ref) bool) {
+// breakCyclesFrom takes back what some objects that are deleted say of others with which they are in a circle.
+func (b *builder) breakCyclesFrom(who func(object.Ref) bool) {
 	depends, dependants := b.dependencies(true)
 	core := trimmed(dependants, depends, trimmed(depends, dependants, nil))
 	if len(core) == 0 {
@@ -73,11 +73,11 @@ func (b *builder) cut(who func(object.Ref) bool) {
 	definitions, told := b.definitions(), map[int][]string{}
 	for _, edge := range b.edges(depends, core, func(from, to int) bool { return reaches(depends, core, to, from) }) {
 		i, j := b.index[edge.From], b.index[edge.To]
-		if !who(edge.From) || slices.Contains(b.implied(i, definitions), j) {
+		if !who(edge.From) || slices.Contains(b.impliedTargets(i, definitions), j) {
 			continue
 		}
 		from, to := &b.nodes[i], &b.nodes[j]
-		from.on = slices.DeleteFunc(from.on, func(k int) bool { return k == j })
+		from.dependsOn = slices.DeleteFunc(from.dependsOn, func(k int) bool { return k == j })
 		to.needs = slices.DeleteFunc(to.needs, func(k int) bool { return k == i })
 		told[i] = append(told[i], edge.To.String())
 		from.ReasonCode, from.ReasonRef = ReasonCycle, edge.To

@@ -8,27 +8,27 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// writing is how objects are written, which decides what a change is.
-type writing struct {
+// writeMode is how objects are written, which decides what a change is.
+type writeMode struct {
 	serverSide  bool
 	manager     string
 	lastApplied string // the annotation that keeps the applied configuration; empty keeps none
 }
 
 // decide finds out whether the object of a step is created, updated or as it is wanted already, and what is sent.
-func (w writing) decide(step *Step, want *unstructured.Unstructured) error {
+func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff = diff.Patch{}, nil
 	if w.serverSide {
 		return w.decideServerSide(step, want)
 	}
-	return decideMerged(step, want, w.lastApplied)
+	return decideClientSide(step, want, w.lastApplied)
 }
 
-// decideMerged finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
+// decideClientSide finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
 // which is to be marked and belongs to the step. The annotation keeps what is applied; empty keeps nothing.
-func decideMerged(step *Step, want *unstructured.Unstructured, annotation string) error {
+func decideClientSide(step *Step, want *unstructured.Unstructured, annotation string) error {
 	if annotation != "" {
-		if err := keepConfiguration(want, annotation); err != nil {
+		if err := setLastApplied(want, annotation); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func decideMerged(step *Step, want *unstructured.Unstructured, annotation string
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
 	}
-	patch, result, err := diff.ThreeWay(configuration(step.Have, annotation), want, step.Have)
+	patch, result, err := diff.ThreeWay(readLastApplied(step.Have, annotation), want, step.Have)
 	if err != nil {
 		return fmt.Errorf("compute the change: %w", err)
 	}
@@ -50,7 +50,7 @@ func decideMerged(step *Step, want *unstructured.Unstructured, annotation string
 }
 
 // decideServerSide leaves an object as it is if the manager applied just this, and nothing of a client-side apply is left.
-func (w writing) decideServerSide(step *Step, want *unstructured.Unstructured) error {
+func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured) error {
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
@@ -75,8 +75,8 @@ func annotate(obj *unstructured.Unstructured, key, value string) {
 	obj.SetAnnotations(annotations)
 }
 
-// keepConfiguration stores the object itself, as JSON with a newline as kubectl writes it, in its annotation.
-func keepConfiguration(obj *unstructured.Unstructured, key string) error {
+// setLastApplied stores the object itself, as JSON with a newline as kubectl writes it, in its annotation.
+func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	annotations := obj.GetAnnotations()
 	delete(annotations, key)
 	obj.SetAnnotations(annotations)
@@ -88,9 +88,9 @@ func keepConfiguration(obj *unstructured.Unstructured, key string) error {
 	return nil
 }
 
-// configuration reads what was applied last; nil when it was not kept or cannot be read, which makes the merge cautious:
+// readLastApplied reads what was applied last; nil when it was not kept or cannot be read, which makes the merge cautious:
 // nothing is taken for removed.
-func configuration(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
+func readLastApplied(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
 	text, ok := live.GetAnnotations()[key]
 	if !ok {
 		return nil

@@ -24,21 +24,21 @@ var secretKind = schema.GroupKind{Kind: "Secret"}
 func (b *builder) connect() {
 	definitions := b.definitions()
 	for i := range b.nodes {
-		for _, target := range b.implied(i, definitions) {
-			b.depend(i, target, true)
+		for _, target := range b.impliedTargets(i, definitions) {
+			b.addDependency(i, target, true)
 		}
-		for _, target := range b.declared(i) {
-			b.depend(i, target, false)
+		for _, target := range b.declaredTargets(i) {
+			b.addDependency(i, target, false)
 		}
 	}
 }
 
-// depend records that node i depends on node j. An implied dependency (on a namespace or a definition) is met by an
+// addDependency records that node i depends on node j. An implied dependency (on a namespace or a definition) is met by an
 // object that exists, whoever owns it, and any dependency by one that exists and is to be left as it is. What a wanted
 // object depends on is not deleted.
-func (b *builder) depend(i, j int, implied bool) {
+func (b *builder) addDependency(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
-	from.on = append(from.on, j)
+	from.dependsOn = append(from.dependsOn, j)
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
 		if to.Op != Skip || to.Have == nil || !implied && to.ReasonCode != ReasonCreateOnly {
@@ -51,7 +51,7 @@ func (b *builder) depend(i, j int, implied bool) {
 		// Deleting a namespace or a definition would delete what is to be left in the cluster.
 		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Orphan, false, ReasonContains, from.Ref
 		to.Reason = fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
-		to.Patch, to.needs = b.in.Policy.Owner.release(to.Have), nil
+		to.Patch, to.needs = b.in.Policy.Owner.releasePatch(to.Have), nil
 	case from.Op.Removes() && to.Op == Delete:
 		to.needs = append(to.needs, i)
 	}
@@ -89,8 +89,8 @@ func (n *node) object() *unstructured.Unstructured {
 	return n.Have
 }
 
-// implied are the dependencies that the API itself makes: on the namespace and on the definition of the kind.
-func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
+// impliedTargets are the dependencies that the API itself makes: on the namespace and on the definition of the kind.
+func (b *builder) impliedTargets(i int, definitions map[schema.GroupKind]int) []int {
 	var targets []int
 	ref := b.nodes[i].Ref
 	if j, ok := b.index[object.Ref{Kind: NamespaceKind.Kind, Name: ref.Namespace}]; ok && ref.Namespace != "" {
@@ -102,47 +102,47 @@ func (b *builder) implied(i int, definitions map[schema.GroupKind]int) []int {
 	return targets
 }
 
-// declared are the dependencies that the object itself names: those that it comes after and those that it takes values from.
+// declaredTargets are the dependencies that the object itself names: those that it comes after and those that it takes values from.
 // An object that is going away may name ones that are gone already; a wanted object may not.
-func (b *builder) declared(i int) []int {
+func (b *builder) declaredTargets(i int) []int {
 	n := &b.nodes[i]
 	if n.Op == Delete && n.Ref == b.in.Policy.RecordNamespace {
 		return nil // the namespace of the record goes last, whatever it says
 	}
 	refs, err := b.in.Policy.dependsOn(n.object())
 	if n.Op.Applies() {
-		b.complain(n.Step, err)
+		b.addError(n.Step, err)
 	} else {
-		n.takes, _ = b.in.Policy.substitutions(n.object()) // for their order alone
+		n.substitutions, _ = b.in.Policy.substitutions(n.object()) // for their order alone
 	}
 	var targets []int
 	find := func(ref object.Ref, takes bool) {
 		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
 		} else if n.Op.Applies() {
-			b.complain(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes, SuggestedKind: b.meant(ref, n.Ref.Namespace)})
+			b.addError(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes, SuggestedKind: b.similarKind(ref, n.Ref.Namespace)})
 		}
 	}
 	for _, ref := range refs {
 		find(ref, false)
 	}
 	external := object.NewSet()
-	for k := range n.takes {
-		source := b.nearby(n.takes[k].Source, n.Ref.Namespace)
-		n.takes[k].Source = source
+	for k := range n.substitutions {
+		source := b.resolveSource(n.substitutions[k].Source, n.Ref.Namespace)
+		n.substitutions[k].Source = source
 		if _, ok := b.index[source]; ok || external.Insert(source) {
 			find(source, true)
 		}
 	}
 	if n.Draft != nil {
-		n.Substitutions = n.takes
+		n.Substitutions = n.substitutions
 	}
 	return targets
 }
 
-// meant is the kind with which a reference would name an object of the plan, if nothing but the case of its kind is wrong.
+// similarKind is the kind with which a reference would name an object of the plan, if nothing but the case of its kind is wrong.
 // The namespace is that of the object that refers.
-func (b *builder) meant(ref object.Ref, namespace string) string {
+func (b *builder) similarKind(ref object.Ref, namespace string) string {
 	for _, n := range b.nodes {
 		near := n.Ref
 		near.Kind = ref.Kind
@@ -155,9 +155,9 @@ func (b *builder) meant(ref object.Ref, namespace string) string {
 	return ""
 }
 
-// nearby finds a source that was named without a namespace in the namespace of the object that names it. A kind is either
+// resolveSource finds a source that was named without a namespace in the namespace of the object that names it. A kind is either
 // in namespaces or not, so there is no choice between two.
-func (b *builder) nearby(ref object.Ref, namespace string) object.Ref {
+func (b *builder) resolveSource(ref object.Ref, namespace string) object.Ref {
 	near := ref
 	near.Namespace = namespace
 	if _, ok := b.index[near]; ok && ref.Namespace == "" {

@@ -48,8 +48,8 @@ func (e *ExternalError) Error() string {
 	return fmt.Sprintf("%s %s, %s; %s", how, e.To, where, way)
 }
 
-// inOrder puts errors of objects into the order of the objects; others come last.
-func (b *builder) inOrder() []error {
+// sortedErrors puts errors of objects into the order of the objects; others come last.
+func (b *builder) sortedErrors() []error {
 	place := func(err error) int {
 		if of := (*ObjectError)(nil); errors.As(err, &of) {
 			return b.index[of.Ref]
@@ -59,14 +59,14 @@ func (b *builder) inOrder() []error {
 	return slices.SortedStableFunc(slices.Values(b.errs), func(x, y error) int { return cmp.Compare(place(x), place(y)) })
 }
 
-// complain notes what is wrong with the object of a step, each error by itself if several are joined.
-func (b *builder) complain(step Step, err error) {
+// addError notes what is wrong with the object of a step, each error by itself if several are joined.
+func (b *builder) addError(step Step, err error) {
 	if err == nil {
 		return
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			b.complain(step, err)
+			b.addError(step, err)
 		}
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // MigrationResult gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
 // apply; fields that were applied on the client's side and are not wanted any more are gone.
 func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	_, result, err := diff.ThreeWay(configuration(step.Have, p.LastApplied), step.Want, live)
+	_, result, err := diff.ThreeWay(readLastApplied(step.Have, p.LastApplied), step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
 	}
@@ -24,12 +24,12 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	next := *step
 	next.Have = live
 	switch {
-	case step.Have == nil && next.leave(step.Want, p.Owner, p.CreateOnly), next.leave(step.Want, p.Owner, nil):
+	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.CreateOnly), next.skipIfForbidden(step.Want, p.Owner, nil):
 		return &next, nil
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
 	}
-	err := (writing{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
+	err := (writeMode{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
 	return &next, err
 }
 
@@ -38,13 +38,13 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	want := step.Want.DeepCopy()
 	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it
-		if want = configuration(step.Want, p.LastApplied); want == nil {
+		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
 			return nil, errors.New("merge anew: what is wanted is not kept in the object")
 		}
 	}
 	next := *step
 	next.Have = live
-	if err := (writing{lastApplied: p.LastApplied}).decide(&next, want); err != nil {
+	if err := (writeMode{lastApplied: p.LastApplied}).decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, nil

@@ -8,22 +8,22 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// sorted lays the nodes out as steps: what is applied, then what is removed, each part in an order in which needs come first
+// orderedSteps lays the nodes out as steps: what is applied, then what is removed, each part in an order in which needs come first
 // and ranks decide among the rest. What is deleted waits for all that is applied.
-func (b *builder) sorted() []Step {
-	b.rank()
+func (b *builder) orderedSteps() []Step {
+	b.setRanks()
 	applies, removes := b.partition()
 	position := slices.Repeat([]int{-1}, len(b.nodes))
-	steps := b.inRounds(nil, b.rounds(applies), position)
+	steps := b.appendRounds(nil, b.rounds(applies), position)
 	join := -1
 	if len(applies) > 0 && slices.ContainsFunc(removes, func(i int) bool { return b.in.Policy.Waves || b.nodes[i].Op == Delete }) {
 		join = len(steps)
-		steps = append(steps, b.join(position, applies))
+		steps = append(steps, b.joinApplied(position, applies))
 	}
 	start := len(steps)
 	rounds := b.rounds(removes)
 	slices.Reverse(rounds)
-	steps = b.inRounds(steps, rounds, position)
+	steps = b.appendRounds(steps, rounds, position)
 	for i := start; i < len(steps) && join >= 0; i++ {
 		switch { // join comes before all that is removed
 		case steps[i].Op == Delete:
@@ -32,12 +32,12 @@ func (b *builder) sorted() []Step {
 			steps[i].After = slices.Insert(steps[i].After, 0, join)
 		}
 	}
-	return b.homeLast(steps)
+	return b.recordNamespaceLast(steps)
 }
 
-// rank gives every node its place among the kinds; what is removed ranks behind all that is applied, in reverse.
-func (b *builder) rank() {
-	ranks, highest := b.in.Policy.Order.ranks(), b.in.Policy.Order.highest()
+// setRanks gives every node its place among the kinds; what is removed ranks behind all that is applied, in reverse.
+func (b *builder) setRanks() {
+	ranks, highest := b.in.Policy.Order.ranks(), b.in.Policy.Order.highestRank()
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		rank, ok := ranks[n.Ref.GroupKind()]
@@ -65,8 +65,8 @@ func (b *builder) partition() (applies, removes []int) {
 	return applies, removes
 }
 
-// join makes the step that comes after all that is applied.
-func (b *builder) join(position, applies []int) Step {
+// joinApplied makes the step that comes after all that is applied.
+func (b *builder) joinApplied(position, applies []int) Step {
 	step := Step{Op: Guard, Reason: "nothing is pruned after a failure"}
 	if b.in.Policy.PruneAfterFailure {
 		step = Step{Op: Barrier}
@@ -78,10 +78,10 @@ func (b *builder) join(position, applies []int) Step {
 	return step
 }
 
-// homeLast makes the deletion of the namespace that holds the record wait for all others to succeed: with the namespace
+// recordNamespaceLast makes the deletion of the namespace that holds the record wait for all others to succeed: with the namespace
 // goes the record, so nothing may be left that only the record knows: what does not go with the namespace is waited for,
 // whatever it says. Orphans are not in the record any more.
-func (b *builder) homeLast(steps []Step) []Step {
+func (b *builder) recordNamespaceLast(steps []Step) []Step {
 	last := len(steps) - 1
 	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.RecordNamespace {
 		return steps
@@ -97,8 +97,8 @@ func (b *builder) homeLast(steps []Step) []Step {
 	return steps
 }
 
-// layOut appends the nodes in order and notes where each came to stand. What they need is laid out already or among them.
-func (b *builder) layOut(steps []Step, members []int, position []int) []Step {
+// appendOrdered appends the nodes in order and notes where each came to stand. What they need is laid out already or among them.
+func (b *builder) appendOrdered(steps []Step, members []int, position []int) []Step {
 	blocked := make(map[int]int, len(members))
 	dependants := map[int][]int{}
 	queue := &nodeQueue{nodes: b.nodes}

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// carried finds the first of the annotations that an object carries with the value that counts.
-func carried(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bool) {
+// findAnnotation finds the first of the annotations that an object carries with the value that counts.
+func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bool) {
 	annotations := obj.GetAnnotations()
 	for _, mark := range marks {
 		if value, ok := annotations[mark.Key]; ok && value == mark.Value {
@@ -21,9 +21,9 @@ func carried(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bo
 	return Annotation{}, false
 }
 
-// forbids says why an object must be left alone, or nothing. An object that does not exist is free. The hint is for one that
+// refusal says why an object must be left alone, or nothing. An object that does not exist is free. The hint is for one that
 // belongs to nobody.
-func (o Owner) forbids(live *unstructured.Unstructured, hint string) (ReasonCode, string) {
+func (o Owner) refusal(live *unstructured.Unstructured, hint string) (ReasonCode, string) {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return "", ""
 	}
@@ -53,9 +53,9 @@ func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return marked
 }
 
-// release is the patch that takes our mark off an object; zero when it does not carry it. It fails on an object that
+// releasePatch is the patch that takes our mark off an object; zero when it does not carry it. It fails on an object that
 // was replaced in the meantime.
-func (o Owner) release(live *unstructured.Unstructured) diff.Patch {
+func (o Owner) releasePatch(live *unstructured.Unstructured) diff.Patch {
 	if o.Annotation == "" || live.GetAnnotations()[o.Annotation] != o.ID {
 		return diff.Patch{}
 	}

@@ -127,5 +127,5 @@ func (o KindOrder) ranks() map[schema.GroupKind]int {
 	return ranks
 }
 
-// highest is the largest rank there is.
-func (o KindOrder) highest() int { return len(o.First) + len(o.Last) }
+// highestRank is the largest rank there is.
+func (o KindOrder) highestRank() int { return len(o.First) + len(o.Last) }

@@ -30,8 +30,8 @@ func (b *builder) waves() []int {
 	dependants := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
-		open[i] = len(n.on)
-		for _, j := range n.on {
+		open[i] = len(n.dependsOn)
+		for _, j := range n.dependsOn {
 			dependants[j] = append(dependants[j], i)
 		}
 		if open[i] == 0 {
@@ -56,11 +56,11 @@ func (b *builder) waves() []int {
 	return waves
 }
 
-// inRounds appends rounds with a barrier between each and the next.
-func (b *builder) inRounds(steps []Step, rounds [][]int, position []int) []Step {
+// appendRounds appends rounds with a barrier between each and the next.
+func (b *builder) appendRounds(steps []Step, rounds [][]int, position []int) []Step {
 	for k, round := range rounds {
 		start := len(steps)
-		steps = b.layOut(steps, round, position)
+		steps = b.appendOrdered(steps, round, position)
 		if k > 0 {
 			for i := start; i < len(steps); i++ {
 				steps[i].After = append(steps[i].After, start-1)
