@@ -13,10 +13,11 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Build makes the plan that brings what is live to what is desired and removes what is recorded but no longer desired. It is
-// the one builder: applying, destroying and dry runs differ in their input alone. An error joins everything that is wrong
-// with the input, in the order of the objects, each as an *ObjectError, and then a *CycleError if objects depend on each
-// other in a circle; nothing can be done before it is mended.
+// Build returns the plan that brings the live objects to the desired state and removes recorded
+// objects that are no longer desired. Applying, destroying and dry runs differ only in their input.
+//
+// The error joins an *ObjectError for every invalid object, in the order of the objects, and a
+// *CycleError if desired objects depend on each other in a cycle.
 func Build(in Input) (*Plan, error) {
 	b := &builder{in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded))}
 	b.addDesired()
@@ -46,8 +47,8 @@ func Build(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// node is a step on its way into the plan. Needs are indexes of the nodes that have to succeed first, on those of the nodes
-// that it depends on, whatever is done to either.
+// node is a step that is being planned. Needs holds the nodes that must succeed first; dependsOn
+// holds the nodes it depends on, whatever happens to either.
 type node struct {
 	Step
 	needs         []int
@@ -67,10 +68,14 @@ func (b *builder) add(n node) {
 	b.nodes = append(b.nodes, n)
 }
 
-// addDesired gives every wanted object its step.
+// addDesired adds a step for every desired object.
 func (b *builder) addDesired() {
 	for _, d := range b.in.Desired {
-		step := Step{Ref: object.RefOf(d.Object), Source: d.Source, Have: b.in.Live[object.RefOf(d.Object)]}
+		step := Step{
+			Ref:    object.RefOf(d.Object),
+			Source: d.Source,
+			Have:   b.in.Live[object.RefOf(d.Object)],
+		}
 		if _, ok := b.index[step.Ref]; ok {
 			b.addError(step, errors.New("it is described more than once"))
 			continue
@@ -80,14 +85,15 @@ func (b *builder) addDesired() {
 		b.addError(step, b.decideDesired(&step, d.Object, len(takes) > 0))
 		step.BeforeRecord = step.Op == Create && step.Ref == b.in.Policy.RecordNamespace
 		if step.BeforeRecord && len(takes) > 0 {
-			b.addError(step, errors.New("it cannot take values from others: it is created before all of them, to hold the record"))
+			b.addError(step, errors.New("it cannot take values from others: "+
+				"it is created before all of them, to hold the record"))
 		}
 		b.add(node{Step: step, substitutions: takes})
 	}
 }
 
-// clearNeedsBeforeRecord lets what comes before the record wait for nothing. Once it exists it has its place among the others, so circles
-// through it count all the same.
+// clearNeedsBeforeRecord clears the needs of the step that runs before the record is saved. It runs
+// after the search for cycles, which follows these needs as well.
 func (b *builder) clearNeedsBeforeRecord() {
 	for i := range b.nodes {
 		if b.nodes[i].BeforeRecord {
@@ -96,8 +102,8 @@ func (b *builder) clearNeedsBeforeRecord() {
 	}
 }
 
-// decideDesired finds out whether the object is created, updated, left as it is or skipped. One that takes values from others
-// is only drafted.
+// decideDesired decides whether the object is created, updated, unchanged or skipped. An object
+// that takes values from others only gets a draft.
 func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
 	if step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
@@ -120,11 +126,19 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	return writeMode{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
 }
 
-// skipIfForbidden skips a step whose object, which is there, may not be written or is wanted only as long as it is not there.
-func (s *Step) skipIfForbidden(want *unstructured.Unstructured, owner Owner, createOnly []Annotation) bool {
+// skipIfForbidden skips a step whose object exists and may not be written, or is only ever created.
+func (s *Step) skipIfForbidden(
+	want *unstructured.Unstructured,
+	owner Owner,
+	createOnly []Annotation,
+) bool {
 	why, reason := owner.refusal(s.Have, owner.AdoptHint)
 	if mark, ok := findAnnotation(want, createOnly); ok && why == "" && s.Have != nil {
-		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key, mark.Value)
+		why, reason = ReasonCreateOnly, fmt.Sprintf(
+			"annotation prevents apply (%q: %q)",
+			mark.Key,
+			mark.Value,
+		)
 	}
 	if why != "" {
 		s.Op, s.Want, s.ReasonCode, s.Reason = Skip, want, why, reason
@@ -132,7 +146,7 @@ func (s *Step) skipIfForbidden(want *unstructured.Unstructured, owner Owner, cre
 	return why != ""
 }
 
-// addRemoved gives every recorded object that is no longer wanted its step; one that does not exist any more needs none.
+// addRemoved adds a step for every recorded object that is no longer desired and still exists.
 func (b *builder) addRemoved() {
 	used, applied := b.usedNamespaces(), b.desiredByUID()
 	for _, ref := range b.in.Recorded {
@@ -153,7 +167,8 @@ func (b *builder) addRemoved() {
 	}
 }
 
-// decideAlias forgets an object that is wanted under another kind, and recorded as that, once it was applied.
+// decideAlias decides about an object that is desired under another kind. The record drops the old
+// reference once the new one was applied.
 func (b *builder) decideAlias(n *node, i int) {
 	other := b.nodes[i].Step
 	n.ReasonCode, n.ReasonRef = ReasonSameObject, other.Ref
@@ -164,32 +179,38 @@ func (b *builder) decideAlias(n *node, i int) {
 	}
 }
 
-// decideRemoved decides what becomes of an object that is not wanted any more.
+// decideRemoved decides what happens to an object that is no longer desired.
 func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 	policy := b.in.Policy
 	if b.in.Unserved.Has(step.Ref) {
 		step.Op, step.ReasonCode = Keep, ReasonUnserved
-		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record", step.Ref.GroupKind())
+		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record",
+			step.Ref.GroupKind())
 		return
 	}
 	if mark, ok := findAnnotation(step.Have, policy.Retain); ok {
-		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.releasePatch(step.Have)
+		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.releasePatch(
+			step.Have,
+		)
 		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return
 	}
-	if step.ReasonCode, step.Reason = policy.Owner.refusal(step.Have, policy.Owner.KeepHint); step.ReasonCode != "" {
+	step.ReasonCode, step.Reason = policy.Owner.refusal(step.Have, policy.Owner.KeepHint)
+	if step.ReasonCode != "" {
 		step.Op = Keep
 		return
 	}
 	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {
-		step.Op, step.ReasonCode, step.Reason = Keep, ReasonNamespaceInUse, "namespace still in use: "+step.Ref.Name
+		step.Op, step.ReasonCode = Keep, ReasonNamespaceInUse
+		step.Reason = "namespace still in use: " + step.Ref.Name
 		return
 	}
-	waiting, _ := policy.waiting(step.Have) // nobody can mend the annotation of what is on its way out
+	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion
 	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 }
 
-// desiredByUID are the live objects that are wanted, by their UIDs: some kinds are served in several groups.
+// desiredByUID returns the nodes of the live desired objects by UID. Some kinds are served in
+// several groups, so that two references may name one object.
 func (b *builder) desiredByUID() map[types.UID]int {
 	uids := map[types.UID]int{}
 	for i, n := range b.nodes {
@@ -207,7 +228,8 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 	return obj.GetUID()
 }
 
-// usedNamespaces are the namespaces that must stay because wanted objects or the record live in them.
+// usedNamespaces returns the namespaces that must stay because desired objects or the record are in
+// them.
 func (b *builder) usedNamespaces() map[string]bool {
 	used := map[string]bool{}
 	for _, d := range b.in.Desired {

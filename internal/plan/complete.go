@@ -11,10 +11,13 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Complete gives a step that takes values from other objects as it is carried out: the draft with the values of the
-// sources, and whether that is to be created, updated or is there already. All errors are of type *mutation.Error. It reads
-// the plan alone and may be called concurrently.
-func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstructured) (Step, error) {
+// Complete returns a step that takes values from other objects, with its draft completed from the
+// sources and its operation decided. All errors are of type *mutation.Error. It only reads the plan
+// and may be called concurrently.
+func (p *Plan) Complete(
+	step Step,
+	sources map[object.Ref]*unstructured.Unstructured,
+) (Step, error) {
 	want, err := mutation.Apply(step.Draft, step.Substitutions, sources)
 	if err != nil {
 		return step, err
@@ -29,7 +32,8 @@ func (p *Plan) Complete(step Step, sources map[object.Ref]*unstructured.Unstruct
 	return step, nil
 }
 
-// redactDiff hides the values of changes, which may tell what is in a Secret. Where there are two they differ.
+// redactDiff returns a diff without values, because they may reveal the content of a Secret. An old
+// and a new value stay distinguishable.
 func redactDiff(changes diff.Diff) diff.Diff {
 	hidden := slices.Clone(changes)
 	for i, change := range hidden {
@@ -45,10 +49,10 @@ func redactDiff(changes diff.Diff) diff.Diff {
 	return hidden
 }
 
-// Index finds the steps of objects.
+// Index maps objects to the indexes of their steps.
 type Index map[object.Ref]int
 
-// Index gives the index of the steps. It is made anew each time, so keep it.
+// Index returns the index of the steps. Every call builds it, so callers should keep the result.
 func (p *Plan) Index() Index {
 	index := make(Index, len(p.Steps))
 	for i := range p.Steps {
@@ -59,7 +63,8 @@ func (p *Plan) Index() Index {
 	return index
 }
 
-// Preview gives a step as Complete would if all sources were as they are planned. The index is that of the plan.
+// Preview returns a step as Complete would from the planned sources. The index is
+// the plan's own.
 func (p *Plan) Preview(step Step, index Index) (Step, error) {
 	sources := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
@@ -75,23 +80,25 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 	return p.Complete(step, sources)
 }
 
-// previewAll completes all steps that take values, as far as possible before the run. Sources come first in a plan.
+// previewAll completes all steps that take values from other objects, as far as that is possible
+// before the run. Sources come first in a plan.
 func (p *Plan) previewAll() {
 	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {
 			continue
 		}
-		foreseen, err := p.Preview(step, index)
+		completed, err := p.Preview(step, index)
 		if err != nil {
 			p.Steps[i].Unknown = err.Error()
 			continue
 		}
-		p.Steps[i] = foreseen
+		p.Steps[i] = completed
 	}
 }
 
-// plannedObject is the object as the step will leave it, as far as that is known; nil if it will not be there.
+// plannedObject returns the object as the step will leave it, as far as known, or nil if the object
+// will not exist.
 func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	switch {
 	case s.Op == Create || s.Op == Update && !serverSide:
@@ -103,7 +110,7 @@ func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	}
 }
 
-// overlayMaps is a map with the fields of another one in place of its own.
+// overlayMaps returns a copy of below in which the fields of above replace its own.
 func overlayMaps(below, above map[string]any) map[string]any {
 	result := maps.Clone(below)
 	for key, value := range above {

@@ -81,7 +81,7 @@ func (b *builder) breakCyclesFrom(who func(object.Ref) bool) {
 		to.needs = slices.DeleteFunc(to.needs, func(k int) bool { return k == i })
 		told[i] = append(told[i], edge.To.String())
 		from.ReasonCode, from.ReasonRef = ReasonCycle, edge.To
-		from.Reason = fmt.Sprintf("that it depends on %s does not count: they make a circle", strings.Join(told[i], " and on "))
+		from.Reason = fmt.Sprintf("its dependency on %s is ignored: they form a cycle", strings.Join(told[i], " and "))
 	}
 }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// writeMode is how objects are written, which decides what a change is.
+// writeMode is how objects are written. It determines what counts as a change.
 type writeMode struct {
 	serverSide  bool
 	manager     string
-	lastApplied string // the annotation that keeps the applied configuration; empty keeps none
+	lastApplied string // annotation with the applied configuration; empty: none
 }
 
-// decide finds out whether the object of a step is created, updated or as it is wanted already, and what is sent.
+// decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff = diff.Patch{}, nil
 	if w.serverSide {
@@ -24,8 +24,9 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	return decideClientSide(step, want, w.lastApplied)
 }
 
-// decideClientSide finds out, by client-side apply, whether an object is created, updated or left as it is. It changes want,
-// which is to be marked and belongs to the step. The annotation keeps what is applied; empty keeps nothing.
+// decideClientSide decides by client-side apply. It changes want, which already carries the owner's
+// annotation and belongs to the step. The annotation keeps the applied configuration; if it is
+// empty, none is kept.
 func decideClientSide(step *Step, want *unstructured.Unstructured, annotation string) error {
 	if annotation != "" {
 		if err := setLastApplied(want, annotation); err != nil {
@@ -49,7 +50,8 @@ func decideClientSide(step *Step, want *unstructured.Unstructured, annotation st
 	return nil
 }
 
-// decideServerSide leaves an object as it is if the manager applied just this, and nothing of a client-side apply is left.
+// decideServerSide decides by server-side apply. The object is unchanged if the manager has applied
+// the same fields and no client-side apply is left to migrate.
 func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured) error {
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
@@ -75,7 +77,8 @@ func annotate(obj *unstructured.Unstructured, key, value string) {
 	obj.SetAnnotations(annotations)
 }
 
-// setLastApplied stores the object itself, as JSON with a newline as kubectl writes it, in its annotation.
+// setLastApplied stores the object itself in its annotation, as JSON with a newline, as kubectl
+// does.
 func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	annotations := obj.GetAnnotations()
 	delete(annotations, key)
@@ -88,8 +91,8 @@ func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	return nil
 }
 
-// readLastApplied reads what was applied last; nil when it was not kept or cannot be read, which makes the merge cautious:
-// nothing is taken for removed.
+// readLastApplied returns the configuration that was applied last, or nil if there is none or it
+// cannot be read. Without it the merge removes nothing.
 func readLastApplied(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
 	text, ok := live.GetAnnotations()[key]
 	if !ok {

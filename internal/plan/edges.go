@@ -10,17 +10,17 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// The API's own kinds that other objects cannot exist without.
+// Kinds without which other objects cannot exist.
 var (
 	NamespaceKind  = schema.GroupKind{Kind: "Namespace"}
 	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 )
 
-// secretKind is the API's own kind whose content is never shown.
+// secretKind is the kind whose content is never printed.
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-// connect turns dependencies into edges: an object that is applied needs what it depends on, and an object that is deleted
-// needs what depends on it to be gone.
+// connect turns dependencies into edges. An applied object needs its dependencies; a deleted object
+// needs its dependents to be gone.
 func (b *builder) connect() {
 	definitions := b.definitions()
 	for i := range b.nodes {
@@ -33,9 +33,9 @@ func (b *builder) connect() {
 	}
 }
 
-// addDependency records that node i depends on node j. An implied dependency (on a namespace or a definition) is met by an
-// object that exists, whoever owns it, and any dependency by one that exists and is to be left as it is. What a wanted
-// object depends on is not deleted.
+// addDependency records that node i depends on node j. An implied dependency, on a namespace or a
+// definition, is satisfied by any object that exists; other dependencies only by one that is left
+// unchanged on purpose. A dependency of a desired object is not deleted.
 func (b *builder) addDependency(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
 	from.dependsOn = append(from.dependsOn, j)
@@ -48,7 +48,7 @@ func (b *builder) addDependency(i, j int, implied bool) {
 		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Keep, false, ReasonDependency, from.Ref
 		to.Reason, to.needs = fmt.Sprintf("%s depends on it", from.Ref), nil
 	case from.Op == Orphan && to.Op == Delete && implied:
-		// Deleting a namespace or a definition would delete what is to be left in the cluster.
+		// Deleting a namespace or a definition would delete the orphaned objects with it.
 		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Orphan, false, ReasonContains, from.Ref
 		to.Reason = fmt.Sprintf("%s is left in the cluster and cannot be without it", from.Ref)
 		to.Patch, to.needs = b.in.Policy.Owner.releasePatch(to.Have), nil
@@ -57,7 +57,7 @@ func (b *builder) addDependency(i, j int, implied bool) {
 	}
 }
 
-// definitions finds the steps of the custom resource definitions by the kind that they define.
+// definitions returns the nodes of the CustomResourceDefinitions by the kind that they define.
 func (b *builder) definitions() map[schema.GroupKind]int {
 	defined := map[schema.GroupKind]int{}
 	for i, n := range b.nodes {
@@ -71,7 +71,7 @@ func (b *builder) definitions() map[schema.GroupKind]int {
 	return defined
 }
 
-// DefinedKind reads from a CustomResourceDefinition which kind it defines.
+// DefinedKind returns the kind that a CustomResourceDefinition defines.
 func DefinedKind(crd *unstructured.Unstructured) (schema.GroupKind, bool) {
 	if crd == nil {
 		return schema.GroupKind{}, false
@@ -81,7 +81,7 @@ func DefinedKind(crd *unstructured.Unstructured) (schema.GroupKind, bool) {
 	return schema.GroupKind{Group: group, Kind: kind}, group != "" && kind != ""
 }
 
-// object is what the step is about: what is wanted, else what is there.
+// object returns the desired object, or else the live one.
 func (n *node) object() *unstructured.Unstructured {
 	if n.Want != nil {
 		return n.Want
@@ -89,11 +89,13 @@ func (n *node) object() *unstructured.Unstructured {
 	return n.Have
 }
 
-// impliedTargets are the dependencies that the API itself makes: on the namespace and on the definition of the kind.
+// impliedTargets returns the dependencies that the API implies: the namespace, and the definition
+// of the kind.
 func (b *builder) impliedTargets(i int, definitions map[schema.GroupKind]int) []int {
 	var targets []int
 	ref := b.nodes[i].Ref
-	if j, ok := b.index[object.Ref{Kind: NamespaceKind.Kind, Name: ref.Namespace}]; ok && ref.Namespace != "" {
+	if j, ok := b.index[object.Ref{Kind: NamespaceKind.Kind, Name: ref.Namespace}]; ok &&
+		ref.Namespace != "" {
 		targets = append(targets, j)
 	}
 	if j, ok := definitions[ref.GroupKind()]; ok {
@@ -102,25 +104,26 @@ func (b *builder) impliedTargets(i int, definitions map[schema.GroupKind]int) []
 	return targets
 }
 
-// declaredTargets are the dependencies that the object itself names: those that it comes after and those that it takes values from.
-// An object that is going away may name ones that are gone already; a wanted object may not.
+// declaredTargets returns the dependencies that the object itself declares, by order or by taking
+// values. A removed object may name objects that do not exist any more; a desired one may not.
 func (b *builder) declaredTargets(i int) []int {
 	n := &b.nodes[i]
 	if n.Op == Delete && n.Ref == b.in.Policy.RecordNamespace {
-		return nil // the namespace of the record goes last, whatever it says
+		return nil // the namespace of the record goes last, whatever it declares
 	}
 	refs, err := b.in.Policy.dependsOn(n.object())
 	if n.Op.Applies() {
 		b.addError(n.Step, err)
 	} else {
-		n.substitutions, _ = b.in.Policy.substitutions(n.object()) // for their order alone
+		n.substitutions, _ = b.in.Policy.substitutions(n.object()) // only for the order
 	}
 	var targets []int
 	find := func(ref object.Ref, takes bool) {
 		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
 		} else if n.Op.Applies() {
-			b.addError(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes, SuggestedKind: b.similarKind(ref, n.Ref.Namespace)})
+			b.addError(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes,
+				SuggestedKind: b.similarKind(ref, n.Ref.Namespace)})
 		}
 	}
 	for _, ref := range refs {
@@ -140,23 +143,24 @@ func (b *builder) declaredTargets(i int) []int {
 	return targets
 }
 
-// similarKind is the kind with which a reference would name an object of the plan, if nothing but the case of its kind is wrong.
-// The namespace is that of the object that refers.
+// similarKind returns the kind of a planned object that matches a reference in all but the case of
+// its kind, or "". The namespace is that of the object that holds the reference.
 func (b *builder) similarKind(ref object.Ref, namespace string) string {
 	for _, n := range b.nodes {
 		near := n.Ref
 		near.Kind = ref.Kind
 		within := ref
 		within.Namespace = namespace
-		if strings.EqualFold(n.Ref.Kind, ref.Kind) && (near == ref || ref.Namespace == "" && near == within) {
+		if strings.EqualFold(n.Ref.Kind, ref.Kind) &&
+			(near == ref || ref.Namespace == "" && near == within) {
 			return n.Ref.Kind
 		}
 	}
 	return ""
 }
 
-// resolveSource finds a source that was named without a namespace in the namespace of the object that names it. A kind is either
-// in namespaces or not, so there is no choice between two.
+// resolveSource returns a source with the namespace of the object that names it, if the plan has
+// such an object and the reference has no namespace.
 func (b *builder) resolveSource(ref object.Ref, namespace string) object.Ref {
 	near := ref
 	near.Namespace = namespace

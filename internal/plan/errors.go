@@ -9,13 +9,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// ObjectError is one thing that is wrong with one object. Source is the file and document that describe it, if any.
+// ObjectError is one error of one object. Source is the file and document that describe the object,
+// if any.
 type ObjectError struct {
 	Ref    object.Ref
 	Source string
 	Err    error
 }
 
+// Error returns the object, its source and the cause.
 func (e *ObjectError) Error() string {
 	if e.Source == "" {
 		return fmt.Sprintf("%s: %v", e.Ref, e.Err)
@@ -23,16 +25,18 @@ func (e *ObjectError) Error() string {
 	return fmt.Sprintf("%s (%s): %v", e.Ref, e.Source, e.Err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// ExternalError says that an object depends on one that is neither wanted nor recorded, for which a run cannot wait.
+// ExternalError reports a dependency on an object that is neither desired nor recorded, and which a
+// run therefore cannot wait for.
 type ExternalError struct {
 	From, To      object.Ref
-	TakesValue    bool   // From takes a value from To; else it only comes after it
-	SuggestedKind string // what the kind of To would have to be for it to be part of the set: it differs in its case; else empty
+	TakesValue    bool   // From takes a value from To, and does not only come after it
+	SuggestedKind string // kind of a planned object that differs from To's in case; else empty
 }
 
+// Error returns the dependency, the reason and a hint.
 func (e *ExternalError) Error() string {
 	how, way := "depends on", "add it or remove the dependency"
 	if e.TakesValue {
@@ -48,7 +52,7 @@ func (e *ExternalError) Error() string {
 	return fmt.Sprintf("%s %s, %s; %s", how, e.To, where, way)
 }
 
-// sortedErrors puts errors of objects into the order of the objects; others come last.
+// sortedErrors returns the errors in the order of their objects, then those without an object.
 func (b *builder) sortedErrors() []error {
 	place := func(err error) int {
 		if of := (*ObjectError)(nil); errors.As(err, &of) {
@@ -56,10 +60,12 @@ func (b *builder) sortedErrors() []error {
 		}
 		return len(b.nodes)
 	}
-	return slices.SortedStableFunc(slices.Values(b.errs), func(x, y error) int { return cmp.Compare(place(x), place(y)) })
+	return slices.SortedStableFunc(slices.Values(b.errs), func(x, y error) int {
+		return cmp.Compare(place(x), place(y))
+	})
 }
 
-// addError notes what is wrong with the object of a step, each error by itself if several are joined.
+// addError adds an error of the object of a step. Joined errors are added one by one.
 func (b *builder) addError(step Step, err error) {
 	if err == nil {
 		return

@@ -9,9 +9,13 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// MigrationResult gives what becomes of an object that goes over to server-side apply: live is what the server makes of the first
-// apply; fields that were applied on the client's side and are not wanted any more are gone.
-func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// MigrationResult returns the object after a migration to server-side apply. Live is the server's
+// answer to the first apply; fields that client-side apply set and that are no longer desired are
+// removed.
+func (p *Plan) MigrationResult(
+	step *Step,
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	_, result, err := diff.ThreeWay(readLastApplied(step.Have, p.LastApplied), step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
@@ -19,12 +23,14 @@ func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) (*un
 	return result, nil
 }
 
-// Replan gives a step that creates or updates as Build would have made it if the object had been as it is now. Live is not nil.
+// Replan returns a step that creates or updates, decided again for the present live object.
+// Live is not nil.
 func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	next := *step
 	next.Have = live
 	switch {
-	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.CreateOnly), next.skipIfForbidden(step.Want, p.Owner, nil):
+	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.CreateOnly),
+		next.skipIfForbidden(step.Want, p.Owner, nil):
 		return &next, nil
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
@@ -33,13 +39,14 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	return &next, err
 }
 
-// ReplanClientSide gives a step that creates or updates as client-side apply makes it of the object as it is now; live is nil if there
-// is none. It is also for servers that cannot merge a kind themselves.
+// ReplanClientSide returns a step that creates or updates, decided again by client-side apply. Live
+// is nil if the object does not exist. It also serves kinds that the server cannot merge itself.
 func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	want := step.Want.DeepCopy()
-	if !p.ServerSide && step.Have != nil { // Want is what becomes of the object; what the package has is kept in it
+	// With client-side apply Want is the merged object, whose annotation holds the desired one.
+	if !p.ServerSide && step.Have != nil {
 		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
-			return nil, errors.New("merge anew: what is wanted is not kept in the object")
+			return nil, errors.New("merge again: the object lacks the applied configuration")
 		}
 	}
 	next := *step

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// findAnnotation finds the first of the annotations that an object carries with the value that counts.
+// findAnnotation returns the first of the annotations that an object carries with the given value.
 func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotation, bool) {
 	annotations := obj.GetAnnotations()
 	for _, mark := range marks {
@@ -21,8 +21,8 @@ func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotat
 	return Annotation{}, false
 }
 
-// refusal says why an object must be left alone, or nothing. An object that does not exist is free. The hint is for one that
-// belongs to nobody.
+// refusal returns the reason why an object must not be changed, or "". The hint is for objects
+// without an owner.
 func (o Owner) refusal(live *unstructured.Unstructured, hint string) (ReasonCode, string) {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return "", ""
@@ -44,7 +44,7 @@ func (o Owner) refusal(live *unstructured.Unstructured, hint string) (ReasonCode
 	}
 }
 
-// mark gives a copy of the object that says to whom it belongs.
+// mark returns a copy of the object with the owner's annotation.
 func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	marked := obj.DeepCopy()
 	if o.Annotation != "" {
@@ -53,8 +53,8 @@ func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return marked
 }
 
-// releasePatch is the patch that takes our mark off an object; zero when it does not carry it. It fails on an object that
-// was replaced in the meantime.
+// releasePatch returns the patch that removes the owner's annotation, or a zero patch if the object
+// does not carry it. The patch fails on an object that was recreated.
 func (o Owner) releasePatch(live *unstructured.Unstructured) diff.Patch {
 	if o.Annotation == "" || live.GetAnnotations()[o.Annotation] != o.ID {
 		return diff.Patch{}

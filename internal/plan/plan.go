@@ -1,8 +1,9 @@
-// Package plan decides what to do with a set of objects and in what order.
+// Package plan decides what to do with a set of objects, and in what order.
 //
-// In go the objects that are wanted, the objects as they are, what the record lists, and policy; out comes a Plan: one
-// step per object, in execution order, with the steps that each has to wait for. Nothing here reads a clock, a file or a
-// server, and nothing knows the annotations of a particular tool: a dialect hands those in as policy.
+// Its input is the desired objects, the live objects, the content of the record, and a policy. Its
+// output is a Plan: one step for each object in execution order, with the steps it has to wait for.
+// The package reads no clock, file or server. It knows no annotation of a particular tool: dialects
+// pass those as policy.
 package plan
 
 import (
@@ -18,35 +19,35 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Op is what a step does.
+// Op is the operation of a step.
 type Op string
 
-// The operations. Barrier and Guard concern no object: they join many steps into one, so that others can come after all
-// of them. A Barrier settles when those before it have; a Guard moreover fails when one of them failed, or could not
-// start because of another one.
+// The operations. Barrier and Guard concern no object: they join many steps, so that others can
+// follow all of them. A Barrier settles when the steps before it have settled. A Guard also fails
+// if one of them failed or was skipped because of a failure.
 const (
 	Create       Op = "create"
 	Update       Op = "update"
 	Unchanged    Op = "unchanged"
 	Delete       Op = "delete"
-	Orphan       Op = "orphan" // leave the object in the cluster and forget it
+	Orphan       Op = "orphan" // leave the object in the cluster and remove it from the record
 	Keep         Op = "keep"   // leave the object in the cluster and in the record
 	Skip         Op = "skip"   // do not apply the object
-	AwaitCreated Op = "appear" // somebody else creates the object: wait until it is there
-	AwaitDeleted Op = "vanish" // somebody else deletes the object: wait until it is gone
+	AwaitCreated Op = "appear" // others create the object: wait until it exists
+	AwaitDeleted Op = "vanish" // others delete the object: wait until it is gone
 	Barrier      Op = "barrier"
 	Guard        Op = "guard"
 )
 
-// IsObject reports whether the operation concerns an object, and does not only join steps.
+// IsObject reports whether the operation concerns an object and does not only join steps.
 func (o Op) IsObject() bool { return o != Barrier && o != Guard }
 
-// Applies reports whether the operation belongs to bringing an object to its wanted state.
+// Applies reports whether the operation belongs to a desired object.
 func (o Op) Applies() bool {
 	return o == Create || o == Update || o == Unchanged || o == Skip
 }
 
-// Removes reports whether the operation concerns an object that is no longer wanted.
+// Removes reports whether the operation belongs to an object that is no longer desired.
 func (o Op) Removes() bool {
 	return o == Delete || o == Orphan || o == Keep
 }
@@ -56,18 +57,18 @@ func (o Op) Writes() bool {
 	return o == Create || o == Update || o == Delete || o == Orphan
 }
 
-// AwaitsDeletion reports whether the operation is over when the object is gone.
+// AwaitsDeletion reports whether the operation ends when the object is gone.
 func (o Op) AwaitsDeletion() bool { return o == Delete || o == AwaitDeleted }
 
-// External reports whether the operation concerns an object that is not the set's own, which is waited for alone.
+// External reports whether the operation only waits for an object that others create or delete.
 func (o Op) External() bool { return o == AwaitCreated || o == AwaitDeleted }
 
-// Replacement says when an object is deleted and created anew instead of being updated.
+// Replacement is the condition under which an update deletes the object and creates it again.
 type Replacement string
 
 // The replacements. The zero value is never.
 const (
-	ReplaceInvalid Replacement = "invalid" // when the server refuses the update as invalid
+	ReplaceInvalid Replacement = "invalid" // when the server rejects the update as invalid
 	ReplaceAlways  Replacement = "always"
 )
 
@@ -78,93 +79,107 @@ type ReasonCode string
 const (
 	ReasonForeign        ReasonCode = "foreign"  // it belongs to another set
 	ReasonUnowned        ReasonCode = "unowned"  // it exists and belongs to no set
-	ReasonCreateOnly     ReasonCode = "frozen"   // it exists, and an annotation of the wanted object wants no changes
-	ReasonRetained       ReasonCode = "retained" // an annotation of the live object wants no deletion
-	ReasonNamespaceInUse ReasonCode = "in use"   // it is a namespace in which wanted objects or the record live
+	ReasonCreateOnly     ReasonCode = "frozen"   // an annotation of the desired object forbids updates
+	ReasonRetained       ReasonCode = "retained" // an annotation forbids the deletion
+	ReasonNamespaceInUse ReasonCode = "in use"   // the namespace holds desired objects or the record
 	ReasonUnserved       ReasonCode = "unserved" // its kind is not served now
-	ReasonDependency     ReasonCode = "needed"   // By, which is wanted, depends on it
-	ReasonContains       ReasonCode = "housing"  // By, which is left in the cluster, cannot be without it
-	ReasonSameObject     ReasonCode = "same"     // By, which is wanted, is the same object under another kind
-	ReasonCycle          ReasonCode = "circular" // it is deleted without regard to its dependency on By, which depends on it in turn
+	ReasonDependency     ReasonCode = "needed"   // the desired ReasonRef depends on it
+	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
+	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
+	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 )
 
-// Step is what happens to one object. Its zero Needs, After and Rank mean that it may start at once.
+// Step is an operation on one object. Zero Needs, After and Rank let it start at once.
 type Step struct {
-	Ref        object.Ref                 `json:"ref"`
-	Op         Op                         `json:"op"`
-	Reason     string                     `json:"reason,omitempty"` // why skipped, kept, orphaned or deleted out of order; shown to the user verbatim
-	ReasonCode ReasonCode                 `json:"why,omitempty"`    // the same as data
-	ReasonRef  object.Ref                 `json:"by,omitzero"`      // the object that is the reason
-	Source     string                     `json:"source,omitempty"` // the file and document that describe the object
-	Want       *unstructured.Unstructured `json:"want,omitempty"`   // as it will be sent or, for an update, as it will become
-	Have       *unstructured.Unstructured `json:"have,omitempty"`   // as it was read; nil when absent
-	Diff       diff.Diff                  `json:"diff,omitempty"`
-	Patch      diff.Patch                 `json:"patch,omitzero"` // what is sent for an update or an orphan; zero with server-side apply
+	Ref object.Ref `json:"ref"`
+	Op  Op         `json:"op"`
 
-	FullReplace bool        `json:"whole,omitempty"`   // an update sends all of Want in place of Have, if nobody has changed that meanwhile
-	Replace     Replacement `json:"replace,omitempty"` // when an update deletes Have, waits until it is gone, and creates Anew
+	// Reason is why the object is skipped, kept, orphaned or deleted out of order. Users read it
+	// verbatim. ReasonRef is the object that is the reason, if any.
+	Reason     string     `json:"reason,omitempty"`
+	ReasonCode ReasonCode `json:"reasonCode,omitempty"`
+	ReasonRef  object.Ref `json:"reasonRef,omitzero"`
 
-	Recreate *unstructured.Unstructured `json:"anew,omitempty"` // what is created in place of Have; nil is Want
+	Source string                     `json:"source,omitempty"` // file and document of the object
+	Want   *unstructured.Unstructured `json:"want,omitempty"`   // sent, or the result of an update
+	Have   *unstructured.Unstructured `json:"have,omitempty"`   // live; nil if it does not exist
+	Diff   diff.Diff                  `json:"diff,omitempty"`
+	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
 
-	Releases bool `json:"frees,omitempty"` // an update lets go of the object, so that it is well if that is gone
+	// FullReplace lets an update send all of Want, on condition that the object is still Have.
+	FullReplace bool `json:"fullReplace,omitempty"`
+	// Replace is when an update deletes Have, waits until it is gone, and creates Recreate.
+	Replace Replacement `json:"replace,omitempty"`
+	// Recreate is the object that is created in place of Have; nil means Want.
+	Recreate *unstructured.Unstructured `json:"recreate,omitempty"`
+	// Releases marks an update that releases ownership; NotFound counts as success.
+	Releases bool `json:"releases,omitempty"`
 
-	// An object that takes values from others is completed when the step runs: Draft is the object without them. Op, Want,
-	// Diff and Patch then are what is foreseen, from the objects as they are planned; Unknown says why nothing can be
-	// foreseen, with Want as the draft.
+	// Draft is set for an object that takes values from others: it is the object without them, and
+	// is completed when the step runs. Until then Op, Want, Diff and Patch are a preview, computed
+	// from the planned sources. Unknown is why no preview was possible; Want is the draft then.
 	Draft         *unstructured.Unstructured `json:"draft,omitempty"`
 	Substitutions []mutation.Substitution    `json:"substitutions,omitempty"`
 	Unknown       string                     `json:"unknown,omitempty"`
 
-	// Sensitive marks an object that takes values from a Secret, from one that does, or did so when it was written last: it
-	// holds what would tell the content of the Secret, so that nothing of its own content is shown.
-	Sensitive bool `json:"discreet,omitempty"`
+	// Sensitive marks an object that takes values from a Secret or from another sensitive object,
+	// now or when it was last written. Its content is never printed.
+	Sensitive bool `json:"sensitive,omitempty"`
 
-	Needs []int `json:"needs,omitempty"` // steps that must succeed first, else this one is skipped; ascending
-	After []int `json:"after,omitempty"` // steps that must have settled first, whatever their outcome; ascending
-	Rank  int   `json:"rank"`            // held back while a step of a lower rank could be written or is being written
+	Needs []int `json:"needs,omitempty"` // must succeed first, else this step is skipped; ascending
+	After []int `json:"after,omitempty"` // must settle first, whatever their outcome; ascending
+	Rank  int   `json:"rank"`            // lower ranks that can be written go first
 
-	BeforeRecord bool `json:"first,omitempty"` // done before the record is saved, because the record will live inside
-	Wait         bool `json:"wait,omitempty"`  // settles when the object is ready or, for a delete, gone; else once it is written
-
-	Timeout time.Duration `json:"timeout,omitempty"` // how long the object is waited for, in nanoseconds; 0 as long as the run waits
+	// BeforeRecord lets the step run before the record is saved, because it holds the record.
+	BeforeRecord bool `json:"beforeRecord,omitempty"`
+	// Wait lets the step settle when the object is ready or gone, else it settles when written.
+	Wait    bool          `json:"wait,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // limit of the wait; 0: that of the run
 }
 
 // HoldsSecret reports whether the object is a Secret or holds values of one.
 func (s *Step) HoldsSecret() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
 
-// BeingDeleted reports whether the object is to be applied although somebody is deleting it.
+// BeingDeleted reports whether the object is to be applied while its deletion is under way.
 func (s *Step) BeingDeleted() bool {
 	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
-// AlreadyDeleting reports whether the object is to be deleted and somebody has seen to that already.
+// AlreadyDeleting reports whether the object is to be deleted and its deletion is already under
+// way.
 func (s *Step) AlreadyDeleting() bool {
 	return s.Op == Delete && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
-// Plan is the whole of a run, as a value: steps in execution order, each needing only earlier ones, and how objects are
-// written and deleted. It goes to JSON and back unchanged.
+// Plan is a run as a value: steps in execution order, each of which needs only earlier ones, and
+// how objects are written and deleted. Its JSON form can be read back without loss.
 type Plan struct {
 	Steps    []Step       `json:"steps"`
-	Recorded []object.Ref `json:"recorded,omitempty"` // what the record listed when the plan was made, in its order
+	Recorded []object.Ref `json:"recorded,omitempty"` // the record at planning time, in order
 
-	ServerSide  bool                       `json:"serverSide,omitempty"`  // objects are written by server-side apply
-	Manager     string                     `json:"manager,omitempty"`     // field manager of every write
-	Force       bool                       `json:"force,omitempty"`       // take over fields of other managers (server-side only)
-	LastApplied string                     `json:"lastApplied,omitempty"` // annotation that keeps the applied configuration
-	Owner       Owner                      `json:"owner,omitzero"`        // which objects may be written
-	CreateOnly  []Annotation               `json:"createOnly,omitempty"`  // what marks objects that are left as they are once they exist
+	ServerSide  bool   `json:"serverSide,omitempty"`  // write by server-side apply
+	Manager     string `json:"manager,omitempty"`     // field manager of every write
+	Force       bool   `json:"force,omitempty"`       // take over fields (server-side apply only)
+	LastApplied string `json:"lastApplied,omitempty"` // annotation with the applied configuration
+
+	Owner       Owner                      `json:"owner,omitzero"`       // which objects may be written
+	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // marks objects that are not updated
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
-	// Preconditions is for server-side apply: an object is created only if it is not there, and applied only if nobody has changed it since
-	// it was read; what the manager owns by updates is its own to take away from then on.
-	Preconditions bool `json:"exact,omitempty"`
+	// Preconditions makes server-side apply conditional: an object is created only if it does not
+	// exist, and applied only if it has not changed since it was read. The manager also takes over
+	// the fields that it owns by updates, so that it can remove them.
+	Preconditions bool `json:"preconditions,omitempty"`
 
-	LastAppliedManager string `json:"keeper,omitempty"`   // manager that keeps that annotation on objects which go over to server-side apply
-	Destroys           bool   `json:"destroys,omitempty"` // nothing is wanted: the record goes too, once nothing is left in it
+	// LastAppliedManager is the manager that keeps LastApplied on objects that migrate to server-side
+	// apply; without one the annotation is removed.
+	LastAppliedManager string `json:"lastAppliedManager,omitempty"`
+
+	// Destroys is set if nothing is desired: the record is deleted once it is empty.
+	Destroys bool `json:"destroys,omitempty"`
 }
 
-// Refs gives the objects of the steps, in order.
+// Refs returns the objects of the steps, in order.
 func (p *Plan) Refs() []object.Ref {
 	refs := make([]object.Ref, 0, len(p.Steps))
 	for _, step := range p.Steps {
@@ -175,7 +190,8 @@ func (p *Plan) Refs() []object.Ref {
 	return refs
 }
 
-// String is the form that tests compare: a line per step with its edges, then its reason and its differences, indented.
+// String returns the form that tests compare: a line for each step with its edges, then its reason
+// and its differences, indented.
 func (p *Plan) String() string {
 	var b strings.Builder
 	for i, step := range p.Steps {
@@ -202,13 +218,13 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, "    %s\n", step.Reason)
 		}
 		if step.Sensitive {
-			b.WriteString("    discreet\n")
+			b.WriteString("    sensitive\n")
 		}
 		for _, s := range step.Substitutions {
 			fmt.Fprintf(&b, "    %s\n", s)
 		}
 		if step.Unknown != "" {
-			fmt.Fprintf(&b, "    not foreseen: %s\n", step.Unknown)
+			fmt.Fprintf(&b, "    unknown: %s\n", step.Unknown)
 		}
 		for line := range strings.Lines(step.Diff.String()) {
 			fmt.Fprintf(&b, "    %s\n", strings.TrimSuffix(line, "\n"))

@@ -11,46 +11,49 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Desired is one object that is wanted and the place that describes it.
+// Desired is a desired object and the file and document that describe it.
 type Desired struct {
 	Object *unstructured.Unstructured
 	Source string
 }
 
-// Input is everything that Build decides from. It is read, never changed.
+// Input is everything that Build decides from. Build does not change it.
 type Input struct {
 	Desired  []Desired
-	Recorded []object.Ref                              // what the record lists, in its order
-	Live     map[object.Ref]*unstructured.Unstructured // of desired and recorded; an object without an entry does not exist
-	Unserved *object.Set                               // recorded objects of kinds that the cluster does not serve now
+	Recorded []object.Ref                              // the record, in its order
+	Live     map[object.Ref]*unstructured.Unstructured // existing objects, desired and recorded
+	Unserved *object.Set                               // recorded, of kinds not served now
 	Policy   Policy
 }
 
-// Policy is what a dialect wants done, in neutral terms. The zero value applies on the client's side, in no particular
-// order, to objects that nobody owns.
+// Policy is how a dialect wants objects to be handled, in neutral terms. The zero value is
+// client-side apply without order and without ownership.
 type Policy struct {
 	Order      KindOrder
-	Waves      bool // objects are written in rounds, each begun when the one before has settled; else each as soon as it can
+	Waves      bool // write objects in rounds that begin when the previous one has settled
 	Owner      Owner
-	Retain     []Annotation // a live object that carries one of these is not deleted but orphaned
-	CreateOnly []Annotation // a wanted object that carries one of these is left as it is once it exists
+	Retain     []Annotation // a live object with one of these is orphaned, not deleted
+	CreateOnly []Annotation // a desired object with one of these is not updated once it exists
 
-	// DependsOn names the objects that must be ready before this one is written, as the object itself says it. An error
-	// is the object's, or several joined: Build adds its identity. Nil means that no object says anything.
+	// DependsOn returns the objects that must be ready before this one is written. Errors may be
+	// joined; Build adds the identity of the object. Nil means that no object has dependencies.
 	DependsOn func(*unstructured.Unstructured) ([]object.Ref, error)
 
-	// Substitutions gives the values that the object takes from others, which it thereby depends on. A source without a
-	// namespace may be in that of the object. Errors and nil are as with DependsOn.
+	// Substitutions returns the values that the object takes from others, which makes it depend on
+	// them. A source without a namespace may be in the object's own. Errors and nil are as above.
 	Substitutions func(*unstructured.Unstructured) ([]mutation.Substitution, error)
 
-	// Waiting says how an object is waited for, as the object itself says it. An error is the object's, as above; on one
-	// that is removed it is ignored. Nil means that no object says anything.
+	// Waiting returns how to wait for an object. Errors and nil are as above; errors of objects that
+	// are removed are ignored.
 	Waiting func(*unstructured.Unstructured) (Waiting, error)
 
-	RecordNamespace    object.Ref // the namespace that holds the record; zero when the record does not live in one
-	Destroy            bool       // nothing is wanted any more: Desired is empty and the record goes as well
-	LastApplied        string     // annotation that keeps the applied configuration, for client-side apply
-	LastAppliedManager string     // manager that keeps LastApplied on an object that goes over to server-side apply; empty lets it go
+	RecordNamespace object.Ref // namespace that holds the record; zero if the record is not in one
+	Destroy         bool       // nothing is desired, and the record is deleted as well
+
+	// LastApplied is the annotation with the applied configuration, for client-side apply.
+	// LastAppliedManager keeps it on objects that migrate to server-side apply, if it is not empty.
+	LastApplied        string
+	LastAppliedManager string
 
 	ServerSide        bool
 	Manager           string
@@ -73,13 +76,13 @@ func (p Policy) substitutions(obj *unstructured.Unstructured) ([]mutation.Substi
 	return p.Substitutions(obj)
 }
 
-// Waiting is how an object is waited for. The zero value waits as long as the run does.
+// Waiting is how to wait for an object. The zero value waits as long as the run does.
 type Waiting struct {
-	Skip    bool          // not at all
-	Timeout time.Duration // so long; 0 as long as the run waits
+	Skip    bool          // do not wait
+	Timeout time.Duration // limit of the wait; 0: that of the run
 }
 
-// waiting asks what an object says of waiting for it.
+// waiting returns how to wait for an object.
 func (p Policy) waiting(obj *unstructured.Unstructured) (Waiting, error) {
 	if p.Waiting == nil {
 		return Waiting{}, nil
@@ -87,35 +90,36 @@ func (p Policy) waiting(obj *unstructured.Unstructured) (Waiting, error) {
 	return p.Waiting(obj)
 }
 
-// Annotation is a key with the value that counts.
+// Annotation is a key with a value.
 type Annotation struct{ Key, Value string }
 
-// Owner says by which annotation an object belongs to a set and what may be done with objects of others.
+// Owner is the annotation that marks the objects of a set, and what may be done with objects of
+// others.
 type Owner struct {
-	Annotation string // its value is the ID of the set that owns the object; empty turns ownership off
+	Annotation string // its value is the ID of the owning set; empty: no ownership
 	ID         string
 	Adoption   Adoption
-	AdoptHint  string // how to take over an object that belongs to nobody, for the reason why it was not written
-	KeepHint   string // what becomes of an object that belongs to nobody, for the reason why it was not deleted
+	AdoptHint  string // added to the reason for not writing an object without an owner
+	KeepHint   string // added to the reason for not deleting an object without an owner
 }
 
-// Adoption tells which objects may be written or deleted although they are not marked as ours.
+// Adoption is which objects of others may be written or deleted.
 type Adoption string
 
 // The degrees of adoption.
 const (
-	AdoptNone    Adoption = ""        // only our own objects
-	AdoptUnowned Adoption = "unowned" // also those that belong to nobody
-	AdoptAll     Adoption = "all"     // also those of others
+	AdoptNone    Adoption = ""        // only the set's own objects
+	AdoptUnowned Adoption = "unowned" // also objects without an owner
+	AdoptAll     Adoption = "all"     // also objects of others
 )
 
-// KindOrder ranks kinds: those of First in their order, then all that are not named, then those of Last. Objects are
-// written in the order of their ranks and deleted in the reverse order.
+// KindOrder ranks kinds: those in First, then all others, then those in Last. Objects are written
+// in this order and deleted in reverse.
 type KindOrder struct {
 	First, Last []schema.GroupKind
 }
 
-// ranks numbers the named kinds; the rank of all others is len(o.First).
+// ranks returns the ranks of the named kinds. The rank of all others is len(o.First).
 func (o KindOrder) ranks() map[schema.GroupKind]int {
 	ranks := make(map[schema.GroupKind]int, len(o.First)+len(o.Last))
 	for i, gk := range o.First {
@@ -127,5 +131,5 @@ func (o KindOrder) ranks() map[schema.GroupKind]int {
 	return ranks
 }
 
-// highestRank is the largest rank there is.
+// highestRank returns the largest rank.
 func (o KindOrder) highestRank() int { return len(o.First) + len(o.Last) }

@@ -2,8 +2,9 @@ package plan
 
 import "github.com/muster-deploy/muster/internal/object"
 
-// markSensitive finds the objects that hold values of Secrets: those that take one from a Secret, or from an object that does. What
-// an object took when it was written last counts as well, since it still holds it.
+// markSensitive marks the objects that hold values of Secrets: those that take a value from a
+// Secret, or from another marked object. Values that the live object took count too, because it
+// still holds them.
 func (b *builder) markSensitive() {
 	takers := map[object.Ref][]int{}
 	var open []int
@@ -25,8 +26,8 @@ func (b *builder) markSensitive() {
 	}
 }
 
-// sourceRefs are the objects that the object of a node takes values from, as it is wanted and as it is. What is live is there
-// already, so that nobody has to mend what it says.
+// sourceRefs returns the sources of an object's values, of the desired and of the live object.
+// Errors of live objects are ignored, since they cannot be corrected.
 func (b *builder) sourceRefs(i int) []object.Ref {
 	n := &b.nodes[i]
 	var refs []object.Ref

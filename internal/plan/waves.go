@@ -1,6 +1,7 @@
 package plan
 
-// rounds divides nodes into the parts that are done one after the other: all at once, or by waves.
+// rounds splits nodes into the groups that run one after the other: a single one, or one for each
+// wave.
 func (b *builder) rounds(members []int) [][]int {
 	if len(members) == 0 {
 		return nil
@@ -22,17 +23,17 @@ func (b *builder) rounds(members []int) [][]int {
 	return rounds
 }
 
-// waves numbers the nodes: those that depend on nothing, then those that depend on these alone, and so on, whatever is done
-// to them. Nodes that depend on each other, of which some go and some stay, come last together.
+// waves numbers the nodes: 0 without dependencies, otherwise one more than the highest of its
+// dependencies. Nodes in a cycle, of which some are deleted and some kept, come last together.
 func (b *builder) waves() []int {
 	waves := make([]int, len(b.nodes))
-	open := make([]int, len(b.nodes)) // dependencies that have no number yet
-	dependants := make([][]int, len(b.nodes))
+	open := make([]int, len(b.nodes)) // dependencies without a number
+	dependents := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
 		open[i] = len(n.dependsOn)
 		for _, j := range n.dependsOn {
-			dependants[j] = append(dependants[j], i)
+			dependents[j] = append(dependents[j], i)
 		}
 		if open[i] == 0 {
 			ready = append(ready, i)
@@ -41,7 +42,7 @@ func (b *builder) waves() []int {
 	for len(ready) > 0 {
 		i := ready[0]
 		ready = ready[1:]
-		for _, k := range dependants[i] {
+		for _, k := range dependents[i] {
 			waves[k] = max(waves[k], waves[i]+1)
 			if open[k]--; open[k] == 0 {
 				ready = append(ready, k)
@@ -56,7 +57,7 @@ func (b *builder) waves() []int {
 	return waves
 }
 
-// appendRounds appends rounds with a barrier between each and the next.
+// appendRounds appends the steps of rounds with a barrier between each and the next.
 func (b *builder) appendRounds(steps []Step, rounds [][]int, position []int) []Step {
 	for k, round := range rounds {
 		start := len(steps)
@@ -78,8 +79,8 @@ func (b *builder) appendRounds(steps []Step, rounds [][]int, position []int) []S
 	return steps
 }
 
-// Rounds gives the steps that concern objects, parted by the steps that join others. Those of one round may be under way
-// at the same time; a round of a plan in waves begins when the one before has settled.
+// Rounds returns the steps of objects, grouped by the barriers and guards between them. Steps of
+// one round may run at the same time.
 func (p *Plan) Rounds() [][]int {
 	var rounds [][]int
 	var round []int
