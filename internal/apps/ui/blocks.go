@@ -1,46 +1,57 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
 
-// memory is how long a block is remembered, so as not to be told twice.
+// memory is how long a block is remembered, so that it is not printed twice.
 const memory = time.Minute
 
-// show tells the state of an item, why it is in it, and of what it is made.
-func (p *Progress) show(it *item, e Event) {
-	why := p.ui.Paint(Faint, " ^ ")
+func (p *Progress) header(format string, values ...any) {
+	p.print("---- " + fmt.Sprintf(format, values...) + " ----")
+}
+
+func (p *Progress) waitingHeader() {
+	p.header("waiting on %d changes [%d/%d done]", p.waiting, p.settled, p.total)
+}
+
+// printState prints the state of an item with its reason and its children.
+func (p *Progress) printState(it *item, e Event) {
+	reason := p.ui.Paint(Faint, " ^ ")
 	block := []string{e.State + ": " + it.WaitWord + " " + it.Description}
 	if e.Message != "" {
-		block = append(block, why+e.Message)
+		block = append(block, reason+e.Message)
 	}
 	if e.State == "ongoing" {
 		children := slices.Clone(e.Children)
-		slices.SortStableFunc(children, func(a, b Child) int { return strings.Compare(b.Description, a.Description) })
+		slices.SortStableFunc(children, func(a, b Child) int {
+			return strings.Compare(b.Description, a.Description)
+		})
 		for _, child := range children {
-			block = append(block, p.ui.Paint(Faint, " L ")+child.State+": waiting on "+child.Description)
+			prefix := p.ui.Paint(Faint, " L ") + child.State
+			block = append(block, prefix+": waiting on "+child.Description)
 			if child.Message != "" {
-				block = append(block, "   "+why+child.Message)
+				block = append(block, "   "+reason+child.Message)
 			}
 		}
 	}
-	told := p.tell(block...)
-	if told != it.told {
-		it.before, it.told = it.told, told
+	if at := p.print(block...); at != it.printed {
+		it.before, it.printed = it.printed, at
 	}
 }
 
-// tell prints a block, each line with the time of day, unless it printed the same within the last minute. It gives the time when
-// the block was printed last.
-func (p *Progress) tell(block ...string) time.Time {
+// print prints a block, each line with the time of day, unless it printed the same block within the
+// last minute. It returns the time at which the block was printed last.
+func (p *Progress) print(block ...string) time.Time {
 	now := p.ui.options.Now()
 	key := strings.Join(block, "\n")
-	if when, ok := p.told[key]; ok && now.Sub(when) <= memory {
-		return when
+	if at, ok := p.printed[key]; ok && now.Sub(at) <= memory {
+		return at
 	}
-	p.told[key] = now
+	p.printed[key] = now
 	clock := p.ui.clock("3:04:05PM") + ": "
 	for i := range block {
 		block[i] = clock + block[i] + "\n"

@@ -1,114 +1,125 @@
 package ui
 
 import (
-	"fmt"
 	"sync"
 	"time"
 )
 
-// Item is a step of a run, as its lines name it.
+// Item is a step of a run.
 type Item struct {
-	Word        string // what is done: "create", "update", "delete", "exists" or "noop"
-	WaitWord    string // what is waited for: "reconcile", "delete" or "noop"
-	Description string // the object; empty for a step that only joins others, which is never told
-	Needs       []int  // the items that must have settled well, or been released, before it may start
+	Word        string // the operation: "create", "update", "delete", "exists" or "noop"
+	WaitWord    string // the goal of the wait: "reconcile", "delete" or "noop"
+	Description string // the object; empty for a step that only joins others and is never printed
+	Needs       []int  // the items that must be settled as "ok", or released, before this one starts
 }
 
-// Kind tells what happened to an item.
+// Kind is the kind of an Event.
 type Kind int
 
 // The kinds.
 const (
-	Written Kind = iota // the write is over, or there was none to do
+	Written Kind = iota // the write succeeded, or there was nothing to write
 	Refused             // the write failed for good: Err
-	Retried             // the write failed and is tried again: Err
-	GivenUp             // the write failed again, and the time for trying is up: Err
-	Seen                // the object is waited for and is in a State
-	Settled             // the object came to its last State: "ok", or "fail" or "error"
-	Left                // nothing more will happen: it was skipped, took too long, or the run ended before
+	Retried             // the write failed and will be retried: Err
+	GivenUp             // the last retry failed: Err
+	Seen                // the object is waited for and was observed: State
+	Settled             // the wait is over: State is "ok", "fail" or "error"
+	Left                // the item was skipped, timed out or was cut short; no event follows
 )
 
-// Event is one fact about one item. An item is Written, Refused, GivenUp or Left once, and Settled or Left once after it was Written.
+// Event is a fact about one item. Each item is Written, Refused, GivenUp or Left once, and a Written
+// item is Settled or Left once. The first event after a Written is the first state of that object,
+// unless the object's state is not known yet.
 type Event struct {
 	Kind     Kind
 	Step     int    // index of the item
 	State    string // "ok", "ongoing", "fail" or "error"
-	Message  string // why, in one line; may be empty
+	Message  string // the reason, in one line; may be empty
 	Children []Child
-	Released bool // those that need the item may start although it is not ready
-	Last     bool // the run ends with it, so that nothing is told of waiting any more
+	Released bool // the dependents of the item may start although it is not ready
+	Last     bool // the run ends with this event; no state is printed after it
 	Err      error
 }
 
-// Child is an object that another one was made for, while that one is waited for.
+// Child is an object that a controller created for the object of an item.
 type Child struct{ State, Description, Message string }
 
-// Progress prints the lines of a run as kapp does, which works in turns: a round writes all that may start, then passes look at
-// all that is waited for until one of them is done. Events that come out of turn are held back until it is theirs. A block that is
-// the same as one of the last minute is dropped. Its methods may be called at the same time by several goroutines.
+// Progress prints the events of a run as kapp does. kapp works in rounds: it writes everything that
+// may start, then polls everything that it waits for until something is done. The engine starts each
+// item as soon as its own needs allow, so Progress keeps events until the round that they belong to.
+//
+// The writes of a round, and the states that their objects had at once, are printed in the order of
+// the items. The text therefore does not depend on the speed of single writes.
+//
+// A block of lines that is equal to one of the last minute is dropped. Several goroutines may call
+// the methods at the same time.
 type Progress struct {
 	ui *UI
 
-	mu    sync.Mutex
-	items []item
-	told  map[string]time.Time // blocks and headers, by their text
+	mu      sync.Mutex
+	items   []item
+	printed map[string]time.Time // blocks and headers, by their text
 
-	total, written, settled int // items with an object; of them those that were written, and those that were waited for
-	waiting, ready          int // those that are waited for now, and those that may start
+	total, written, settled int // items with an object, those written, and those whose wait is over
+	waiting, unseen         int // items that are waited for, and those of them with no state printed
+	ready                   int // items that may start and are not written
 
-	startable []int // those that may start, and some that have started
-	open      bool  // a round is under way
-	pending   int   // those of the round that have not been written
-	fresh     bool  // what is held back for the round was not told yet
-	succeeded bool  // one of the round was written
+	fresh []int // items that may start and were in no round
+	early []int // items outside of the round whose write is kept
 
-	pass    int       // the number of the pass
-	left    int       // those that were not seen in the pass
-	news    bool      // the pass looks for those that were never seen; of the others nothing needs to be new
-	unseen  int       // those that are waited for and were never seen
-	began   time.Time // when the pass began
-	changed bool      // something settled in the pass
+	round []int // the items of the round, in order
+	next  int   // the first one in round whose write is not printed
+	open  bool  // not all writes of the round are printed
 
-	writes []Event // held back, in order
-	seen   []int   // items whose last sight is held back, in order; -1 for one that moved to the end
+	states  []int     // items whose last state is kept, in the order of the events
+	pass    int       // the number of "waiting on" headers
+	began   time.Time // the time of the last one
+	left    int       // items without a state in the pass, which ends when all have one
+	first   bool      // only new items count for left
+	changed bool      // an item was settled in the pass
+	stale   bool      // the next state needs a new header
+	wrote   time.Time // when an item was Written, if no event has followed
 
-	trouble bool // something did not go well, so that the run may end
-	ending  bool // nothing is written any more but what is held back
-	over    bool // nothing is told of waiting any more
+	trouble bool // something failed; the run may end
+	ending  bool // the run has ended
+	over    bool // no states are printed anymore
 }
 
-// item is what the printer knows of an Item.
+// item is the state of an Item.
 type item struct {
 	Item
-	dependants []int
-	unmet      int       // needs that have not settled well
-	freed      bool      // it may start
-	passed     bool      // its dependants know that it has settled well, or was released
-	pending    bool      // the round waits for its write
-	written    bool      // it was written or refused
-	gone       bool      // nothing more is to be told of it
-	waiting    bool      // it is waited for
-	deferred   int       // how many of its writes are held back
-	pass       int       // the last one in which it was seen
-	held       Event     // its last sight, while held back
-	heldAt     int       // its place among those held back; -1 for none
-	last       Event     // its last sight
-	told       time.Time // when it was told
-	before     time.Time // when it was told the time before
-	later      *Event    // its last sight, where that is told later
+	dependents []int
+	unmet      int  // needs that are neither settled as "ok" nor released
+	freed      bool // it may start
+	released   bool // its dependents were informed
+
+	inRound bool
+	writes  []Event // kept until its round
+	written bool    // it was written or refused
+	waiting bool
+	gone    bool // nothing more is printed
+
+	state     *Event    // the last state, if it is kept
+	last      Event     // the last state that was printed
+	pass      int       // the pass of last; 0 for none
+	printed   time.Time // the time of last
+	before    time.Time // the time of the state before last
+	postponed *Event
 }
 
-// NewProgress begins the lines of a run with these items.
+// span is how long a pass lasts. An item's states are not printed more often than twice a span.
+const span = time.Second
+
+// NewProgress prints the header of the first round and returns the Progress of a run.
 func NewProgress(u *UI, items []Item) *Progress {
-	p := &Progress{ui: u, items: make([]item, len(items)), told: map[string]time.Time{}}
+	p := &Progress{ui: u, items: make([]item, len(items)), printed: map[string]time.Time{}}
 	for i, it := range items {
 		p.items[i].Item = it
-		p.items[i].heldAt = -1
 		if it.Description != "" {
 			p.total++
 		}
 		for _, need := range it.Needs {
-			p.items[need].dependants = append(p.items[need].dependants, i)
+			p.items[need].dependents = append(p.items[need].dependents, i)
 			p.items[i].unmet++
 		}
 	}
@@ -117,13 +128,11 @@ func NewProgress(u *UI, items []Item) *Progress {
 			p.free(i)
 		}
 	}
-	if p.ready > 0 {
-		p.begin()
-	}
+	p.begin()
 	return p
 }
 
-// Take prints what an event gives to print now.
+// Take records an event and prints what can be printed now.
 func (p *Progress) Take(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,82 +140,78 @@ func (p *Progress) Take(e Event) {
 	if it.Description == "" || it.gone {
 		return
 	}
+	p.wrote = time.Time{}
 	switch e.Kind {
 	case Written, Refused, Retried, GivenUp:
-		switch {
-		case it.written:
+		if it.written {
 			return
-		case it.pending:
-			p.write(e)
-		default:
-			it.deferred++
-			p.writes = append(p.writes, e)
 		}
+		if len(it.writes) == 0 && !it.inRound {
+			p.early = append(p.early, e.Step)
+		}
+		it.writes = append(it.writes, e)
 	case Left:
-		p.leave(e)
-	default:
-		if p.postpone(it, e) {
-			return
+		if len(it.writes) == 0 {
+			p.leave(it)
+		} else {
+			p.keep(e)
 		}
-		p.hold(e)
+	default:
+		if !p.postpone(it, e) {
+			p.keep(e)
+		}
 	}
-	p.settle()
+	if e.Kind == Written {
+		p.wrote = p.ui.options.Now()
+	}
+	p.advance()
 }
 
-// postpone keeps a sight for later if the item was told of twice within the last second: objects that change quickly, as while
-// their pods start, are not told of at every step.
+// postpone keeps a state for Tick if two states of the item were printed within the last second.
 func (p *Progress) postpone(it *item, e Event) bool {
-	it.later = nil
+	it.postponed = nil
 	if e.Kind != Seen || e.Released || it.before.IsZero() || p.ui.options.Now().Sub(it.before) >= span {
 		return false
 	}
-	it.later = &e
+	it.postponed = &e
 	return true
 }
 
-// Tick tells what was postponed, and again what was not told for a minute. It is called every second or so.
+// Tick prints states that were postponed, and repeats states that were printed more than a minute
+// ago. The caller calls it about once a second.
 func (p *Progress) Tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open || p.waiting == 0 {
+	now := p.ui.options.Now()
+	if p.open || !p.wrote.IsZero() && now.Sub(p.wrote) < span {
 		return
 	}
-	now := p.ui.options.Now()
+	p.wrote = time.Time{}
 	for i := range p.items {
 		it := &p.items[i]
-		if later := it.later; later != nil && now.Sub(it.before) >= span {
-			it.later = nil
-			p.hold(*later)
+		if state := it.postponed; state != nil && now.Sub(it.before) >= span {
+			it.postponed = nil
+			p.keep(*state)
 		}
 	}
-	p.settle()
+	p.advance()
 	for i := range p.items {
 		it := &p.items[i]
-		if it.waiting && !it.told.IsZero() && now.Sub(it.told) > memory {
-			p.header("waiting on %d changes [%d/%d done]", p.waiting, p.settled, p.total)
-			p.show(it, it.last)
+		if it.waiting && !it.printed.IsZero() && now.Sub(it.printed) > memory {
+			p.waitingHeader()
+			p.printState(it, it.last)
 		}
 	}
 }
 
-// End tells what is held back still and, where all has settled well, that the run is complete.
+// End prints all that is kept and, after a complete run, the last headers.
 func (p *Progress) End(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ending, p.trouble = true, true
-	if p.open {
-		for _, i := range p.startable {
-			p.items[i].pending = false
-		}
-		p.close()
-	}
-	p.settle()
+	p.ending, p.trouble, p.wrote = true, true, time.Time{}
+	p.advance()
 	if complete {
 		p.header("applying complete [%d/%d done]", p.written, p.total)
 		p.header("waiting complete [%d/%d done]", p.settled, p.total)
 	}
-}
-
-func (p *Progress) header(format string, values ...any) {
-	p.tell("---- " + fmt.Sprintf(format, values...) + " ----")
 }
