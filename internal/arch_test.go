@@ -29,11 +29,12 @@ const machinery = "k8s.io/apimachinery"
 
 // rooms is the import table. A package of level n imports only lower levels.
 var rooms = map[string]room{
-	"object":   {0, nil, []string{machinery}, "identity needs nothing"},
-	"golden":   {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
-	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
-	"builtin":  {0, nil, []string{machinery}, "a table and what is read from it; the types themselves, and with them a third of the program, stay out"},
-	"diff": {1, []string{"object", "builtin"}, []string{machinery, "k8s.io/client-go/util/csaupgrade",
+	"object":         {0, nil, []string{machinery}, "identity needs nothing"},
+	"golden":         {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
+	"manifest":       {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
+	"builtin":        {0, nil, []string{machinery}, "a table and what is read from it; the types themselves, and with them a third of the program, stay out"},
+	"diff/jsonvalue": {0, nil, nil, "two values in, their differences out"},
+	"diff": {1, []string{"object", "builtin", "diff/jsonvalue"}, []string{machinery, "k8s.io/client-go/util/csaupgrade",
 		"sigs.k8s.io/structured-merge-diff", "gopkg.in/evanphx/json-patch.v4"},
 		"the built-in types say how their lists merge, managed fields are read by their library; nothing here connects to a server"},
 	"mutation": {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"}, "JSONPath is a library's; taking values over is pure"},
@@ -54,7 +55,7 @@ var rooms = map[string]room{
 		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"}, "shapes, no words"},
 	"cli": {5, []string{"object", "cluster", "event", "engine", "view", "manifest"},
 		[]string{"github.com/spf13", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term", machinery}, "flags, signals and exit codes"},
-	"packages/cmd": {6, []string{"object", "manifest", "manifest/kustomize", "diff", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
+	"packages/cmd": {6, []string{"object", "manifest", "manifest/kustomize", "diff", "diff/jsonvalue", "mutation", "ready", "record", "cluster", "plan", "event", "engine", "view", "cli"},
 		[]string{machinery, "github.com/spf13", "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"}, "a dialect may use all below, and no other dialect"},
 	"apps/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"apps/textdiff": {1, nil, nil, "two texts in, lines out"},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // AppliedBy reports whether sending want as an apply patch of the manager would change nothing, neither a value nor who owns it:
@@ -98,7 +100,7 @@ func (s fieldSets) holdWhole(name string, want, live any) bool {
 			return false
 		}
 	}
-	return equal(want, live)
+	return jsonvalue.Equal(want, live)
 }
 
 // isAtomicMap reports whether a map of this name is owned as one value. Every selector and reference of the Kubernetes API is
@@ -192,7 +194,7 @@ func (s *fieldSet) selecting(value any, lenient bool, taken map[string]bool) []s
 	for selector, item := range s.items {
 		switch {
 		case taken[selector]:
-		case item.by == 'k' && item.matches(value, lenient), item.by == 'v' && equal(item.value, value):
+		case item.by == 'k' && item.matches(value, lenient), item.by == 'v' && jsonvalue.Equal(item.value, value):
 			found = append(found, selector)
 		}
 	}

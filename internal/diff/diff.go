@@ -73,9 +73,7 @@ type Options struct {
 // selfLink. A null value in a map means the same as none. The content of Secrets is masked as Mask does it.
 func Between(have, want *unstructured.Unstructured, options Options) Diff {
 	have, want = Comparable(have, want, options)
-	var c comparison
-	c.maps(content(have), content(want))
-	return c.diff
+	return compare(content(have), content(want))
 }
 
 // Comparable gives both objects as people may see them side by side: with what Between compares and nothing else. Either may be

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // dropDefaulted takes out of a patch the lists that would only undo defaults: a list that is replaced as a whole differs from
@@ -41,7 +43,7 @@ func dropLists(patch, recorded, want, live map[string]any) bool {
 				}
 			}
 		case []any:
-			if equal(value, want[key]) && equal(recorded[key], want[key]) && covers(live[key], value) {
+			if jsonvalue.Equal(value, want[key]) && jsonvalue.Equal(recorded[key], want[key]) && covers(live[key], value) {
 				delete(patch, key)
 				dropped = true
 			}
@@ -77,6 +79,6 @@ func covers(live, want any) bool {
 		}
 		return true
 	default:
-		return equal(live, want)
+		return jsonvalue.Equal(live, want)
 	}
 }

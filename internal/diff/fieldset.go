@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // fieldSet is a set of fields as metadata.managedFields writes them (the format FieldsV1): below a field that is a map, its
@@ -116,7 +118,7 @@ func (l *listItem) is(value any, index int) bool {
 	case 'k':
 		return l.matches(value, false)
 	case 'v':
-		return equal(l.value, value)
+		return jsonvalue.Equal(l.value, value)
 	default:
 		return l.index == index
 	}
@@ -134,7 +136,7 @@ func (l *listItem) matches(value any, lenient bool) bool {
 		if !ok && lenient {
 			continue
 		}
-		if !ok || !equal(have, want) {
+		if !ok || !jsonvalue.Equal(have, want) {
 			return false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // What stands for a hidden value: the same on both sides, or different on either side.
@@ -98,7 +100,7 @@ func (p pair) keys(yield func(string) bool) {
 func (p pair) maskValue(key string) {
 	old, new := p.old[key], p.new[key]
 	before, after := masked, masked
-	if old != nil && new != nil && !equal(old, new) {
+	if old != nil && new != nil && !jsonvalue.Equal(old, new) {
 		before, after = maskedBefore, maskedAfter
 	}
 	if old != nil {

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // Patch is what is sent to the server to change an object: a strategic merge patch or a JSON merge patch. The zero value, and any
@@ -58,7 +60,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 		return Patch{}, nil, fmt.Errorf("apply patch to the live object: %w", err)
 	}
 	foldStringData(result)
-	if known == live && equal(result.Object, live.Object) {
+	if known == live && jsonvalue.Equal(result.Object, live.Object) {
 		return Patch{}, live, nil
 	}
 	return Patch{Type: merge.patchType(), Data: data}, result, nil

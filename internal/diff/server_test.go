@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // TestAppliedByAgreesWithServer lets the API server's own field manager judge many random histories: an object is
@@ -87,7 +89,7 @@ func (h *history) play(base *unstructured.Unstructured) {
 }
 
 func (h *history) judge(want, live, after *unstructured.Unstructured, said, pristine bool) {
-	same := equal(timeless(live), timeless(after))
+	same := jsonvalue.Equal(timeless(live), timeless(after))
 	if said && !same {
 		h.t.Fatalf("seed %d: AppliedBy is true, but applying\n%s\nto\n%s\ngives\n%s", h.seed,
 			encodedText(want), encodedText(live), encodedText(after))

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -128,7 +127,7 @@ func (w *livePlan) action(o outlook, objects []manifest.Object) error {
 		w.content(string(text))
 	case toConfigure:
 		before, after := o.sides()
-		w.maps("", before.Object, after.Object)
+		w.differences(before.Object, after.Object)
 	case toFail:
 		w.content(liveConflict(o.err))
 	default:
@@ -151,59 +150,31 @@ func created(o outlook, objects []manifest.Object) *unstructured.Unstructured {
 	return shown
 }
 
-// values writes what differs between two values, a line for the old and one for the new.
-func (w *livePlan) values(path string, before, after any) {
-	switch b := before.(type) {
-	case map[string]any:
-		if a, ok := after.(map[string]any); ok {
-			w.maps(path, b, a)
-			return
+// differences writes the fields that differ, a line for the old value and one for the new.
+func (w *livePlan) differences(before, after map[string]any) {
+	jsonvalue.Walk(before, after, jsonvalue.Options{}, func(d jsonvalue.Difference) {
+		path := livePath(d.Path)
+		if d.InOld {
+			w.line("-", path, d.Old)
 		}
-	case []any:
-		if a, ok := after.([]any); ok {
-			w.lists(path, b, a)
-			return
+		if d.InNew {
+			w.line("+", path, d.New)
 		}
-	}
-	if !reflect.DeepEqual(before, after) {
-		w.line("-", path, before)
-		w.line("+", path, after)
-	}
+	})
 }
 
-func (w *livePlan) maps(path string, before, after map[string]any) {
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		old, had := before[key]
-		new, has := after[key]
-		w.either(path+"."+key, old, had, new, has)
-	}
-}
-
-func (w *livePlan) lists(path string, before, after []any) {
-	at := func(list []any, i int) (any, bool) {
-		if i < len(list) {
-			return list[i], true
+// livePath returns a path in kpt's form, with a dot before keys and indexes alike.
+func livePath(path jsonvalue.Path) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString(".")
+		if step.Kind == jsonvalue.ListIndex {
+			b.WriteString(strconv.Itoa(step.Index))
+		} else {
+			b.WriteString(step.Key)
 		}
-		return nil, false
 	}
-	for i := range max(len(before), len(after)) {
-		old, had := at(before, i)
-		new, has := at(after, i)
-		w.either(path+"."+strconv.Itoa(i), old, had, new, has)
-	}
-}
-
-func (w *livePlan) either(path string, old any, had bool, new any, has bool) {
-	switch {
-	case had && has:
-		w.values(path, old, new)
-	case had:
-		w.line("-", path, old)
-	default:
-		w.line("+", path, new)
-	}
+	return b.String()
 }
 
 // line writes one value. What every write changes is left out.
