@@ -19,21 +19,22 @@ import (
 // commands are what scripts can do besides the commands of testscript.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"eventually":     eventually,
-		"exits":          exits,
-		"expand":         expand,
-		"sorted":         sorted,
-		"terminal":       terminal,
-		"told":           told,
-		"replay":         replay,
-		"replayapp":      replayApp,
-		"requests":       requests,
-		"manyconfigmaps": manyConfigMaps,
-		"killafter":      killAfter,
-		"interruptafter": interruptAfter,
-		"hangupafter":    hangUpAfter,
-		"headline":       headline,
-		"restartserver":  restartServer,
+		"eventually":       eventually,
+		"exits":            exits,
+		"expand":           expand,
+		"sorted":           sorted,
+		"terminal":         terminal,
+		"told":             told,
+		"replay":           replay,
+		"replayapp":        replayApp,
+		"requests":         requests,
+		"manyconfigmaps":   manyConfigMaps,
+		"killatwrite":      killAtWrite,
+		"interruptatwrite": interruptAtWrite,
+		"interruptafter":   interruptAfter,
+		"hangupafter":      hangUpAfter,
+		"headline":         headline,
+		"restartserver":    restartServer,
 	}
 }
 

@@ -70,6 +70,7 @@ func run(m *testing.M) (code int, err error) {
 	options.Dir, options.Bin = filepath.Join(temp, "plane"), bin
 	if err = startPlane(ctx); err == nil {
 		code = m.Run()
+		printSlowest(os.Stdout)
 	}
 	finished()
 	if err != nil {
@@ -146,7 +147,7 @@ func TestRestart(t *testing.T) {
 func params(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 filepath.Join("testdata", dir),
-		Setup:               setup,
+		Setup:               func(env *testscript.Env) error { return setup(env, dir) },
 		Cmds:                commands(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

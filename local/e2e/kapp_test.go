@@ -14,28 +14,30 @@ import (
 
 // TestKapp runs the scripts of testdata/kapp: apps, by the program's own commands and through a link named kapp.
 func TestKapp(t *testing.T) {
-	testscript.Run(t, linked(params("kapp")))
+	testscript.Run(t, linked(params("kapp"), "kapp"))
 }
 
 // TestKappSessions replays sessions of kapp with a link of that name to the program, and compares all that it prints. Where
 // it differs on purpose the scripts say so; docs/compat-kapp.md has the list.
 func TestKappSessions(t *testing.T) {
-	testscript.Run(t, linked(params("kappsessions")))
+	testscript.Run(t, linked(params("kappsessions"), "kapp"))
 }
 
 // TestKappBroken runs what breaks a part of the API that all can see: nothing else may run at the same time.
 func TestKappBroken(t *testing.T) {
-	testscript.Run(t, linked(params("kappbroken")))
+	testscript.Run(t, linked(params("kappbroken"), "kapp"))
 }
 
-// linked gives every script a link named kapp.
-func linked(p testscript.Params) testscript.Params {
+// linked adds a link to the program to every script, under a name that the program knows.
+func linked(p testscript.Params, name string) testscript.Params {
+	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		if err := setup(env); err != nil {
 			return err
 		}
-		env.Setenv("PATH", env.Getenv("HOME")+string(os.PathListSeparator)+env.Getenv("PATH"))
-		return os.Symlink(filepath.Join(bin, "muster"), filepath.Join(env.Getenv("HOME"), "kapp"))
+		home := env.Getenv("HOME")
+		env.Setenv("PATH", home+string(os.PathListSeparator)+env.Getenv("PATH"))
+		return os.Symlink(filepath.Join(bin, "muster"), filepath.Join(home, name))
 	}
 	return p
 }

@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,15 +20,7 @@ func TestLive(t *testing.T) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)
 	}
-	p := params("live")
-	p.Setup = func(env *testscript.Env) error {
-		if err := setup(env); err != nil {
-			return err
-		}
-		env.Setenv("PATH", env.Getenv("HOME")+string(os.PathListSeparator)+env.Getenv("PATH"))
-		return os.Symlink(filepath.Join(bin, "muster"), filepath.Join(env.Getenv("HOME"), "kpt"))
-	}
-	testscript.Run(t, p)
+	testscript.Run(t, linked(params("live"), "kpt"))
 }
 
 // replay runs the commands of a session and compares what they print and how they end. In the file a command stands behind

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +19,10 @@ import (
 
 // setup gives a script a namespace of its own ($NS), a kubeconfig whose context is in it ($KUBECONFIG), a home folder and
 // the folder of the examples ($EXAMPLES).
-func setup(env *testscript.Env) error {
+func setup(env *testscript.Env, dir string) error {
 	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	began := time.Now()
+	env.Defer(func() { recordDuration(dir+"/"+script, began) })
 	namespace := strings.ReplaceAll(script, "_", "-") + "-" + rand.String(5)
 	if err := createNamespace(env, namespace); err != nil {
 		return err

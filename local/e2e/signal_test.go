@@ -20,16 +20,6 @@ import (
 // signalTimeout is how long a command may run that is waiting for its signal.
 const signalTimeout = time.Minute
 
-// killAfter runs a command and kills it as soon as it has printed a number of lines that match. The command is held up
-// until it is killed, so that it cannot have finished by then.
-func killAfter(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, len(args) >= 3, neg, "killafter COUNT REGEXP COMMAND [ARGUMENT]...")
-	state := signalled(ts, syscall.SIGKILL, args, func() {})
-	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		ts.Fatalf("the command was not killed: %v", state)
-	}
-}
-
 // interruptAfter runs a command, interrupts it (Ctrl-C) as soon as it has printed a number of lines that match, and checks
 // that it ends with exit code 130.
 func interruptAfter(ts *testscript.TestScript, neg bool, args []string) {
@@ -83,23 +73,19 @@ func headline(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// signalled runs a command, sends it a signal after some lines and waits for its end. Met is called when the last of the
-// lines was read. The output can be read as after exec.
+// signalled runs a command, sends it a signal after some lines and waits for its end. Met is called
+// when the last of the lines was read. The output can be read as after exec.
 func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string, met func()) *os.ProcessState {
 	count, pattern := number(ts, args[0]), regexp.MustCompile(args[1])
 	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
 	defer cancel()
-	ours, theirs, err := narrow()
+	cmd := command(ctx, ts, args[2:])
+	cmd.Stderr = ts.Stderr()
+	stdout, err := cmd.StdoutPipe()
 	ts.Check(err)
-	defer ours.Close()
-	cmd := exec.CommandContext(ctx, args[2], args[3:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), theirs, ts.Stderr()
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
-	err = cmd.Start()
-	theirs.Close()
-	ts.Check(err)
+	ts.Check(cmd.Start())
 
-	out := bufio.NewReaderSize(ours, 16) // the smallest there is: what was not read yet holds the command up
+	out := bufio.NewReader(stdout)
 	seen := 0
 	for seen < count {
 		line, err := out.ReadString('\n')
@@ -112,34 +98,29 @@ func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string, met
 		}
 	}
 	met()
-	_ = cmd.Process.Signal(sig) // one that is gone already is reported below
+	_ = cmd.Process.Signal(sig) // one that has ended is reported below
 	_, copied := io.Copy(ts.Stdout(), out)
-	err = cmd.Wait()
+	state := wait(ts, cmd)
+	if seen < count {
+		ts.Fatalf("the command ended after %d of %d lines that match %q: %v", seen, count, args[1], state)
+	}
+	ts.Check(copied)
+	return state
+}
+
+// command returns a command that runs in the folder of a script, with its cluster.
+func command(ctx context.Context, ts *testscript.TestScript, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
+	return cmd
+}
+
+// wait waits for the end of a command, however it ends.
+func wait(ts *testscript.TestScript, cmd *exec.Cmd) *os.ProcessState {
+	err := cmd.Wait()
 	if exited := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exited) {
 		ts.Check(err)
 	}
-	if seen < count {
-		ts.Fatalf("the command ended after %d of %d lines that match %q: %v", seen, count, args[1], cmd.ProcessState)
-	}
-	ts.Check(copied)
 	return cmd.ProcessState
-}
-
-// narrow gives the two ends of a connection that takes a few lines and no more: a command that writes to it cannot run
-// far ahead of whoever reads.
-func narrow() (reader, writer *os.File, err error) {
-	syscall.ForkLock.RLock() // no other command may inherit the ends
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(fds[0])
-		syscall.CloseOnExec(fds[1])
-	}
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := syscall.SetsockoptInt(fds[1], syscall.SOL_SOCKET, syscall.SO_SNDBUF, 1); err != nil { // that is: as little as possible
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(fds[0]), "reader"), os.NewFile(uintptr(fds[1]), "writer"), nil
 }

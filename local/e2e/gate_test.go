@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// gate is a proxy in front of the API server. It passes a number of requests that match a pattern
+// and holds the later ones, so that a command can be stopped after exactly that many writes.
+type gate struct {
+	pattern *regexp.Regexp // of METHOD PATH
+	proxy   *httputil.ReverseProxy
+	open    chan struct{} // closed when the held requests may pass
+	passed  chan struct{} // closed when all requests that pass were answered
+
+	mu               sync.Mutex
+	left, unanswered int
+}
+
+// startGate starts a gate for a script and returns a kubeconfig that leads through it. The gate
+// ends with the context.
+func startGate(ctx context.Context, ts *testscript.TestScript, count int, pattern string) (*gate, string) {
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	ts.Check(err)
+	transport, err := rest.TransportFor(config)
+	ts.Check(err)
+	target, err := url.Parse(config.Host)
+	ts.Check(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	g := &gate{
+		pattern: regexp.MustCompile(pattern),
+		proxy: &httputil.ReverseProxy{
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+			Transport:     transport,
+			FlushInterval: -1, // watches send at once
+		},
+		open: make(chan struct{}), passed: make(chan struct{}), left: count, unanswered: count,
+	}
+	server := &http.Server{Handler: g, BaseContext: func(net.Listener) context.Context { return ctx }}
+	context.AfterFunc(ctx, func() { server.Close() })
+	go server.Serve(listener) // ends with the context
+
+	path := filepath.Join(ts.MkAbs("."), ".gate")
+	ts.Check(writeGateConfig(path, ts.Getenv("NS"), "http://"+listener.Addr().String()))
+	return g, path
+}
+
+// writeGateConfig writes a kubeconfig without credentials: the gate has those of the administrator.
+func writeGateConfig(path, namespace, server string) error {
+	config := api.NewConfig()
+	config.Clusters["gate"] = &api.Cluster{Server: server}
+	config.AuthInfos["gate"] = &api.AuthInfo{}
+	config.Contexts["gate"] = &api.Context{Cluster: "gate", AuthInfo: "gate", Namespace: namespace}
+	config.CurrentContext = "gate"
+	return clientcmd.WriteToFile(*config, path)
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.pattern.MatchString(r.Method + " " + r.URL.Path) {
+		g.proxy.ServeHTTP(w, r)
+		return
+	}
+	g.mu.Lock()
+	passes := g.left > 0
+	if passes {
+		g.left--
+	}
+	g.mu.Unlock()
+	if !passes {
+		select {
+		case <-g.open:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	g.proxy.ServeHTTP(w, r)
+	if passes {
+		g.answered()
+	}
+}
+
+// answered counts a request that was answered.
+func (g *gate) answered() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unanswered--; g.unanswered == 0 {
+		close(g.passed)
+	}
+}
+
+// killAtWrite runs a command and kills it as soon as a number of its writes were answered. Later
+// writes do not reach the API server.
+func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 3, neg, "killatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
+	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	defer cancel()
+	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
+	cmd := command(ctx, ts, args[2:])
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	ts.Check(cmd.Start())
+	await(ctx, g.passed)
+	_ = cmd.Process.Kill() // one that has ended is reported below
+	state := wait(ts, cmd)
+	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL || ctx.Err() != nil {
+		ts.Fatalf("the command was not killed at the write: %v", state)
+	}
+}
+
+// interruptAtWrite runs a command and interrupts it (Ctrl-C) as soon as a number of its writes were
+// answered. Later writes reach the API server after the command has reported the interrupt.
+func interruptAtWrite(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 3, neg, "interruptatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
+	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	defer cancel()
+	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
+	cmd := command(ctx, ts, args[2:])
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+	reported := &firstWrite{Writer: ts.Stderr(), seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), reported
+	ts.Check(cmd.Start())
+	await(ctx, g.passed)
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	await(ctx, reported.seen)
+	close(g.open)
+	if state := wait(ts, cmd); state.ExitCode() != exitInterrupted {
+		ts.Fatalf("the interrupted command ended otherwise: %v", state)
+	}
+}
+
+// await waits until a channel is closed, or the context ends.
+func await(ctx context.Context, closed <-chan struct{}) {
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+}
+
+// firstWrite is a writer that closes a channel at the first write.
+type firstWrite struct {
+	io.Writer
+	seen chan struct{}
+	once sync.Once
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.seen) })
+	return w.Writer.Write(p)
+}
