@@ -59,7 +59,7 @@ func TestBigObject(t *testing.T) {
 	for _, tc := range []struct {
 		lines bool
 		most  uint64 // MB
-	}{{true, 40}, {false, 80}} {
+	}{{true, 80}, {false, 480}} {
 		old, new := bigger(tc.lines)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

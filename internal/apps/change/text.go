@@ -6,8 +6,6 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/muster-deploy/muster/internal/apps/yamltext"
 )
 
 // Masker hides values that are not to be shown. Values that are equal have the same number, for as long as the Masker is
@@ -120,7 +118,7 @@ func text(obj *unstructured.Unstructured) (string, error) {
 	if obj == nil {
 		return "", nil
 	}
-	out, err := yamltext.Marshal(obj.Object)
+	out, err := marshal(obj.Object)
 	if err != nil {
 		return "", fmt.Errorf("write %s as YAML: %w", obj.GetName(), err)
 	}
