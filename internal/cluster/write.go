@@ -30,16 +30,15 @@ const (
 
 // Write is one object to be written.
 type Write struct {
-	Object         *unstructured.Unstructured // what is sent; for Patch it only names the object
-	Method         Method
-	Subresource    string
-	PatchType      types.PatchType // for Patch
-	Patch          []byte
-	UID            types.UID // for Patch and Apply: the object must still be this one; empty is any
-	Manager        string    // field manager
-	Force          bool      // take over fields of other managers (Apply)
-	DryRun         bool      // have the server validate and persist nothing
-	RetryTransient bool      // try again for some seconds after hiccups, too: webhooks that cannot be called, internal errors, …
+	Object      *unstructured.Unstructured // what is sent; for Patch it only names the object
+	Method      Method
+	Subresource string
+	PatchType   types.PatchType // for Patch
+	Patch       []byte
+	UID         types.UID // for Patch and Apply: the object must still be this one; empty is any
+	Manager     string    // field manager
+	Force       bool      // take over fields of other managers (Apply)
+	DryRun      bool      // have the server validate and persist nothing
 }
 
 // Delete is one object to be deleted.
@@ -61,10 +60,6 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	ctx = about(ctx, object.RefOf(w.Object))
 	var stored *unstructured.Unstructured
 	answerLost := false
-	var more []answer
-	if w.RetryTransient {
-		more = hiccups
-	}
 	var twice error // an error after which another request might make a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
@@ -75,9 +70,9 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
-		answerLost = answerLost || lost(err) || w.RetryTransient && apierrors.IsInternalError(err)
+		answerLost = answerLost || lost(err) || apierrors.IsInternalError(err)
 		return err
-	}, more...)
+	}, hiccups...)
 	if twice != nil {
 		return nil, &ambiguousError{c.explain(twice)}
 	}

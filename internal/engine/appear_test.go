@@ -43,7 +43,7 @@ func TestAppear(t *testing.T) {
 		{name: "and in whatever state", after: time.Minute, took: time.Minute, want: `
 			retried appear deployment.apps/theirs: External resource doesn't exists
 			acted appear deployment.apps/theirs succeeded
-			settled appear deployment.apps/theirs succeeded`},
+			settled appear deployment.apps/theirs succeeded (InProgress)`},
 		{name: "never", took: 5 * time.Minute, want: `
 			retried appear deployment.apps/theirs: External resource doesn't exists
 			acted appear deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists
@@ -64,8 +64,8 @@ func TestAppear(t *testing.T) {
 					w.Put(obj)
 				}
 			})
-			o := judging()
-			o.RetryFor = 5 * time.Minute
+			o := w.judging()
+			o.Retry.For = 5 * time.Minute
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
 			w.run(t.Context(), t, o, plan.Step{Ref: ref("Deployment/theirs"), Op: plan.AwaitCreated, Wait: tc.wait})
@@ -113,7 +113,7 @@ func TestVanish(t *testing.T) {
 				w.Put(less)
 			})
 			time.AfterFunc(2*time.Second, func() { w.Remove(ref("ConfigMap/a")) })
-			w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: op, Have: have, Wait: true})
+			w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: op, Have: have, Wait: true})
 			w.expect(t, strings.ReplaceAll(`
 				acted OP configmap/a succeeded
 				waiting OP configmap/a (InProgress)
@@ -124,14 +124,14 @@ func TestVanish(t *testing.T) {
 	}
 	each(t, "gone before", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true})
+		w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true})
 		w.expect(t, `
 			acted vanish configmap/a succeeded
 			settled vanish configmap/a succeeded (NotFound)`)
 	})
 }
 
-// What is gone with its deletion is not said to be waited for; what something holds is.
+// A deletion is waited for until the object is gone: its acceptance is one status, those of the rules follow.
 func TestDeletionIsWaitedFor(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -139,13 +139,16 @@ func TestDeletionIsWaitedFor(t *testing.T) {
 		held.SetFinalizers([]string{"hold"})
 		have := w.put(held)
 		time.AfterFunc(time.Second, func() { w.Remove(ref("Deployment/held")) })
-		w.run(t.Context(), t, judging(), plan.Step{Ref: ref("Deployment/a"), Op: plan.Delete, Have: w.put(thing("Deployment/a")), Wait: true},
+		w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("Deployment/a"), Op: plan.Delete, Have: w.put(thing("Deployment/a")), Wait: true},
 			plan.Step{Ref: ref("Deployment/held"), Op: plan.Delete, Have: have, Wait: true, Needs: []int{0}})
 		w.expect(t, `
 			acted delete deployment.apps/a succeeded
+			waiting delete deployment.apps/a (Terminating)
+			observed delete deployment.apps/a (InProgress)
 			settled delete deployment.apps/a succeeded (NotFound)
 			acted delete deployment.apps/held succeeded
 			waiting delete deployment.apps/held (InProgress)
+			observed delete deployment.apps/held (InProgress)
 			settled delete deployment.apps/held succeeded (NotFound)`)
 	})
 }
@@ -156,8 +159,8 @@ func TestIdle(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/a"): {phaseAfter(40, "ready")}, ref("Deployment/b"): {phaseAfter(80, "ready")},
 		}})
-		o := judging()
-		o.Idle = time.Minute
+		o := w.judging()
+		o.Limits.Idle = time.Minute
 		began := time.Now()
 		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}
 		w.run(t.Context(), t, o, create("Deployment/a"), create("Deployment/b"), create("Deployment/c"), create("Deployment/d"), theirs, create("ConfigMap/z", 3))
@@ -221,8 +224,8 @@ func TestEndOnFailure(t *testing.T) {
 					early++
 				}
 			}
-			o := judging()
-			o.EndOnWriteError, o.EndOnWaitError = tc.onWrite, tc.onWait
+			o := w.judging()
+			o.StopOn.WriteError, o.StopOn.WaitError = tc.onWrite, tc.onWait
 			w.run(t.Context(), t, o, create("Deployment/ill"), create("ConfigMap/bad"), create("ConfigMap/slow"), create("ConfigMap/next", 0))
 			w.lines = w.lines[2:] // the Deployment is written and waited for
 			w.expect(t, tc.want)
@@ -236,11 +239,10 @@ func TestEndOnFailure(t *testing.T) {
 // busy is a run in which everything happens that a dialect can want, and what it leaves.
 func busy(ctx context.Context, t *testing.T, w *world) event.Summary {
 	t.Helper()
-	o := withPods(map[string]string{"app": "x"})
-	o.Concurrency, o.RetryFor, o.Idle = 2, time.Hour, time.Hour
-	o.EndOnWriteError, o.EndOnWaitError = true, true
-	o.Dialect.Rework, o.Dialect.Amend = rework, amend
-	o.Dialect.Again = func(_ int, err error) bool { return errors.Is(err, hiccup) }
+	o := w.withPods(map[string]string{"app": "x"})
+	o.Concurrency, o.Retry.For, o.Limits.Idle = 2, time.Hour, time.Hour
+	o.StopOn.WriteError, o.StopOn.WaitError = true, true
+	w.decider = decisions{rework, amend}
 	replaced := plan.Step{Ref: ref("ConfigMap/replaced"), Op: plan.Create, Want: thing("ConfigMap/replaced"), Wait: true}
 	if have := w.Object(ref("ConfigMap/replaced")); have != nil {
 		replaced = update(have, "amended")

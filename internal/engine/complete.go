@@ -29,13 +29,11 @@ func lenders(p *plan.Plan) map[object.Ref]bool {
 	return found
 }
 
-// look judges what was seen of an object of the plan, unless the dialect does: then it is kept for that.
-func (r *run) look(ref object.Ref, s cluster.ObjectEvent) sighting {
-	if r.options.Dialect.Judge != nil && s.Object != nil {
-		return sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), object: s.Object}
-	}
-	seen := look(r.engine.Rules, s)
-	if r.lenders[ref] {
+// look judges the object of a step. It is called by several goroutines.
+func (r *run) look(i int, s cluster.ObjectEvent) sighting {
+	step := &r.plan.Steps[i]
+	seen := look(r.engine.rules(), s, step.Op.AwaitsDeletion())
+	if r.lenders[step.Ref] {
 		seen.object = s.Object
 	}
 	return seen
@@ -50,7 +48,7 @@ func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 			if seen.before(r.tracks[i].base) {
 				seen = r.tracks[i].base // what was seen is from before our write
 			}
-			if seen.object != nil && seen.status.State == ready.Current {
+			if seen.object != nil && seen.verdict.State == ready.Current {
 				known[s.Source] = seen.object
 			}
 		}

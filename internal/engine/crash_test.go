@@ -151,7 +151,7 @@ func TestFailureAfterEveryEvent(t *testing.T) {
 				w.Refuse(forbidden)
 			}
 		}
-		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2, FailFast: true}, after()...); err != nil {
+		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, after()...); err != nil {
 			t.Fatal(err)
 		}
 		w.Refuse(nil)

@@ -20,12 +20,12 @@ const (
 // unreported says that an object counts as current only because nobody has said otherwise, and that this may be because we
 // have only just written it.
 func (r *run) unreported(t *track) bool {
-	return !t.written.IsZero() && t.seen.status.State == ready.Current && t.seen.status.Reason == ready.NotReported
+	return !t.written.IsZero() && t.seen.verdict.State == ready.Current && t.seen.verdict.Reason == ready.NotReported
 }
 
 // stale says that an object failed before we changed it. Both times are in whole seconds.
 func (t *track) stale() bool {
-	return t.seen.status.State == ready.Failed && t.outdated(t.seen.status.Since)
+	return t.seen.verdict.State == ready.Failed && t.outdated(t.seen.verdict.Since)
 }
 
 // outdated reports that something is from before we changed the object.
@@ -94,9 +94,9 @@ func (a *alarms) Pop() any {
 // setDeadline gives a step, whose write is over, the time that it may be waited for: its own if it has one, else that of the
 // run.
 func (r *run) setDeadline(i int) {
-	timeout := r.options.ApplyTimeout
+	timeout := r.options.Limits.Apply
 	if r.plan.Steps[i].Op.AwaitsDeletion() {
-		timeout = r.options.DeleteTimeout
+		timeout = r.options.Limits.Delete
 	}
 	at := time.Now().Add(timeout)
 	if own := r.plan.Steps[i].Timeout; own > 0 {
@@ -111,7 +111,7 @@ func (r *run) setDeadline(i int) {
 
 // begunAnew reports whether a step whose time is up got more by later writes.
 func (r *run) begunAnew(i int, now time.Time) bool {
-	return r.options.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
+	return r.options.Limits.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
 }
 
 // arm sets the timer to the next moment at which something is due.
@@ -149,10 +149,10 @@ func (r *run) concerns(a alarm) bool {
 
 // idleUntil is when the time of the run is up unless something happens before; zero if never.
 func (r *run) idleUntil() time.Time {
-	if r.options.Idle <= 0 || r.waiting == 0 {
+	if r.options.Limits.Idle <= 0 || r.waiting == 0 {
 		return time.Time{}
 	}
-	return r.active.Add(r.options.Idle)
+	return r.active.Add(r.options.Limits.Idle)
 }
 
 // endIdle ends a run in which nothing has happened for as long as may be.
@@ -203,7 +203,7 @@ func (r *run) tooLate(i int) {
 // only its rest was cut short.
 func (r *run) late(i int) event.Outcome {
 	switch {
-	case r.tracks[i].seen.status.State == ready.Failed:
+	case r.tracks[i].seen.verdict.State == ready.Failed:
 		return event.Failed
 	case r.unreported(&r.tracks[i]):
 		return event.Succeeded

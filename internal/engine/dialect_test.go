@@ -3,12 +3,14 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -16,13 +18,21 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
-// judged says what stands in an object's status: its phase is what it is called, and ready, failed and release mean that. An
-// object without a phase is ready, but for Deployments.
-func judged(_ int, obj *unstructured.Unstructured, made []*unstructured.Unstructured) engine.Verdict {
+// phases are rules by which the phase in the status of an object is its message: ready, failed and release mean that. An
+// object without a phase is ready, but for Deployments. With pods, the rules see the pods of Deployments that have these
+// labels and the name of the Deployment.
+type phases struct {
+	pods   bool
+	labels map[string]string
+}
+
+// Judge returns the verdict that the phase stands for.
+func (phases) Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
-	verdict := engine.Verdict{Release: phase == "release", Status: ready.Status{State: ready.InProgress, Message: phase}}
+	verdict := ready.Verdict{Final: true, Releases: phase == "release", Status: ready.Status{State: ready.InProgress, Message: phase}}
 	switch {
 	case obj.GetDeletionTimestamp() != nil:
 		verdict.Status.Message = fmt.Sprintf("held by %v", obj.GetFinalizers())
@@ -31,11 +41,46 @@ func judged(_ int, obj *unstructured.Unstructured, made []*unstructured.Unstruct
 	case phase == "failed":
 		verdict.Status.State = ready.Failed
 	}
-	for _, child := range made {
+	for _, child := range children {
 		phase, _, _ := unstructured.NestedString(child.Object, "status", "phase")
-		verdict.Children = append(verdict.Children, event.Child{Ref: object.RefOf(child), Version: child.GetAPIVersion(), Status: ready.Status{Message: phase}})
+		verdict.Children = append(verdict.Children, ready.Child{Ref: object.RefOf(child), Version: child.GetAPIVersion(), Status: ready.Status{Message: phase}})
 	}
 	return verdict
+}
+
+// Leaving returns the same for an object that is being deleted.
+func (p phases) Leaving(obj *unstructured.Unstructured) ready.Status { return p.Judge(obj, nil).Status }
+
+// Children selects the pods of a Deployment.
+func (p phases) Children(obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+	if !p.pods || obj.GetKind() != "Deployment" {
+		return nil, nil
+	}
+	labels := map[string]string{"of": obj.GetName()}
+	maps.Copy(labels, p.labels)
+	return []schema.GroupKind{{Kind: "Pod"}}, labels
+}
+
+// decisions is a plan.Decider made of functions; those that are nil decide nothing.
+type decisions struct {
+	replan func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error)
+	amend  func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
+}
+
+// Replan calls the function.
+func (d decisions) Replan(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	if d.replan == nil {
+		return nil, refused
+	}
+	return d.replan(step, live, refused)
+}
+
+// Amend calls the function.
+func (d decisions) Amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if d.amend == nil {
+		return nil, nil
+	}
+	return d.amend(step, stored)
 }
 
 // phase is a status for judged.
@@ -67,8 +112,8 @@ func update(have *unstructured.Unstructured, annotation string) plan.Step {
 // run carries steps out without a record.
 func (w *world) run(ctx context.Context, t *testing.T, o engine.Options, steps ...plan.Step) event.Summary {
 	t.Helper()
-	e := &engine.Engine{Cluster: w.Cluster}
-	summary, err := e.Apply(ctx, &plan.Plan{Steps: steps}, o, func(ev event.Event) {
+	e := &engine.Engine{Cluster: w.Cluster, Records: record.Discard{}, Rules: w.rules}
+	summary, err := e.Apply(ctx, &plan.Plan{Steps: steps, Decider: w.decider}, o, func(ev event.Event) {
 		w.lines = append(w.lines, line(ev))
 		if w.hear != nil {
 			w.hear(ev)
@@ -80,8 +125,11 @@ func (w *world) run(ctx context.Context, t *testing.T, o engine.Options, steps .
 	return summary
 }
 
-// judging are options under which judged judges.
-func judging() engine.Options { return engine.Options{Dialect: engine.Dialect{Judge: judged}} }
+// judging returns options for runs by the rules of phases, without a diagnosis.
+func (w *world) judging() engine.Options {
+	w.rules = phases{}
+	return engine.Options{NoCauses: true}
+}
 
 // is the annotation of an object that update sets; "gone" if there is no such object.
 func (w *world) is(name string) string {
@@ -115,11 +163,11 @@ func TestJudgement(t *testing.T) {
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web failed (Failed)`},
-		{"by its own limit", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Idle = time.Minute, time.Hour }, `
+		{"by its own limit", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Limits.Idle = time.Minute, time.Hour }, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web timed out by its own limit (InProgress)`},
-		{"by the limit of the run", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Idle = time.Hour, time.Minute }, `
+		{"by the limit of the run", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Limits.Idle = time.Hour, time.Minute }, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web timed out (InProgress)`},
@@ -130,7 +178,7 @@ func TestJudgement(t *testing.T) {
 	} {
 		each(t, tc.name, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes}})
-			o, step := judging(), create("Deployment/web")
+			o, step := w.judging(), create("Deployment/web")
 			if tc.options != nil {
 				tc.options(&o, &step)
 			}
@@ -144,7 +192,7 @@ func TestJudgement(t *testing.T) {
 func TestReadyAtOnceIsNotWatched(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	there := w.put(thing("ConfigMap/there"))
-	w.run(t.Context(), t, judging(), create("ConfigMap/a"), update(w.put(thing("ConfigMap/b")), "new"),
+	w.run(t.Context(), t, w.judging(), create("ConfigMap/a"), update(w.put(thing("ConfigMap/b")), "new"),
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.Unchanged, Have: there, Want: there, Wait: true},
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.AwaitCreated, Have: there, Wait: true})
 	if len(w.Watched)+len(w.Asked)+len(w.Queries) > 0 || len(w.Sent) != 2 {
@@ -162,7 +210,7 @@ func TestRelease(t *testing.T) {
 			ref("Deployment/db"): {phaseAfter(1, "release"), phaseAfter(2, "more"), phaseAfter(3, "release"), phaseAfter(4, "failed")},
 		}})
 		join := plan.Step{Op: plan.Barrier, Needs: []int{0}}
-		summary := w.run(t.Context(), t, judging(), create("Deployment/db"), join, create("ConfigMap/a", 1))
+		summary := w.run(t.Context(), t, w.judging(), create("Deployment/db"), join, create("ConfigMap/a", 1))
 		w.expect(t, `
 			acted create deployment.apps/db succeeded
 			waiting create deployment.apps/db (InProgress)
@@ -188,7 +236,7 @@ func TestJoinOfFailedSteps(t *testing.T) {
 				blocker = e.Blocker
 			}
 		}
-		w.run(t.Context(), t, judging(), create("ConfigMap/b"), create("ConfigMap/a"), plan.Step{Op: plan.Barrier, Needs: []int{0, 1}},
+		w.run(t.Context(), t, w.judging(), create("ConfigMap/b"), create("ConfigMap/a"), plan.Step{Op: plan.Barrier, Needs: []int{0, 1}},
 			plan.Step{Op: plan.Barrier, Needs: []int{2}}, create("ConfigMap/c", 3))
 		if blocker == nil || *blocker != 1 {
 			t.Errorf("blocked by %v:\n%q", blocker, w.lines)

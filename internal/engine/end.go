@@ -24,9 +24,9 @@ func (r *run) endsRun(i int) bool {
 	case r.ended || r.interrupted || !r.tracks[i].settled.IsFailure():
 		return false
 	case r.tracks[i].acted == event.Failed:
-		return r.options.FailFast || r.options.EndOnWriteError
+		return r.options.StopOn.WriteError
 	default:
-		return r.options.FailFast || r.options.EndOnWaitError
+		return r.options.StopOn.WaitError
 	}
 }
 

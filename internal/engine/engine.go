@@ -7,7 +7,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -42,8 +41,16 @@ type Cluster interface {
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
 type Engine struct {
 	Cluster Cluster
-	Records record.Store   // nil if whoever has plans carried out keeps his own: Apply then saves nothing, and Plan must not be called
-	Rules   *ready.RuleSet // asked before what package ready knows by itself; nil is none
+	Records record.Store // record.Discard for objects that belong to no set
+	Rules   Rules        // nil means the rules of package ready alone
+}
+
+// rules returns the rules of the engine.
+func (e *Engine) rules() Rules {
+	if e.Rules == nil {
+		return (*ready.RuleSet)(nil)
+	}
+	return e.Rules
 }
 
 // Request is what is wanted.
@@ -51,45 +58,6 @@ type Request struct {
 	Desired []plan.Desired
 	Policy  plan.Policy
 }
-
-// DryRun tells how much of a run is real.
-type DryRun string
-
-// The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere.
-const (
-	DryRunNone   DryRun = ""
-	DryRunClient DryRun = "client"
-	DryRunServer DryRun = "server"
-)
-
-// DefaultConcurrency is how many writes are under way at once unless Options says otherwise, to begin with: a slow line has more,
-// and a server that says that it is too much has fewer.
-const DefaultConcurrency = 32
-
-// Options are the circumstances of a run. The zero value is a real run that waits without limit.
-type Options struct {
-	DryRun        DryRun
-	ApplyTimeout  time.Duration // how long an applied object may take to become ready, from its write; 0 is for ever
-	DeleteTimeout time.Duration // how long a deleted object may take to be gone, from its deletion; 0 is for ever
-	PerWave       bool          // every write begins the time of all that are waited for anew: one limit for each wave of a plan in waves
-	Concurrency   int           // writes under way at once; 0 means DefaultConcurrency and what turns out to be right
-	FailFast      bool          // end the run at the first step that ends badly, or that will hardly become ready
-	LogLines      int           // how much is quoted of the log of a container that ended badly; 0 is nothing
-
-	// Idle is how long steps are waited for while nothing else happens: every write that is over and every step that settles
-	// begins the time anew. When it is up, all that are waited for time out and the run ends, as with EndOnWaitError. It holds
-	// for steps with a limit of their own as well; 0 is for ever.
-	Idle            time.Duration
-	EndOnWriteError bool          // end the run at the first write that fails: nothing new is started or waited for
-	EndOnWaitError  bool          // and at the first step that fails or times out while it is waited for
-	RetryEvery      time.Duration // how soon a step is tried again that passes (Dialect.Again); 0 means DefaultRetryEvery
-	RetryFor        time.Duration // how long it is tried again, and how long an object may take to Appear; 0 is for ever
-	Patient         bool          // writes are patient, see cluster.Write
-	Dialect         Dialect       // what the dialect decides during the run
-}
-
-// DefaultRetryEvery is how soon a step is tried again unless Options says otherwise.
-const DefaultRetryEvery = time.Second
 
 // Plan reads the record and the live objects and decides what to do. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {

@@ -102,6 +102,9 @@ type world struct {
 	store *enginetest.Store
 	lines []string
 	hear  func(event.Event)
+
+	rules   engine.Rules // of run
+	decider plan.Decider // of run
 }
 
 func newWorld(c *enginetest.Cluster) *world {
@@ -246,7 +249,7 @@ func TestWaitEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes}})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 10 * time.Second}, want(thing("Deployment/web"))...); err != nil {
+				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, want(thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
 				if got := w.lines[len(w.lines)-1]; got != tc.want {
@@ -400,7 +403,7 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 			t.Error(diff)
 		}
 		w.Wrote = nil
-		if _, err := w.apply(t.Context(), home, engine.Options{DeleteTimeout: time.Second}); err != nil {
+		if _, err := w.apply(t.Context(), home, engine.Options{Limits: engine.Limits{Delete: time.Second}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.Object(ref("Namespace/n")) == nil {
@@ -437,7 +440,7 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/w"): tc.changes}})
 				start := time.Now()
-				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: tc.timeout}, want(thing("Widget/w"))...)
+				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: tc.timeout}}, want(thing("Widget/w"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
@@ -464,7 +467,7 @@ func TestPollingSeesWhatIsWrittenLaterAndWhatGoes(t *testing.T) {
 			ref("Deployment/c"): {{After: 3 * time.Second, Gone: true}},
 		}})
 		objects := want(thing("Deployment/a"), thing("Deployment/b", "after=Deployment/a"), thing("Deployment/c"))
-		summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: time.Minute}, objects...)
+		summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: time.Minute}}, objects...)
 		if err != nil || summary.Settled[event.Succeeded] != 2 || summary.Settled[event.Failed] != 1 {
 			t.Errorf("apply = %+v, %v; want a and b ready and c failed:\n%s", summary, err, strings.Join(w.lines, "\n"))
 		}

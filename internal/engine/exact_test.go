@@ -16,13 +16,14 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // exactly carries a step of an exact plan out, in which the server merges.
 func (w *world) exactly(t *testing.T, o engine.Options, step plan.Step) {
 	t.Helper()
-	e := &engine.Engine{Cluster: w.Cluster}
-	p := &plan.Plan{Steps: []plan.Step{step}, ServerSide: true, Preconditions: true, Force: true, Manager: "me"}
+	e := &engine.Engine{Cluster: w.Cluster, Records: record.Discard{}, Rules: w.rules}
+	p := &plan.Plan{Steps: []plan.Step{step}, ServerSide: true, Preconditions: true, Force: true, Manager: "me", Decider: w.decider}
 	if _, err := e.Apply(t.Context(), p, o, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestExact(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		step := update(w.put(managed(thing("ConfigMap/a", "is=old"), manager)), "new")
 		step.FullReplace = false
-		w.exactly(t, judging(), step)
+		w.exactly(t, w.judging(), step)
 		last := w.Sent[len(w.Sent)-1]
 		if !slices.Equal(methods(w), want) || w.is("ConfigMap/a") != "new" {
 			t.Errorf("managed by %s: %v, %q", manager, methods(w), w.is("ConfigMap/a"))
@@ -65,10 +66,10 @@ func TestExact(t *testing.T) {
 func TestExactCreation(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	w.put(thing("ConfigMap/a", "is=theirs"))
-	o := judging()
-	o.Dialect.Rework = func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	o := w.judging()
+	w.decider = decisions{replan: func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) {
 		return nil, refused
-	}
+	}}
 	w.exactly(t, o, create("ConfigMap/a"))
 	if w.is("ConfigMap/a") != "theirs" || !slices.Equal(methods(w), []cluster.Method{cluster.Create}) {
 		t.Errorf("%v, %q, %v", methods(w), w.is("ConfigMap/a"), w.lines)
@@ -81,13 +82,13 @@ func TestExactConflict(t *testing.T) {
 	stale := w.put(thing("ConfigMap/a", "is=old"))
 	w.put(thing("ConfigMap/a", "is=theirs"))
 	asked := 0
-	o := judging()
-	o.Dialect.Rework = func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	o := w.judging()
+	w.decider = decisions{replan: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
 		asked++
 		next := *step
 		next.Have = live
 		return &next, nil
-	}
+	}}
 	step := update(stale, "new")
 	step.FullReplace = false
 	w.exactly(t, o, step)

@@ -29,6 +29,9 @@ type explaining struct {
 
 // stir has causes looked for: at once if that has begun, else when the run has waited long enough.
 func (r *run) stir() {
+	if r.options.NoCauses {
+		return
+	}
 	pause := explainAfter
 	if r.explaining.begun {
 		pause = explainPause
@@ -43,17 +46,17 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	x := &r.explaining
 	x.at = time.Time{}
 	lingers := func(t *track) bool {
-		return t.waiting && !r.unreported(t) && t.seen.kin.Observed() && x.due(t.lingersAt(), now)
+		return t.waiting && !r.unreported(t) && t.seen.evidence.Observed() && x.due(t.lingersAt(), now)
 	}
 	var roots []*ready.Evidence
-	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
+	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
 	x.begun = x.begun || len(roots) > 0
 	if x.kin.around(ctx, roots); x.kin.listing > 0 {
 		return // the last of the lists stirs
 	}
 	r.explainable(lingers, func(i int) {
 		t := &r.tracks[i]
-		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.kin, t.written), func(c ready.Cause) bool {
+		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.evidence, t.written), func(c ready.Cause) bool {
 			return c.Idle || t.outdated(c.Since) && !x.due(t.began.Add(stalePeriod), now)
 		})
 		switch {
@@ -88,7 +91,7 @@ func (t *track) lingersAt() time.Time {
 // explainable calls f for every step of whose object something is known and that is wanted.
 func (r *run) explainable(wanted func(*track) bool, f func(i int)) {
 	for i := range r.tracks {
-		if t := &r.tracks[i]; t.seen.kin != nil && wanted(t) {
+		if t := &r.tracks[i]; t.seen.evidence != nil && wanted(t) {
 			f(i)
 		}
 	}
@@ -119,7 +122,7 @@ func (r *run) tellCauses(i int, causes []ready.Cause) {
 // cause will hardly pass, and has stood for as long as that takes to be seen.
 func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 	t := &r.tracks[i]
-	if !r.options.FailFast || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
+	if !r.options.StopOn.Stuck || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
 		return false
 	}
 	stuck, doomed := false, false
@@ -142,8 +145,8 @@ func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 func (r *run) explainBad(ctx, watching context.Context) {
 	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained }
 	var roots []*ready.Evidence
-	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.kin) })
-	if r.summary.Interrupted || len(roots) == 0 {
+	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
+	if r.summary.Interrupted || r.options.NoCauses || len(roots) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
@@ -156,7 +159,7 @@ func (r *run) explainBad(ctx, watching context.Context) {
 	var steps []int
 	var causes [][]ready.Cause
 	r.explainable(bad, func(i int) {
-		if found := x.kin.family.Causes(r.tracks[i].seen.kin, r.tracks[i].written); len(found) > 0 {
+		if found := x.kin.family.Causes(r.tracks[i].seen.evidence, r.tracks[i].written); len(found) > 0 {
 			steps, causes = append(steps, i), append(causes, found)
 		}
 	})

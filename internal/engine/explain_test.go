@@ -127,7 +127,7 @@ func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 				objects = append(objects, want(thing("Deployment/slow"))...)
 			}
 			start := time.Now()
-			if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second}, objects...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}}, objects...); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); !long && took > 100*time.Millisecond {
@@ -204,7 +204,7 @@ func TestFailFast(t *testing.T) {
 					time.AfterFunc(3*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/a", tc.then)) })
 				}
 				objects := want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c", "after=Deployment/b"))
-				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 5 * time.Second, FailFast: true}, objects...)
+				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, objects...)
 				if err != nil || summary.Failures() != 1 {
 					t.Errorf("apply = %+v, %v, want one that is bad", summary, err)
 				}
@@ -272,7 +272,7 @@ func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
 		objects := want(labelled("Deployment/a"), labelled("Deployment/b"), labelled("Deployment/c"))
 		w.Script = map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: 5 * time.Second, Status: available}}}
 		objects[2].Object.SetAnnotations(map[string]string{"after": "Deployment/a"})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 10 * time.Second}, objects...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, objects...); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -333,7 +333,7 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 					w.Put(w.child("ReplicaSet/a", "Pod/a", unplaced))
 				})
 				start := time.Now()
-				summary, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: time.Minute, FailFast: true}, want(thing("Deployment/a"))...)
+				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: time.Minute}, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, want(thing("Deployment/a"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}

@@ -26,15 +26,15 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	r.schedule.acted(i)
 	r.active = time.Now()
 	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
-		t.base = r.look(step.Ref, done.seen)
+		t.base = r.look(i, done.seen)
 	}
 	t.gone = done.leaving && done.seen.Object == nil
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	if done.leaving && done.seen.Object != nil {
-		t.base.status = ready.Status{State: ready.Terminating, Message: "Resource scheduled for deletion"}
+	if step.Op == plan.Delete && done.seen.Object != nil && done.seen.Object.GetDeletionTimestamp() == nil {
+		t.base.verdict.Status = ready.Status{State: ready.Terminating, Reason: event.DeletionRequested, Message: "Resource scheduled for deletion"}
 	}
 	if t.seen.before(t.base) || t.seen.undated() {
 		t.seen, t.missed = t.base, 0
@@ -56,7 +56,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 }
 
 func (r *run) emit(e event.Event) {
-	e.Ref = r.plan.Steps[e.Step].Ref
+	e.Ref, e.Tag = r.plan.Steps[e.Step].Ref, r.plan.Steps[e.Step].Tag
 	r.summary.Add(e)
 	r.sink(e)
 }

@@ -12,18 +12,16 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// judge decides whether a waiting step has what it waits for. What is watched for that is watched until the context ends.
+// judge decides whether the wait for a step is over, by the last sighting of its object.
 func (r *run) judge(ctx context.Context, i int) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
-	gone := t.seen.status.State == ready.NotFound
+	gone := t.seen.verdict.State == ready.NotFound
 	replaced := !gone && t.seen.uid != t.base.uid
 	switch {
 	case t.seen.before(t.base):
-		r.wait(i) // what was seen is from before our write
+		r.wait(i) // the sighting is older than our write
 	case step.Op.AwaitsDeletion() && (gone || replaced):
 		r.settle(i, event.Succeeded, nil)
-	case r.options.Dialect.Judge != nil && !gone && !replaced:
-		r.heed(ctx, i)
 	case step.Op.AwaitsDeletion():
 		r.wait(i)
 	case replaced:
@@ -32,61 +30,77 @@ func (r *run) judge(ctx context.Context, i int) {
 		r.wait(i) // it may have been looked for just before it was written
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
-	case r.doubtful(i):
-		r.setFailing(t, false)
-		r.wait(i)
-	case t.seen.status.State == ready.Current:
-		r.settle(i, event.Succeeded, nil)
-	case r.options.FailFast && t.seen.status.State == ready.Failed:
-		r.settle(i, event.Failed, nil)
 	default:
-		r.setFailing(t, t.seen.status.State == ready.Failed)
-		r.wait(i)
+		r.applyVerdict(ctx, i)
 	}
 }
 
-// heed does what the dialect says of the object of a step that is there.
-func (r *run) heed(ctx context.Context, i int) {
-	t, dialect := &r.tracks[i], &r.options.Dialect
-	verdict := dialect.Judge(i, t.seen.object, r.crowds.made(i))
-	news := !slices.EqualFunc(t.made, verdict.Children, func(a, b event.Child) bool {
-		return a.Ref == b.Ref && a.Version == b.Version && a.Status.Same(b.Status)
-	})
-	t.seen.status, t.made = verdict.Status, verdict.Children
+// applyVerdict settles a step by the verdict on its object, or waits further.
+func (r *run) applyVerdict(ctx context.Context, i int) {
+	t := &r.tracks[i]
+	if t.queried {
+		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.crowds.made(i))
+	}
+	failed := t.seen.verdict.State == ready.Failed
 	switch {
-	case t.seen.status.State == ready.Current:
+	case r.doubtful(i):
+		r.setFailing(t, false)
+		r.wait(i)
+	case t.seen.verdict.State == ready.Current:
 		r.settle(i, event.Succeeded, nil)
-	case t.seen.status.State == ready.Failed:
+	case failed && (t.seen.verdict.Final || r.options.StopOn.WaitError):
 		r.settle(i, event.Failed, nil)
-	case r.plan.Steps[i].Op == plan.Delete && t.seen.object.GetDeletionTimestamp() == nil:
-		// It was seen as it was before it was deleted: most objects are gone the next time.
 	default:
-		released := verdict.Release && r.schedule.release(i)
-		r.tell(i, news, released)
-		if dialect.Children != nil && !t.surveyed && !r.interrupted && !r.ended {
-			t.surveyed = true
-			r.lookForMade(ctx, i)
+		r.setFailing(t, failed)
+		r.released(i)
+		r.wait(i)
+		if t.seen.children != nil && !t.queried && !r.interrupted && !r.ended {
+			t.queried = true
+			r.watchChildren(ctx, i)
 		}
 	}
 }
 
-// wait goes on waiting for a step.
-func (r *run) wait(i int) {
-	r.stir()
-	r.tell(i, false, false)
+// released lets the dependents of a step start if the verdict on its object says so, and emits that once.
+func (r *run) released(i int) {
+	t := &r.tracks[i]
+	if t.seen.verdict.Releases && r.schedule.release(i) {
+		r.emitStatus(i, true)
+	}
 }
 
-// tell tells once that a step is waited for, and later whenever its status has changed, or there is other news.
-func (r *run) tell(i int, news, released bool) {
+// wait emits the status of a step that is waited for further, and schedules a diagnosis.
+func (r *run) wait(i int) {
+	t := &r.tracks[i]
+	r.stir()
+	if !t.told || !t.shown.sameStatus(t.seen.verdict) {
+		r.emitStatus(i, false)
+	}
+}
+
+// emitStatus emits a Waiting event, once for each step, and Observed events after it.
+func (r *run) emitStatus(i int, released bool) {
 	t := &r.tracks[i]
 	kind := event.Observed
 	if !t.told {
 		kind = event.Waiting
-	} else if t.shown.Same(t.seen.status) && !news && !released {
-		return
 	}
-	t.told, t.shown = true, t.seen.status
-	r.emit(event.Event{Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.seen.status, Facts: t.seen.facts, Children: t.made, Released: released})
+	t.told, t.shown = true, shown{t.seen.verdict.Status, t.seen.verdict.Children}
+	r.emit(event.Event{
+		Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.shown.status, Facts: t.seen.facts,
+		Children: t.shown.children, Released: released,
+	})
+}
+
+// shown is the part of a verdict that events carry.
+type shown struct {
+	status   ready.Status
+	children []ready.Child
+}
+
+// sameStatus reports whether an event about the verdict would repeat the last one.
+func (s shown) sameStatus(v ready.Verdict) bool {
+	return s.status.Same(v.Status) && slices.EqualFunc(s.children, v.Children, ready.Child.Same)
 }
 
 // settle ends a step, once, and perhaps the run. The status that was seen last goes with it.
@@ -118,13 +132,13 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	}
 	t.settled, r.active = outcome, time.Now()
 	r.emit(event.Event{
-		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.status, Facts: t.seen.facts,
-		Children: t.made, StepTimeout: own && outcome == event.TimedOut, Err: t.err,
+		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.verdict.Status, Facts: t.seen.facts,
+		Children: t.seen.verdict.Children, StepTimeout: own && outcome == event.TimedOut, Err: t.err,
 	})
-	if r.options.Dialect.Judge != nil {
-		t.seen.object, t.base.object, t.next = nil, nil, nil // what is over needs no memory
-		r.crowds.leave(i)
+	if t.next = nil; !r.lenders[r.plan.Steps[i].Ref] {
+		t.seen.object, t.base.object = nil, nil
 	}
+	r.crowds.leave(i)
 	r.schedule.settle(i, outcome)
 }
 

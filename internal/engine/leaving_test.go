@@ -28,7 +28,7 @@ func TestBeingDeleted(t *testing.T) {
 					told = append(told, e.Reason)
 				}
 			}
-			o := engine.Options{DryRun: dryRun, ApplyTimeout: time.Minute}
+			o := engine.Options{DryRun: dryRun, Limits: engine.Limits{Apply: time.Minute}}
 			if _, err := w.apply(t.Context(), policy(), o, want(thing("ConfigMap/held"))...); err != nil {
 				t.Fatal(err)
 			}

@@ -69,21 +69,18 @@ func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []s
 	}
 }
 
-// lookForMade has what others make for the object of a step be surveyed.
-func (r *run) lookForMade(ctx context.Context, i int) {
-	obj := r.tracks[i].seen.object
-	kinds, with := r.options.Dialect.Children(i, obj)
-	some := labels.Set(with)
-	if g := r.groupOf(r.plan.Steps[i].Ref); len(r.groups[g]) > apart {
-		shared := r.sharedIn(g)
-		some = maps.Clone(some)
-		maps.DeleteFunc(some, func(key, value string) bool { return shared[key] != value })
+// watchChildren starts watching the child objects that the rules want to see for a step.
+func (r *run) watchChildren(ctx context.Context, i int) {
+	ref, query := r.plan.Steps[i].Ref, r.tracks[i].seen.children
+	selector := labels.Set(query.labels)
+	if g := r.groupOf(ref); len(r.groups[g]) > apart {
+		selector = common(selector, r.commonLabels(g))
 	}
-	r.crowds.want(ctx, i, obj.GetNamespace(), kinds, with, some)
+	r.crowds.want(ctx, i, ref.Namespace, query.kinds, query.labels, selector)
 }
 
-// sharedIn gives the labels that what is made for all objects of a kind and namespace has.
-func (r *run) sharedIn(g group) labels.Set {
+// commonLabels returns the labels that the child objects of all steps of a group have.
+func (r *run) commonLabels(g group) labels.Set {
 	if shared, ok := r.shared[g]; ok {
 		return shared
 	}
@@ -93,14 +90,25 @@ func (r *run) sharedIn(g group) labels.Set {
 		if obj == nil {
 			continue
 		}
-		_, with := r.options.Dialect.Children(i, obj)
+		_, with := r.engine.rules().Children(obj)
 		if shared == nil {
 			shared = maps.Clone(with)
 		}
-		maps.DeleteFunc(shared, func(key, value string) bool { return with[key] != value })
+		shared = common(shared, with)
 	}
 	r.shared[g] = shared
 	return shared
+}
+
+// common returns the labels that two sets have in common.
+func common(a, b labels.Set) labels.Set {
+	both := labels.Set{}
+	for key, value := range a {
+		if other, ok := b[key]; ok && other == value {
+			both[key] = value
+		}
+	}
+	return both
 }
 
 func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -23,20 +22,10 @@ func pod(of, name, in string) *unstructured.Unstructured {
 	return obj
 }
 
-// withPods are options under which the pods of Deployments that are not ready are looked for, by these labels and the name.
-func withPods(common map[string]string) engine.Options {
-	o := judging()
-	o.Dialect.Children = func(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
-		if obj.GetKind() != "Deployment" {
-			return nil, nil
-		}
-		labels := map[string]string{"of": obj.GetName()}
-		for key, value := range common {
-			labels[key] = value
-		}
-		return []schema.GroupKind{{Kind: "Pod"}}, labels
-	}
-	return o
+// withPods returns options for runs by rules that see the pods of Deployments.
+func (w *world) withPods(labels map[string]string) engine.Options {
+	w.rules = phases{true, labels}
+	return engine.Options{NoCauses: true}
 }
 
 // What was made for an object is told with it, from all that there is on, and only what was made for it.
@@ -51,7 +40,7 @@ func TestMade(t *testing.T) {
 		}}})
 		w.Put(pod("web", "a", "running"))
 		w.Put(pod("web", "b", "running"))
-		w.run(t.Context(), t, withPods(nil), create("Deployment/web"))
+		w.run(t.Context(), t, w.withPods(nil), create("Deployment/web"))
 		w.expect(t, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
@@ -86,7 +75,7 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 				w.Script[ref("Deployment/"+name)] = []enginetest.Change{{After: time.Second, Makes: pod(name, name+"-b", "running")}, phaseAfter(2, "ready")}
 				steps = append(steps, create("Deployment/"+name))
 			}
-			o := withPods(tc.common)
+			o := w.withPods(tc.common)
 			o.Concurrency = 1 // in order
 			if summary := w.run(t.Context(), t, o, steps...); summary.Failures() > 0 {
 				t.Errorf("%+v", summary)

@@ -46,9 +46,9 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	}
 	w := &observation{engine: e, refs: refs, views: make([]view, len(refs)), unserved: live.Unserved, options: o, sink: sink}
 	for i, ref := range refs {
-		w.views[i].sighting = look(e.Rules, cluster.ObjectEvent{Ref: ref, Object: live.Objects[ref]})
+		w.views[i].sighting = look(e.rules(), cluster.ObjectEvent{Ref: ref, Object: live.Objects[ref]}, false)
 		if live.Unserved.Has(ref) {
-			w.views[i].status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
+			w.views[i].verdict.Status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
 		}
 	}
 	met, over := w.over()
@@ -95,24 +95,24 @@ func (w *observation) first(ctx, watching context.Context) {
 	}
 	w.kin.quoteAll(looking, all)
 	for i, ref := range w.refs {
-		w.sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].status, Facts: w.views[i].facts, Causes: all[i]})
+		w.sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].verdict.Status, Facts: w.views[i].facts, Causes: all[i]})
 	}
 }
 
 // causes are those why an object is not as it should be; none if it is.
 func (w *observation) causes(i int) []ready.Cause {
-	if w.views[i].kin == nil {
+	if w.views[i].evidence == nil {
 		return nil
 	}
-	return w.kin.family.Causes(w.views[i].kin, time.Time{})
+	return w.kin.family.Causes(w.views[i].evidence, time.Time{})
 }
 
 // roots are the objects that are not as they should be.
 func (w *observation) roots() []*ready.Evidence {
 	var roots []*ready.Evidence
 	for _, v := range w.views {
-		if v.kin != nil {
-			roots = append(roots, v.kin)
+		if v.evidence != nil {
+			roots = append(roots, v.evidence)
 		}
 	}
 	return roots
@@ -125,7 +125,7 @@ func (w *observation) over() (met, over bool) {
 		if w.unserved.Has(w.refs[i]) {
 			states["unserved"]++ // no watch will ever tell of it
 		} else {
-			states[v.status.State]++
+			states[v.verdict.State]++
 		}
 	}
 	all := len(w.refs)
@@ -192,7 +192,7 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 // see takes in what a watch reported. Of an object that cannot be seen, what was seen last still holds.
 func (w *observation) see(s seen) {
 	v := &w.views[s.step]
-	changed := !v.status.Same(s.status)
+	changed := !v.verdict.Same(s.verdict.Status)
 	switch {
 	case s.err != nil && w.outage == s.err.Error():
 		return
@@ -204,7 +204,7 @@ func (w *observation) see(s seen) {
 			return
 		}
 	}
-	w.sink(event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: v.status, Facts: v.facts, Err: s.err})
+	w.sink(event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: v.verdict.Status, Facts: v.facts, Err: s.err})
 }
 
 // explain tells of causes that are new.
@@ -220,7 +220,7 @@ func (w *observation) explain(ctx context.Context) {
 }
 
 func (w *observation) tell(i int, causes []ready.Cause) {
-	w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: w.views[i].status, Causes: causes})
+	w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: w.views[i].verdict.Status, Causes: causes})
 }
 
 func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
@@ -235,7 +235,7 @@ func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
 	for _, refs := range groups {
 		w.engine.Cluster.Watch(ctx, refs, func(s cluster.ObjectEvent) {
 			select {
-			case sightings <- seen{steps[s.Ref], look(w.engine.Rules, s)}:
+			case sightings <- seen{steps[s.Ref], look(w.engine.rules(), s, false)}:
 			case <-ctx.Done():
 			}
 		})

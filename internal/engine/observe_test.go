@@ -71,7 +71,7 @@ func TestObserve(t *testing.T) {
 					Script:   map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
 					Unserved: map[schema.GroupKind]bool{{Group: "example.com", Kind: "Widget"}: true},
 				})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{ApplyTimeout: 1}, want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
+				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 1}}, want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
 				var lines []string

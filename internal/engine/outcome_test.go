@@ -31,7 +31,7 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 		next := thing("Widget/x", "new=yes")
 		next.SetAPIVersion("other.example.com/v1")
 		w.Fails = map[object.Ref]error{object.RefOf(next): forbidden}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{FailFast: true}, want(next)...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, want(next)...); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped")
@@ -134,7 +134,7 @@ func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.apply(t.Context(), patient(home()), engine.Options{DeleteTimeout: time.Minute}); err != nil {
+		if _, err := w.apply(t.Context(), patient(home()), engine.Options{Limits: engine.Limits{Delete: time.Minute}}); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "namespace/other Delete Succeeded Timeout", "configmap/a Delete Succeeded Pending")
@@ -157,7 +157,7 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 					w.store.Fails = &record.NamespaceGoneError{Namespace: tc.namespace, Cause: forbidden}
 				}
 			}
-			summary, err := w.apply(t.Context(), home(), engine.Options{DeleteTimeout: time.Minute})
+			summary, err := w.apply(t.Context(), home(), engine.Options{Limits: engine.Limits{Delete: time.Minute}})
 			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
 				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)
 			}

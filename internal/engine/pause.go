@@ -42,7 +42,7 @@ func (r *run) find(ctx context.Context, step *plan.Step) *result {
 func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	why := done.pause
-	if again := r.options.Dialect.Again; why == "" && again != nil && done.err != nil && !done.stored && again(i, done.err) {
+	if why == "" && !done.stored && cluster.WebhookUnavailable(done.err) {
 		why = passing
 	}
 	if done.rest != nil {
@@ -57,7 +57,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
-		done.err = &TimedOutError{After: r.options.RetryFor, Last: cluster.Redact(done.err, step.HoldsSecret())}
+		done.err = &TimedOutError{After: r.options.Retry.For, Last: cluster.Redact(done.err, step.HoldsSecret())}
 		return false
 	}
 	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
@@ -73,7 +73,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		heap.Push(&r.alarms, alarm{at, i, pauseOver})
 	}
 	if why != passing {
-		t.base = r.look(step.Ref, done.seen)
+		t.base = r.look(i, done.seen)
 		r.watch(ctx, r.groupOf(step.Ref))
 		r.glimpse(ctx, i)
 	}
@@ -92,14 +92,14 @@ func (r *run) goesOn(t *track, why pause, now time.Time) (at time.Time, told boo
 	case lingering:
 		return limit(now, r.leaveLimit()), false
 	case absent:
-		return limit(t.tried, r.options.RetryFor), true
+		return limit(t.tried, r.options.Retry.For), true
 	default:
-		every := r.options.RetryEvery
+		every := r.options.Retry.Every
 		if every <= 0 {
 			every = DefaultRetryEvery
 		}
 		at = now.Add(every)
-		if end := limit(t.tried, r.options.RetryFor); !end.IsZero() && end.Before(at) {
+		if end := limit(t.tried, r.options.Retry.For); !end.IsZero() && end.Before(at) {
 			at = end // once more, at the end of the time
 		}
 		return at, true
@@ -108,10 +108,10 @@ func (r *run) goesOn(t *track, why pause, now time.Time) (at time.Time, told boo
 
 // leaveLimit is how long an object that is to be created anew may take to be gone.
 func (r *run) leaveLimit() time.Duration {
-	if r.options.DeleteTimeout > 0 {
-		return r.options.DeleteTimeout
+	if r.options.Limits.Delete > 0 {
+		return r.options.Limits.Delete
 	}
-	return r.options.Idle
+	return r.options.Limits.Idle
 }
 
 // glimpse lets a paused step go on if what was seen of its object last is what it waits for.
@@ -119,8 +119,8 @@ func (r *run) glimpse(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	seen := &t.seen
 	switch {
-	case *seen == sighting{} || seen.before(t.base):
-	case t.pause == lingering && (seen.status.State == ready.NotFound || seen.uid != t.base.uid):
+	case seen.isZero() || seen.before(t.base):
+	case t.pause == lingering && (seen.verdict.State == ready.NotFound || seen.uid != t.base.uid):
 		r.goOn(i)
 	case t.pause == absent && seen.object != nil:
 		r.unpause(i)
@@ -131,7 +131,7 @@ func (r *run) glimpse(ctx context.Context, i int) {
 // overdue ends or goes on with a paused step whose time is up.
 func (r *run) overdue(ctx context.Context, i int) {
 	t := &r.tracks[i]
-	limit := r.options.RetryFor
+	limit := r.options.Retry.For
 	switch t.pause {
 	case passing:
 		r.goOn(i)

@@ -79,10 +79,10 @@ func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]an
 // amended is the result of a step whose write is over, after the second write if the dialect wants one.
 func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
-	if o.Dialect.Amend == nil || o.DryRun != DryRunNone {
+	if p.Decider == nil || o.DryRun != DryRunNone {
 		return done
 	}
-	live, err := amend(ctx, c, p, step, stored, o)
+	live, err := amend(ctx, c, p, step, stored)
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: true}
 	}
@@ -92,14 +92,14 @@ func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stor
 
 // amend sends the second write of a step and gives the object afterwards. Whoever changes the object meanwhile makes it be read
 // and amended again: soon, then every second.
-func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, o *Options) (*unstructured.Unstructured, error) {
+func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 7, Cap: time.Second}
 	for end := time.Now().Add(amendFor); ; {
-		next, err := o.Dialect.Amend(step, live)
+		next, err := p.Decider.Amend(step, live)
 		if err != nil || next == nil {
 			return live, err
 		}
-		second := cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager, RetryTransient: o.Patient}
+		second := cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager}
 		if p.ServerSide && step.Have != nil {
 			second.Method, second.Force = cluster.Apply, p.Force
 		}
@@ -112,7 +112,7 @@ func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *
 		case <-ctx.Done():
 			return nil, err
 		}
-		if live, err = again(ctx, c, step.Want, live, err); err != nil {
+		if live, err = rereadSame(ctx, c, live, err); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func TestWhole(t *testing.T) {
 	step := update(there, "new")
 	step.Want.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "somebody"}})
 	step.Want.SetResourceVersion("")
-	w.run(t.Context(), t, judging(), step)
+	w.run(t.Context(), t, w.judging(), step)
 	sent := w.Sent[0]
 	if sent.Method != cluster.Replace || sent.Object.GetResourceVersion() != there.GetResourceVersion() || sent.Object.GetUID() != there.GetUID() ||
 		sent.Object.GetManagedFields() != nil || sent.Object.GetAnnotations()["old"] != "" {
@@ -33,7 +33,7 @@ func TestWhole(t *testing.T) {
 	if w.is("ConfigMap/a") != "new" || len(step.Want.GetManagedFields()) != 1 {
 		t.Errorf("the object is %q; what was handed in has %v", w.is("ConfigMap/a"), step.Want.GetManagedFields())
 	}
-	w.run(t.Context(), t, judging(), step) // it was changed since
+	w.run(t.Context(), t, w.judging(), step) // it was changed since
 	if got := w.lines[len(w.lines)-1]; w.is("ConfigMap/a") != "new" || got[:len("settled update configmap/a failed")] != "settled update configmap/a failed" {
 		t.Error(got)
 	}
@@ -114,9 +114,8 @@ func TestReplace(t *testing.T) {
 			if tc.anew != "" {
 				step.Recreate = update(there, tc.anew).Want
 			}
-			o := judging()
-			o.DeleteTimeout = tc.limit
-			o.Dialect.Again = func(_ int, err error) bool { return apierrors.IsInternalError(err) }
+			o := w.judging()
+			o.Limits.Delete = tc.limit
 			began := time.Now()
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)
@@ -147,8 +146,8 @@ func TestReplacedBySomebodyElse(t *testing.T) {
 			other.SetUID("another")
 			w.Put(other)
 		})
-		o := judging()
-		o.Dialect.Rework = rework
+		o := w.judging()
+		w.decider = decisions{replan: rework}
 		w.run(t.Context(), t, o, step)
 		w.expect(t, `
 			acted create configmap/a failed: not as approved: ConfigMap "a" already exists
@@ -220,9 +219,8 @@ func TestAmend(t *testing.T) {
 			if tc.marked {
 				step.Want = thing("Deployment/a", "is=amended")
 			}
-			o := judging()
-			o.Dialect.Amend = tc.amend
-			o.Dialect.Again = func(int, error) bool { return true } // but not what was stored already
+			o := w.judging()
+			w.decider = decisions{amend: tc.amend}
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)
 			if w.is("Deployment/a") != tc.is || len(w.Sent) != tc.writes {
@@ -239,8 +237,8 @@ func TestAmendEnds(t *testing.T) {
 		for range 1000 {
 			w.Answers[ref("ConfigMap/a")] = append(w.Answers[ref("ConfigMap/a")], conflict)
 		}
-		o := judging()
-		o.Dialect.Amend = amend
+		o := w.judging()
+		w.decider = decisions{amend: amend}
 		began := time.Now()
 		summary := w.run(t.Context(), t, o, create("ConfigMap/a"))
 		if took := time.Since(began); took < time.Minute || took > 70*time.Second || summary.Failures() != 1 {
@@ -256,15 +254,15 @@ func TestSightingBetweenTheWrites(t *testing.T) {
 			ref("Deployment/web"): {{After: 500 * time.Millisecond, Status: phase("ready")}},
 			ref("Deployment/old"): {phaseAfter(9, "ready")},
 		}})
-		o := judging()
-		o.Dialect.Amend = func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		o := w.judging()
+		w.decider = decisions{amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 			if step.Ref != ref("Deployment/web") || stored.GetAnnotations()["is"] == "amended" {
 				return nil, nil
 			}
 			next := stored.DeepCopy()
 			next.SetAnnotations(map[string]string{"is": "amended"})
 			return next, nil
-		}
+		}}
 		w.hear = func(e event.Event) {
 			if e.Kind == event.Settled && e.Ref == ref("Deployment/web") && w.is("Deployment/web") != "amended" {
 				t.Error("it settled before the second write")

@@ -49,9 +49,8 @@ func TestAgain(t *testing.T) {
 			for range tc.fails {
 				w.Answers[ref("ConfigMap/a")] = append(w.Answers[ref("ConfigMap/a")], hiccup)
 			}
-			o := judging()
-			o.Concurrency, o.RetryFor = 1, tc.limit
-			o.Dialect.Again = func(_ int, err error) bool { return apierrors.IsInternalError(err) }
+			o := w.judging()
+			o.Concurrency, o.Retry.For = 1, tc.limit
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
 			w.run(t.Context(), t, o, create("ConfigMap/a"), create("ConfigMap/b"))
@@ -100,8 +99,8 @@ func TestRework(t *testing.T) {
 			acted update configmap/a succeeded
 			settled update configmap/a succeeded (Current)`, "reworked", 1},
 		{"one that is changed ten times", "old", true, []error{conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict}, `
-			acted update configmap/a failed: somebody else changes it all the time (10 attempts): ` + conflict.Error() + `
-			settled update configmap/a failed: somebody else changes it all the time (10 attempts): ` + conflict.Error(), "old", 0},
+			acted update configmap/a failed: it was changed by others before each of 10 attempts: ` + conflict.Error() + `
+			settled update configmap/a failed: it was changed by others before each of 10 attempts: ` + conflict.Error(), "old", 0},
 		{"one that is gone again", "", false, []error{exists}, `
 			acted create configmap/a succeeded
 			settled create configmap/a succeeded (Current)`, "", 1},
@@ -115,8 +114,8 @@ func TestRework(t *testing.T) {
 					step = update(there, "new")
 				}
 			}
-			o := judging()
-			o.Dialect.Rework = rework
+			o := w.judging()
+			w.decider = decisions{replan: rework}
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)
 			if w.is("ConfigMap/a") != tc.is || len(w.Sent) != tc.writes {

@@ -22,14 +22,14 @@ type track struct {
 	gone    bool          // its deletion is not waited for, but the object is gone
 	err     error
 
-	waiting bool         // written, not yet settled
-	told    bool         // the Waiting event was sent
-	shown   ready.Status // what the last event said of it
-	missed  int          // how often in a row it was not found by a look without a version
-	failing bool         // its status is Failed; it may still recover while others are waited for
-	written time.Time    // when this run changed the object, by the clock of the server; zero if it did not
-	created bool         // this run made the object
-	rests   time.Time    // until then what is seen of the object is not believed; zero if it was never doubted
+	waiting bool      // written, not yet settled
+	told    bool      // the Waiting event was sent
+	shown   shown     // what the last event said of it
+	missed  int       // how often in a row it was not found by a look without a version
+	failing bool      // its status is Failed; it may still recover while others are waited for
+	written time.Time // when this run changed the object, by the clock of the server; zero if it did not
+	created bool      // this run made the object
+	rests   time.Time // until then what is seen of the object is not believed; zero if it was never doubted
 
 	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
 	changed time.Time // when something was seen of the object last
@@ -39,11 +39,10 @@ type track struct {
 	causes    []ready.Cause // all that was told of why it is waited for
 	explained bool          // nothing more is to be told
 
-	tried    time.Time     // when its turn came
-	pause    pause         // why it is not being written although its turn came; empty if it is
-	next     *plan.Step    // what of it is carried out next; nil is the step itself
-	made     []event.Child // what the dialect said last of the objects that were made for it
-	surveyed bool          // these are looked for
+	tried   time.Time  // when its turn came
+	pause   pause      // why it is not being written although its turn came; empty if it is
+	next    *plan.Step // what of it is carried out next; nil is the step itself
+	queried bool       // its child objects are watched
 
 	base sighting // the object as our write left it, or as it was when its deletion was asked for
 	seen sighting // the latest that was seen of the object
@@ -242,15 +241,15 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
-	if r.options.Dialect.Judge != nil && m.seen.err == nil && (t.settled != "" || t.waiting && m.seen.before(t.base)) {
-		return // nobody judges what is over, or what is from before our write
+	if m.seen.err == nil && (t.settled == event.Succeeded && !r.lenders[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
+		return // nobody waits for the object any more, or the sighting is older than our write
 	}
 	if m.seen.err != nil {
 		r.unseen(m.step, m.seen.err)
 		return
 	}
 	r.outage = ""
-	if t.changed = time.Now(); m.seen.kin == nil || !m.seen.kin.Observed() {
+	if t.changed = time.Now(); m.seen.evidence == nil || !m.seen.evidence.Observed() {
 		t.since = t.changed
 	}
 	if t.base.object != nil && !r.lenders[r.plan.Steps[m.step].Ref] {
@@ -272,6 +271,6 @@ func (r *run) handle(ctx context.Context, m message) {
 func (r *run) unseen(i int, err error) {
 	if r.outage != err.Error() && r.waiting > 0 {
 		r.outage = err.Error()
-		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.status, Err: err})
+		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.verdict.Status, Err: err})
 	}
 }

@@ -138,12 +138,11 @@ func reasonOf(live *unstructured.Unstructured) string {
 // otherwise, since who applies one cannot say that it must not be there.
 func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options) cluster.Write {
 	w := cluster.Write{
-		Object:         obj,
-		Method:         cluster.Create,
-		Manager:        p.Manager,
-		Force:          p.Force,
-		DryRun:         o.DryRun == DryRunServer,
-		RetryTransient: o.Patient,
+		Object:  obj,
+		Method:  cluster.Create,
+		Manager: p.Manager,
+		Force:   p.Force,
+		DryRun:  o.DryRun == DryRunServer,
 	}
 	if step.Have != nil {
 		w.UID = step.Have.GetUID()

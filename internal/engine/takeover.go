@@ -76,7 +76,7 @@ func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Un
 		if !apierrors.IsConflict(err) || attempt == attempts {
 			return err
 		}
-		if live, err = again(ctx, c, live, live, err); err != nil {
+		if live, err = rereadSame(ctx, c, live, err); err != nil {
 			return err
 		}
 	}

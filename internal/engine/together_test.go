@@ -26,7 +26,7 @@ func TestTimeTogetherBeginsWithTheLatestWrite(t *testing.T) {
 				ref("Deployment/a"): {{After: 6 * time.Second, Status: available}},
 			}})
 			began := time.Now()
-			o := engine.Options{ApplyTimeout: 5 * time.Second, PerWave: tc.together, Concurrency: 1}
+			o := engine.Options{Limits: engine.Limits{Apply: 5 * time.Second, PerWave: tc.together}, Concurrency: 1}
 			if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c"))...); err != nil {
 				t.Fatal(err)
 			}

@@ -17,22 +17,34 @@ import (
 
 // sighting is one look at an object, reduced to what the run needs. The zero value is no look at all.
 type sighting struct {
-	uid     types.UID // empty when the object is gone
-	version string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
-	status  ready.Status
-	facts   *ready.Facts
-	kin     *ready.Evidence            // what the object itself explains; nil when it is current or gone
-	err     error                      // why the object cannot be seen at present
-	object  *unstructured.Unstructured // kept if others take values from it, if it is to appear, or if the dialect judges
+	uid      types.UID // empty when the object is gone
+	version  string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
+	verdict  ready.Verdict
+	facts    *ready.Facts
+	evidence *ready.Evidence            // for a diagnosis; nil when the object is ready or gone
+	err      error                      // why the object cannot be seen at present
+	object   *unstructured.Unstructured // kept for steps that take values from it, AwaitCreated, and rules that see children
+	children *childQuery                // the child objects that the rules want to see; nil if none
+}
+
+// childQuery selects the child objects of one object.
+type childQuery struct {
+	kinds  []schema.GroupKind
+	labels map[string]string
+}
+
+// isZero reports whether the object was never seen.
+func (s sighting) isZero() bool {
+	return s.uid == "" && s.version == "" && s.verdict.State == "" && s.err == nil
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.
-func (s sighting) undated() bool { return s.status.State == ready.NotFound && s.version == "" }
+func (s sighting) undated() bool { return s.verdict.State == ready.NotFound && s.version == "" }
 
 // before reports whether the look is older than another one. Versions that cannot be compared count as newer.
 func (s sighting) before(other sighting) bool {
 	order, err := resourceversion.CompareResourceVersion(s.version, other.version)
-	return s == sighting{} || err == nil && order < 0
+	return s.isZero() || err == nil && order < 0
 }
 
 // watch has one watch report the objects of a group. It is begun when the first of them is waited for and
@@ -54,26 +66,34 @@ func (r *run) watch(ctx context.Context, g group) {
 			return
 		}
 		select {
-		case r.messages <- message{step: i, seen: r.look(s.Ref, s)}:
+		case r.messages <- message{step: i, seen: r.look(i, s)}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// look judges what was seen of an object, by the rules of the run.
-func look(rules *ready.RuleSet, s cluster.ObjectEvent) sighting {
+// look judges an object by the rules; leaving says that it is waited for until it is gone.
+func look(rules Rules, s cluster.ObjectEvent, leaving bool) sighting {
 	switch {
 	case s.Err != nil:
-		return sighting{err: s.Err, status: ready.Status{State: ready.Unknown, Message: s.Err.Error()}}
+		status := ready.Status{State: ready.Unknown, Message: s.Err.Error()}
+		return sighting{err: s.Err, verdict: ready.Verdict{Status: status}}
 	case s.Object == nil:
-		return sighting{version: s.Version, status: ready.Of(nil)}
-	default:
-		seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), status: rules.Of(s.Object), facts: ready.FactsOf(s.Object)}
-		if seen.status.State != ready.Current {
-			seen.kin = ready.EvidenceOf(s.Object, seen.status)
-		}
-		return seen
+		return sighting{version: s.Version, verdict: ready.Verdict{Status: ready.Of(nil)}}
 	}
+	seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), facts: ready.FactsOf(s.Object)}
+	if leaving {
+		seen.verdict.Status = rules.Leaving(s.Object)
+	} else {
+		seen.verdict = rules.Judge(s.Object, nil)
+	}
+	if kinds, labels := rules.Children(s.Object); len(kinds) > 0 && !leaving {
+		seen.children, seen.object = &childQuery{kinds, labels}, s.Object
+	}
+	if seen.verdict.State != ready.Current {
+		seen.evidence = ready.EvidenceOf(s.Object, seen.verdict.Status)
+	}
+	return seen
 }
 
 // changedAt is when the specification of an object was changed last, by the clock of the server and to the second, as the

@@ -24,7 +24,7 @@ func TestWatchesOfManyNamespaces(t *testing.T) {
 					steps = append(steps, step)
 				}
 			}
-			if summary := w.run(t.Context(), t, judging(), steps...); summary.Failures() > 0 {
+			if summary := w.run(t.Context(), t, w.judging(), steps...); summary.Failures() > 0 {
 				t.Errorf("%+v", summary)
 			}
 			watched := 0

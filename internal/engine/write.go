@@ -18,46 +18,27 @@ import (
 // apiServiceKind is the kind that some servers fail to merge: they break the connection instead of answering.
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
-// attempts is how often a write is sent in all that fails because somebody else changed the object meanwhile.
-const attempts = 5
+// attempts is how often a write is sent that fails because others change the object at the same time.
+const attempts = 10
 
-// reworks is how often it is sent where a dialect reworks it each time.
-const reworks = 10
-
-// apply carries a step out that creates or updates, and gives it as it was carried out: where the object is not as it was when
-// the plan was made, it is decided on anew. An object that comes with an error was stored before that.
+// apply creates or updates the object of a step, and returns the step as it was applied: where the object is not as it was
+// when the plan was made, the decision is made again. An object that comes with an error was stored before that.
 func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*plan.Step, *unstructured.Unstructured, error) {
-	rework := o.Dialect.Rework
 	for attempt := 1; ; attempt++ {
-		stored, err := write(ctx, c, p, step, o)
-		switch {
-		case !overtaken(step, err) || stored != nil || rework != nil && apierrors.IsNotFound(err):
-			return step, stored, err
-		case attempt == attempts && rework == nil:
-			return step, nil, err
-		case attempt == reworks:
-			return step, nil, &ContestedError{attempt, cluster.Redact(err, step.HoldsSecret())}
+		stored, refused := write(ctx, c, p, step, o)
+		if stored != nil || !overtaken(step, refused) {
+			return step, stored, refused
 		}
-		before := step.Have
-		if rework != nil {
-			before = nil // whether it may be another object is for the dialect to say
+		if attempt == attempts {
+			return step, nil, &ContestedError{attempt, cluster.Redact(refused, step.HoldsSecret())}
 		}
-		refused := err
-		live, err := again(ctx, c, step.Want, before, err)
-		if err != nil {
-			return step, nil, err
+		live, err := reread(ctx, c, step.Want, refused)
+		if err == nil && live == nil && step.Have == nil {
+			continue // the object that was in the way is gone
 		}
-		switch {
-		case live == nil && step.Have != nil:
-			return step, nil, refused
-		case live == nil:
-			continue // what was in the way of creating it is gone
-		}
-		next := step
-		if rework != nil {
-			next, err = rework(step, live, refused)
-		} else {
-			next, err = p.Replan(step, live)
+		var next *plan.Step
+		if err == nil {
+			next, err = replan(p, step, live, refused)
 		}
 		if err != nil {
 			return step, nil, err
@@ -65,6 +46,22 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 		if step = next; !step.Op.Writes() {
 			return step, nil, nil
 		}
+	}
+}
+
+// replan returns the step for an object that is not as it was when the plan was made; a live object of nil is gone.
+func replan(p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	switch {
+	case live == nil && p.Decider != nil:
+		return nil, refused
+	case live == nil:
+		return nil, &vanishedError{refused}
+	case p.Decider != nil:
+		return p.Decider.Replan(step, live, refused)
+	case step.Have != nil && live.GetUID() != step.Have.GetUID():
+		return nil, errReplaced
+	default:
+		return p.Replan(step, live)
 	}
 }
 
@@ -77,28 +74,39 @@ func overtaken(step *plan.Step, err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !ofFields
 }
 
-// again reads the object of a write that was refused. It must be the same as before, if there was one; nil means that there is
-// still none.
-func again(ctx context.Context, c Cluster, obj, before *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
+// reread returns an object as it is now, nil if it does not exist. If the server does not serve its kind the error is the
+// one that refused the write.
+func reread(ctx context.Context, c Cluster, obj *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
 	if err != nil {
 		return nil, err
 	}
-	live := snapshot.Objects[ref]
-	switch {
-	case snapshot.Unserved.Has(ref):
+	if snapshot.Unserved.Has(ref) {
 		return nil, refused
-	case before == nil:
-		return live, nil
+	}
+	return snapshot.Objects[ref], nil
+}
+
+// rereadSame returns an object as it is now, which must exist and be the same one as before.
+func rereadSame(
+	ctx context.Context, c Cluster, before *unstructured.Unstructured, refused error,
+) (*unstructured.Unstructured, error) {
+	live, err := reread(ctx, c, before, refused)
+	switch {
+	case err != nil:
+		return nil, err
 	case live == nil:
 		return nil, &vanishedError{refused}
 	case live.GetUID() != before.GetUID():
-		return nil, errors.New("it was replaced by another object meanwhile")
+		return nil, errReplaced
 	default:
 		return live, nil
 	}
 }
+
+// errReplaced is the error of a step whose object was deleted and created by others.
+var errReplaced = errors.New("it was replaced by another object meanwhile")
 
 // vanishedError says that somebody deleted an object after it was read.
 type vanishedError struct{ cause error }

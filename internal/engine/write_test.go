@@ -32,7 +32,7 @@ func sized(colour, size string) *unstructured.Unstructured {
 // Where the server gives up because others keep changing the object, what it is now is merged: what somebody else changed of
 // ours is set again, although it was as wanted when the plan was made.
 func TestConflictIsMergedAnew(t *testing.T) {
-	for conflicts, outcome := range map[int]event.Outcome{4: event.Succeeded, 5: event.Failed} {
+	for conflicts, outcome := range map[int]event.Outcome{9: event.Succeeded, 10: event.Failed} {
 		w := newWorld(&enginetest.Cluster{})
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
 			t.Fatal(err)

@@ -46,6 +46,9 @@ const (
 	Interrupted Outcome = "interrupted" // the run was told to end before the step did
 )
 
+// DeletionRequested is the reason of a Status that only says that the deletion was accepted.
+const DeletionRequested = "DeletionRequested"
+
 // IsFailure reports whether the outcome makes the run as a whole unsuccessful.
 func (o Outcome) IsFailure() bool { return o == Failed || o == TimedOut || o == Interrupted }
 
@@ -64,19 +67,17 @@ type Event struct {
 	Facts    *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
 	Err      error         `json:"-"`
 
-	Children    []Child `json:"made,omitempty"`     // what others made for the object, as the dialect tells it (Waiting, Observed, Settled)
-	Released    bool    `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
-	StepTimeout bool    `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+	Released    bool `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
+	StepTimeout bool `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+
+	// Children are the child objects that the rules show beside the object (Waiting, Observed,
+	// Settled).
+	Children []ready.Child `json:"children,omitempty"`
+	// Tag is the tag of the step, a value of the dialect that made the plan.
+	Tag any `json:"-"`
 
 	// DryRunObject is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
 	DryRunObject *unstructured.Unstructured `json:"-"`
-}
-
-// Child is an object that others made for that of a step, and what is said of it.
-type Child struct {
-	Ref     object.Ref   `json:"ref"`
-	Version string       `json:"version"` // of its kind, as in apiVersion
-	Status  ready.Status `json:"status"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

@@ -135,6 +135,9 @@ type Step struct {
 	// Wait lets the step settle when the object is ready or gone, else it settles when written.
 	Wait    bool          `json:"wait,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // limit of the wait; 0: that of the run
+
+	// Tag is a value of the dialect that made the plan. Every event about the step carries it.
+	Tag any `json:"-"`
 }
 
 // HoldsSecret reports whether the object is a Secret or holds values of one.
@@ -171,12 +174,27 @@ type Plan struct {
 	// the fields that it owns by updates, so that it can remove them.
 	Preconditions bool `json:"preconditions,omitempty"`
 
+	Decider Decider `json:"-"` // nil for plans that their own fields decide
+
 	// LastAppliedManager is the manager that keeps LastApplied on objects that migrate to server-side
 	// apply; without one the annotation is removed.
 	LastAppliedManager string `json:"lastAppliedManager,omitempty"`
 
 	// Destroys is set if nothing is desired: the record is deleted once it is empty.
 	Destroys bool `json:"destroys,omitempty"`
+}
+
+// Decider decides for a dialect what a plan cannot say before its steps run. Its methods are called
+// by several goroutines at once and must not change their arguments.
+type Decider interface {
+	// Replan returns the step that replaces one whose object is not as it was when the plan was made.
+	// Live is the object now, refused the answer to the write. An Unchanged step succeeds without a
+	// write.
+	Replan(step *Step, live *unstructured.Unstructured, refused error) (*Step, error)
+
+	// Amend returns the object for a second write, from the object as the server stored it; nil if
+	// none is needed. It is called again, for up to a minute, if others change the object in between.
+	Amend(step *Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
 }
 
 // Refs returns the objects of the steps, in order.

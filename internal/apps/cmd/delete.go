@@ -49,6 +49,7 @@ func (p *program) newDelete() *cobra.Command {
 	d.diff.add(cmd, "diff-")
 	d.filter.add(cmd)
 	d.apply.add(cmd, "", true)
+	d.apply.addNative(p, cmd)
 	d.kinds.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	cmd.Flags().BoolVar(&d.blind, forgetFlag, false, "Delete app even if it may have resources that may not be listed, which are left behind")
@@ -161,7 +162,7 @@ func (d *deletion) all(ctx context.Context, target *app.App) ([]live, hidden, er
 // carry deletes between the two ends of the record of the change. The record names the namespaces of the app as before, so that what
 // is left there is found again by those who may not look through all.
 func (d *deletion) carry(ctx context.Context, r *rollout, target *app.App, all []live, whole bool) error {
-	if err := r.lay(); err != nil {
+	if err := r.lay(ctx); err != nil {
 		return err
 	}
 	places := append(placesOf(nil, deployed(all)), target.Meta.LastChange.Namespaces...)

@@ -71,6 +71,7 @@ those of the app that the files do not have any more.` + exitCodes,
 	d.files.add(cmd)
 	d.kinds.add(cmd)
 	d.add(cmd)
+	d.apply.addNative(p, cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	sectioned(cmd)
 	return p.speaks(cmd, true, d.run)
@@ -193,7 +194,7 @@ func (d *deployment) writeMetadata() error {
 
 // carry carries the changes out between the two ends of the record of the change.
 func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource) (err error) {
-	if err := r.lay(); err != nil {
+	if err := r.lay(ctx); err != nil {
 		return err
 	}
 	if err := d.target.Settle(ctx, d.request); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // appFlags name an app and the namespaces that matter to it.
@@ -113,6 +114,12 @@ type applyFlags struct {
 	mode        string
 	exitStatus  bool
 
+	// of the native commands alone
+	failFast  bool
+	logLines  int
+	ruleFiles []string
+	userRules *ready.RuleSet // read from the files by check
+
 	prefix string // of the names of all
 }
 
@@ -145,6 +152,20 @@ func (f *applyFlags) add(cmd *cobra.Command, prefix string, deletes bool) {
 		cmd.Flags().AddFlag(flag)
 	})
 }
+
+// addNative adds the flags that only the native commands have, in the words of the commands of packages.
+func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
+	if !p.native {
+		return
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.failFast, "fail-fast", false, "Stop at the first object that fails or cannot start (bad image, crash loop, unschedulable)")
+	flags.IntVar(&f.logLines, "log-lines", defaultLogLines, "Number of lines to print from the log of a container that failed")
+	flags.StringArrayVar(&f.ruleFiles, "ready-rules", nil, "File with rules that say when objects are ready (can repeat)")
+}
+
+// defaultLogLines is the default of --log-lines.
+const defaultLogLines = 3
 
 // The values of --apply-mode.
 const (

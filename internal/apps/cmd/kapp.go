@@ -25,12 +25,13 @@ type program struct {
 	kube   *cli.Kube
 	global globalFlags
 	help   *ui.UI // of what no command prints: help, versions and errors of the command line; nil until there is any
+	native bool   // the commands are those of muster, and not of the program called kapp
 	told   bool   // a command has told how it ended
 }
 
 // Commands are the commands of apps, beside those of packages.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
-	p := &program{env: env, kube: kube}
+	p := &program{env: env, kube: kube, native: true}
 	var all []*cobra.Command
 	for _, group := range p.commands() {
 		for _, cmd := range group {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // writes are the words for what was asked of the server, by what is done.
@@ -70,9 +72,24 @@ func errored(verb, description string, err error) error {
 	return fmt.Errorf("waiting on %s %s: Errored: %w", verb, description, err)
 }
 
-// check refuses what cannot be meant.
+// check validates the flags, and reads the files that they name.
 func (f *applyFlags) check() error {
+	var rules []ready.Rule
+	for _, file := range f.ruleFiles {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read rules: %w", err)
+		}
+		parsed, err := ready.Parse(file, text)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, parsed...)
+	}
+	f.userRules = ready.NewRuleSet(rules...)
 	switch {
+	case f.logLines < 0:
+		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
 	case f.applyAtOnce < 0:
 		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix, f.applyAtOnce)
 	case f.waitAtOnce < 1:

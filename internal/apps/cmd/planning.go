@@ -21,6 +21,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // rollout is a set of changes on its way: decided, ordered, shown and carried out.
@@ -32,6 +33,7 @@ type rollout struct {
 	config *config.Config
 	target *app.App
 
+	forgets bool                                              // the record goes when nothing is left
 	deletes bool                                              // the app is deleted
 	adopted map[live]bool                                     // objects that were found by their names and not by the label of the app
 	owned   func(ctx context.Context, wanted, obj live) error // refuses to take an object over that belongs to another app
@@ -41,11 +43,9 @@ type rollout struct {
 	graph    *graph.Graph
 	masker   *change.Masker
 	order    *plan.Plan
-	at       []int // the change of each step of the order; -1 for a step that joins others
-	byRef    map[object.Ref]*change.Change
-	sums     sync.Map // the fingerprint of each object as the server stored it first, by its reference
-	carried  sync.Map // the changes that were carried over to what others have made of their objects, by reference
-	met      sync.Map // the objects that were to be created and were there, by reference
+	deciding sync.Mutex // held while a change is decided on again during the run
+
+	records record.Store // keeps the record of the app during the run
 }
 
 // calculate decides what changes and in what order.
@@ -149,39 +149,29 @@ func (r *rollout) arrange() error {
 }
 
 // lay makes the plan of the changes.
-func (r *rollout) lay() error {
+func (r *rollout) lay(ctx context.Context) error {
 	steps := make([]plan.Step, len(r.graph.Needs))
-	of := make(map[object.Ref]int, len(r.changes))
-	r.byRef = make(map[object.Ref]*change.Change, len(r.changes))
-	for i := range steps {
-		steps[i] = plan.Step{Op: plan.Guard}
-		if i < len(r.changes) {
-			step, err := r.step(r.changes[i])
-			if err != nil {
-				return err
-			}
-			steps[i] = step
-			of[step.Ref], r.byRef[step.Ref] = i, r.changes[i]
-			steps[i].Needs = r.graph.Needs[i]
+	for i, needs := range r.graph.Needs {
+		if i >= len(r.changes) {
+			steps[i] = plan.Step{Op: plan.Guard, After: needs}
 			continue
 		}
-		steps[i].After = r.graph.Needs[i]
+		step, err := r.step(r.changes[i])
+		if err != nil {
+			return err
+		}
+		step.Needs, step.Tag = needs, &work{change: r.changes[i]}
+		steps[i] = step
 	}
 	var err error
 	if r.order, err = plan.Sort(steps); err != nil {
 		return err
 	}
 	r.order.Manager, r.order.Propagation = manager, metav1.DeletePropagationBackground
+	r.order.Decider, r.order.Destroys = decider{r, ctx}, r.forgets
 	if r.apply.merges() {
 		r.order.ServerSide, r.order.Preconditions = true, true
 		r.order.Force = true // as an update, it sets what the files say
-	}
-	r.at = make([]int, len(r.order.Steps))
-	for i, step := range r.order.Steps {
-		r.at[i] = -1
-		if step.Op.IsObject() {
-			r.at[i] = of[step.Ref]
-		}
 	}
 	return nil
 }

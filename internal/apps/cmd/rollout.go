@@ -3,151 +3,104 @@ package cmd
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
-	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
-// run carries the changes out, which were laid out, and tells of it. The error is that of the run: the first bad end, or all of them.
+// work is the tag of a step: the change that it applies, and how that went so far. It belongs to the goroutine that has the
+// step: a worker while the step is written, else the run.
+type work struct {
+	change   *change.Change // as the user approved it
+	rebased  *change.Change // as it was rebased onto an object that others changed meanwhile; else nil
+	existed  bool           // the object to be created existed
+	original string         // fingerprint of the object as the server stored it first; empty before that
+}
+
+// workOf returns the tag of a step; nil for a step that only joins others.
+func workOf(tag any) *work {
+	w, _ := tag.(*work)
+	return w
+}
+
+// run applies the plan of the changes and prints what happens. The error is that of the run: the first failure, or all.
 func (r *rollout) run(ctx context.Context) error {
-	t := r.newTelling()
-	stop := t.tick()
-	e := &engine.Engine{Cluster: r.client}
+	p := r.newEventPrinter()
+	stop := p.startTicking()
+	e := &engine.Engine{Cluster: r.client, Records: record.Discard{}, Rules: r.readyRules()}
 	summary, err := e.Apply(ctx, r.order, engine.Options{
-		Idle: r.apply.waitTimeout, Concurrency: r.apply.applyAtOnce,
-		RetryEvery: r.apply.applyInterval, RetryFor: r.apply.applyTimeout,
-		EndOnWriteError: r.apply.earlyApplyError, EndOnWaitError: r.apply.earlyWaitError,
-		Patient: true, Dialect: r.dialect(ctx),
-	}, t.take)
+		Limits:      engine.Limits{Idle: r.apply.waitTimeout},
+		Retry:       engine.Retry{Every: r.apply.applyInterval, For: r.apply.applyTimeout},
+		StopOn:      engine.StopOn{WriteError: r.apply.earlyApplyError, WaitError: r.apply.earlyWaitError, Stuck: r.apply.failFast},
+		Concurrency: r.apply.applyAtOnce,
+		NoCauses:    !r.native,
+		LogLines:    r.apply.logLines,
+	}, p.print)
 	stop()
-	t.progress.End(err == nil && summary.Failures() == 0)
+	p.progress.End(err == nil && summary.Failures() == 0)
 	switch {
 	case err != nil:
 		return err
 	case summary.Interrupted:
 		return errors.New("Interrupted: what was begun is in the record (hint: run the command again to continue)")
 	}
-	return t.result()
+	return p.result()
 }
 
-// dialect is what this dialect decides during a run.
-func (r *rollout) dialect(ctx context.Context) engine.Dialect {
-	var mu sync.Mutex // of what the changes share: masks are numbered
-	return engine.Dialect{
-		Rework: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			return r.rework(ctx, step, live, refused)
-		},
-		Amend:    r.amend,
-		Judge:    r.judge,
-		Children: made,
-		Again:    func(_ int, err error) bool { return cluster.WebhookUnavailable(err) }, // the webhook may be a part of the app
-	}
+// decider makes the decisions of an app that depend on the answers of the server; see plan.Decider.
+type decider struct {
+	*rollout
+	ctx context.Context // of the run, for looking up the owners of objects
 }
 
-// made says which objects others make for an object: those that copy the labels by which it was deployed. Apps that are given by labels
-// have none of their own.
-func made(_ int, obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
-	labels := map[string]string{}
-	for _, key := range []string{resource.LabelApp, resource.LabelAssociation} {
-		if value, ok := obj.GetLabels()[key]; ok {
-			labels[key] = value
-		}
-	}
-	if labels[resource.LabelAssociation] == "" {
+// Amend returns the object with the record of what was applied, unless the first write had the right one.
+func (d decider) Amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	w := workOf(step.Tag)
+	wanted := w.change.New
+	if wanted == nil {
 		return nil, nil
 	}
-	return judge.Children(obj), labels
-}
-
-// amend is the second write of a change: the history of the object, unless it was foreseen right. The object that the server
-// stored first is what the history tells of, also if somebody has changed it by the time it is written.
-func (r *rollout) amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	c := r.changeOf(step)
-	if c.New == nil {
-		return nil, nil
-	}
-	sum, known := r.sums.Load(step.Ref)
-	if !known {
-		made := stored
-		if carried, ok := r.carried.Load(step.Ref); ok && step.Op == plan.Update { // one that was replaced is its own
-			made = carried.(*change.Change).Unmoved(stored)
+	if w.original == "" {
+		applied := stored
+		if w.rebased != nil && step.Op == plan.Update { // a recreated object has no changes of others
+			applied = w.rebased.Unmoved(stored)
 		}
 		var err error
-		if sum, err = lastapplied.Fingerprint(made, c.New, r.config); err != nil {
+		if w.original, err = lastapplied.Fingerprint(applied, wanted, d.config); err != nil {
 			return nil, err
 		}
-		r.sums.Store(step.Ref, sum)
 	}
-	again, err := lastapplied.Record(stored, c.New, sum.(string), r.config)
-	if err == nil && again != nil && r.order.ServerSide && step.Have != nil {
-		again = lastapplied.Transfer(again, step.Want)
+	next, err := lastapplied.Record(stored, wanted, w.original, d.config)
+	if err == nil && next != nil && d.order.ServerSide && step.Have != nil {
+		next = lastapplied.Transfer(next, step.Want)
 	}
-	return again, err
+	return next, err
 }
 
-// changeOf is the change that a step carries out.
-func (r *rollout) changeOf(step *plan.Step) *change.Change { return r.byRef[step.Ref] }
-
-// rework decides what becomes of a change whose object is not as it was when it was shown.
-func (r *rollout) rework(ctx context.Context, step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
-	c := r.changeOf(step)
-	if step.Op == plan.Create {
-		r.met.Store(step.Ref, true)
-	}
-	again, err := c.Rework(live, asked(c, c.ApplyOp(), refused), r.masker)
-	if err == nil && c.ApplyOp() == change.Add && again.Op == change.Update {
-		err = r.owned(ctx, c.New, live)
+// Replan returns the step for a change whose object is not as it was when the change was shown.
+func (d decider) Replan(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+	d.deciding.Lock() // masked values are numbered across all changes
+	defer d.deciding.Unlock()
+	w := workOf(step.Tag)
+	c := w.change
+	w.existed = w.existed || step.Op == plan.Create
+	rebased, err := c.Rework(live, asked(c, c.ApplyOp(), refused), d.masker)
+	if err == nil && c.ApplyOp() == change.Add && rebased.Op == change.Update {
+		err = d.owned(d.ctx, c.New, live)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.carried.Store(step.Ref, again)
-	next, err := r.step(again)
+	w.rebased = rebased
+	next, err := d.step(rebased)
 	if err != nil {
 		return nil, err
 	}
-	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
+	next.Ref, next.Source, next.Wait, next.Timeout, next.Tag = step.Ref, step.Source, step.Wait, step.Timeout, w
 	return &next, nil
-}
-
-// judge judges an object that is waited for.
-func (r *rollout) judge(step int, obj *unstructured.Unstructured, made []*unstructured.Unstructured) engine.Verdict {
-	c := r.changes[r.at[step]]
-	if c.WaitOp() == change.Gone {
-		return engine.Verdict{Status: status(judge.Gone(c.Description(), obj))}
-	}
-	j := judge.Of(obj, made, change.Rules(r.config, r.kinds.ignoreFailing)...)
-	verdict := engine.Verdict{Status: status(j)}
-	if !j.Done {
-		_, verdict.Release, _ = r.config.Judge(obj)
-	}
-	for _, child := range j.Children {
-		verdict.Children = append(verdict.Children, event.Child{Ref: child.Ref, Version: child.Version, Status: status(child)})
-	}
-	return verdict
-}
-
-// status is a judgement in neutral terms.
-func status(j judge.Judgement) ready.Status {
-	state := ready.InProgress
-	switch {
-	case j.Done && j.Successful:
-		state = ready.Current
-	case j.Done:
-		state = ready.Failed
-	}
-	return ready.Status{State: state, Message: j.Message}
 }

@@ -131,15 +131,17 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		}
 	}
 	options := engine.Options{
-		DryRun:        f.dryRunMode(),
-		ApplyTimeout:  f.reconcileTimeout,
-		DeleteTimeout: f.pruneTimeout,
-		PerWave:       f.waves(),
-		FailFast:      f.failFast,
-		LogLines:      f.logLines,
+		DryRun:   f.dryRunMode(),
+		Limits:   engine.Limits{Apply: f.reconcileTimeout, Delete: f.pruneTimeout, PerWave: f.waves()},
+		StopOn:   engine.StopOn{WriteError: f.failFast, WaitError: f.failFast, Stuck: f.failFast},
+		Retry:    engine.Retry{For: webhookTimeout},
+		LogLines: f.logLines,
 	}
 	return carryOut(ctx, p.engine, p.plan, options, show)
 }
+
+// webhookTimeout limits how long a write is repeated whose webhook cannot be called: its server may be a part of the package.
+const webhookTimeout = 30 * time.Second
 
 func refsOf(desired []plan.Desired) []object.Ref {
 	refs := make([]object.Ref, len(desired))

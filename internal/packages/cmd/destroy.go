@@ -91,7 +91,10 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if g.more && !store.exists() {
 		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.ref)
 	}
-	options := engine.Options{DeleteTimeout: f.deleteTimeout, PerWave: rules.Waves}
+	options := engine.Options{
+		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: rules.Waves},
+		Retry:  engine.Retry{For: webhookTimeout},
+	}
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient
 	}

@@ -106,7 +106,7 @@ func applyDefinition(ctx context.Context, client *cluster.Client, crd *unstructu
 		return err
 	}
 	var last event.Event
-	summary, err := eng.Apply(ctx, p, engine.Options{ApplyTimeout: establishTimeout}, func(e event.Event) { last = e })
+	summary, err := eng.Apply(ctx, p, engine.Options{Limits: engine.Limits{Apply: establishTimeout}}, func(e event.Event) { last = e })
 	switch {
 	case err != nil || summary.Failures() == 0:
 		return err

@@ -204,7 +204,7 @@ func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *membe
 	case f.output.value == "json":
 		return view.StatusJSON(out, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Now: time.Now, ShowRecordNamespace: m.remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Causes: causes, ShowRecordNamespace: m.remote})
+		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Causes: view.Causes, ShowRecordNamespace: m.remote})
 	default:
 		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // plainStatus is the native line for the status of an object, with its causes below.
@@ -14,7 +15,7 @@ func plainStatus(m *members, e event.Event) string {
 		name = m.of(e.Ref) + ": " + e.Ref.String()
 	}
 	line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
-	return strings.Join(append([]string{line}, causes(e)...), "\n")
+	return strings.Join(append([]string{line}, view.Causes(e)...), "\n")
 }
 
 // liveStatus is the line of kpt live, one for each inventory: it names the inventory, and the namespace even where there is

@@ -53,43 +53,13 @@ func (w wording) progress(b *view.RunState, e event.Event) []string {
 	case event.Waiting:
 		return []string{e.Ref.Short() + " reconcile pending" + leaving(e)}
 	case event.Explained:
-		return append([]string{e.Ref.Short() + " is not " + aim(e.Op) + ":"}, causes(e)...)
+		return append([]string{e.Ref.Short() + " is not " + view.Goal(e.Op) + ":"}, view.Causes(e)...)
 	case event.Settled:
 		if line := w.settled(b, e); line != "" {
 			return []string{e.Ref.Short() + " " + line}
 		}
 	}
 	return nil
-}
-
-// aim is what a step waits for.
-func aim(op plan.Op) string {
-	if op == plan.Delete {
-		return "gone"
-	}
-	return "ready"
-}
-
-// causes is an indented block that says why an object is not ready: a line for each cause, with the end of a log below.
-func causes(e event.Event) []string {
-	var lines []string
-	for _, c := range e.Causes {
-		line := "    "
-		switch {
-		case c.Count > 1:
-			line += fmt.Sprintf("%d %ss: ", c.Count, strings.ToLower(c.Object.Kind))
-		case c.Object != e.Ref:
-			line += c.Object.Short() + ": "
-		}
-		if c.Object == e.Ref && c.Message == e.Status.Message {
-			continue // it stands there already
-		}
-		lines = append(lines, line+c.Message)
-		for _, line := range c.Log {
-			lines = append(lines, "      | "+line)
-		}
-	}
-	return lines
 }
 
 // leaving warns of an object that is waited for although somebody is deleting it.

@@ -61,19 +61,20 @@ func TestErrorsOfARun(t *testing.T) {
 				session: &session{ui: ui.New(ui.Options{Out: io.Discard, Err: io.Discard})}, order: &plan.Plan{},
 				apply: applyFlags{earlyApplyError: !tc.late, earlyWaitError: !tc.late, waitTimeout: time.Minute, resourceTimeout: 3 * time.Second},
 			}
-			for i, name := range strings.Fields("a b c") {
+			for _, name := range strings.Fields("a b c") {
 				obj := configMap(t, "{}")
 				obj.SetName(name)
 				changes, err := change.Calculate(nil, []live{obj}, config.Default(), change.Options{Wait: true})
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.changes, r.at = append(r.changes, changes...), append(r.at, i)
-				r.order.Steps = append(r.order.Steps, plan.Step{Ref: object.RefOf(obj), Op: plan.Create})
+				step := plan.Step{Ref: object.RefOf(obj), Op: plan.Create, Tag: &work{change: changes[0]}}
+				r.order.Steps = append(r.order.Steps, step)
 			}
-			told := r.newTelling()
+			told := r.newEventPrinter()
 			for _, e := range tc.events {
-				told.take(e)
+				e.Tag = r.order.Steps[e.Step].Tag
+				told.print(e)
 			}
 			text := ""
 			if err := told.result(); err != nil {

@@ -1,0 +1,254 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/ui"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// eventPrinter prints the events of a run as kapp's lines, and collects its errors.
+type eventPrinter struct {
+	*rollout
+	progress *ui.Progress
+	errs     []stepError  // in the order of the events
+	refused  map[int]bool // the steps whose write failed, which was printed then
+	overdue  []string     // the objects that were waited for when the time of the run was up
+}
+
+// stepError is the error of a step.
+type stepError struct {
+	step int
+	err  error
+}
+
+func (r *rollout) newEventPrinter() *eventPrinter {
+	items := make([]ui.Item, len(r.order.Steps))
+	for i, step := range r.order.Steps {
+		items[i] = ui.Item{Needs: slices.Concat(step.Needs, step.After)}
+		w := workOf(step.Tag)
+		if w == nil {
+			continue
+		}
+		items[i].Word, items[i].Description = w.change.ApplyOp().Word(), w.change.Description()
+		if items[i].WaitWord = string(w.change.WaitOp()); w.change.WaitOp() == change.None {
+			items[i].WaitWord = string(change.Noop)
+		}
+	}
+	return &eventPrinter{rollout: r, progress: ui.NewProgress(r.ui, items), refused: map[int]bool{}}
+}
+
+// tickEvery is the pause between two calls of Progress.Tick.
+const tickEvery = time.Second
+
+// startTicking calls Progress.Tick regularly until stop is called.
+func (p *eventPrinter) startTicking() (stop func()) {
+	ticker, done, ended := time.NewTicker(tickEvery), make(chan struct{}), make(chan struct{})
+	// The caller waits for it by stop.
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				p.progress.Tick()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+// states are kapp's words for the states of an object.
+var states = map[ready.State]string{ready.Current: "ok", ready.Failed: "fail"}
+
+func stateOf(s ready.State) string {
+	if word, ok := states[s]; ok {
+		return word
+	}
+	return "ongoing"
+}
+
+// print prints an event. It is called from one goroutine.
+func (p *eventPrinter) print(e event.Event) {
+	w := workOf(e.Tag)
+	if w == nil {
+		return
+	}
+	line := ui.Event{
+		Step: e.Step, State: stateOf(e.Status.State), Message: e.Status.Message, Released: e.Released,
+	}
+	for _, child := range e.Children {
+		line.Children = append(line.Children, ui.Child{
+			State: stateOf(child.Status.State), Description: describeChild(child), Message: child.Status.Message,
+		})
+	}
+	switch e.Kind {
+	case event.Acted:
+		p.acted(w, e, &line)
+	case event.Retried:
+		line.Kind, line.Err = ui.Retried, asked(w.change, w.change.ApplyOp(), e.Err)
+	case event.Waiting, event.Observed:
+		if e.Err != nil { // said once for all objects
+			p.ui.Info(fmt.Sprintf("%v; what is waited for is looked for again", e.Err), "Waiting")
+			return
+		}
+		if e.Status.Reason == event.DeletionRequested {
+			return
+		}
+		line.Kind = ui.Seen
+	case event.Settled:
+		p.settled(w, e, &line)
+		line.Last = p.apply.earlyWaitError && line.State != "ok" && line.Kind == ui.Settled
+	case event.Explained:
+		p.explained(w, e)
+		return
+	default:
+		return
+	}
+	p.progress.Take(line)
+}
+
+// acted completes the line of a finished write.
+func (p *eventPrinter) acted(w *work, e event.Event, line *ui.Event) {
+	line.Kind = ui.Written
+	switch {
+	case e.Outcome == event.Failed:
+		p.refused[e.Step] = true
+		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.apply.earlyApplyError
+		if last := lastRetry(e.Err); last != nil {
+			line.Kind, line.Err = ui.GivenUp, asked(w.change, sent(w, e), last)
+		}
+	case e.Outcome != event.Succeeded:
+		line.Kind = ui.Left
+	default:
+		line.Message = rebasedMessage(w, e)
+	}
+}
+
+// explained prints why an object is not ready: a line for each cause, with the end of a log below.
+func (p *eventPrinter) explained(w *work, e event.Event) {
+	p.ui.Info(w.change.Description() + " is not " + view.Goal(e.Op) + ":")
+	for _, line := range view.Causes(e) {
+		p.ui.Info(line)
+	}
+}
+
+// rebasedMessage returns the message of a change whose object others changed before it was written.
+func rebasedMessage(w *work, e event.Event) string {
+	if w.rebased == nil || e.Op == plan.Create {
+		return ""
+	}
+	switch moved := w.rebased.Moved(); {
+	case w.rebased.Op == change.Keep:
+		return "Changed by others meanwhile in the same way"
+	case len(moved) > 0:
+		return "Changed by others meanwhile, which is left as it is: " + strings.Join(moved, ", ")
+	}
+	return ""
+}
+
+// refusal records the error of a change that could not be applied, and returns it.
+func (p *eventPrinter) refusal(w *work, e event.Event) error {
+	c, err := w.change, e.Err
+	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
+		err = c.Exhausted(asked(c, sent(w, e), contested.Last))
+	}
+	err = refusal(c, sent(w, e), err)
+	p.record(e, err)
+	return err
+}
+
+// sent returns the last request for a change: a creation where the object of an update was deleted to be recreated.
+func sent(w *work, e event.Event) change.Op {
+	if w.change.ApplyOp() == change.Update && e.Op == plan.Create && !w.existed {
+		return change.Add
+	}
+	return w.change.ApplyOp()
+}
+
+// lastRetry returns the last error of a change that was retried until its time was up; nil for others.
+func lastRetry(err error) error {
+	late := (*engine.TimedOutError)(nil)
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) || !errors.As(err, &late) {
+		return nil
+	}
+	return late.Last
+}
+
+// settled completes the line of a finished step, and records its error.
+func (p *eventPrinter) settled(w *work, e event.Event, line *ui.Event) {
+	line.Kind = ui.Settled
+	c, verb := w.change, string(w.change.WaitOp())
+	switch {
+	case e.Outcome == event.Succeeded:
+		line.State = "ok"
+		if c.WaitOp() == change.Gone {
+			line.Message = ""
+		}
+	case e.Outcome == event.TimedOut && e.StepTimeout:
+		line.Kind = ui.Left
+		p.record(e, late(verb, c.Description(), p.apply.resourceTimeout))
+	case e.Outcome == event.TimedOut:
+		line.Kind = ui.Left
+		p.overdue = append(p.overdue, c.Description())
+	case e.Outcome != event.Failed || p.refused[e.Step]:
+		line.Kind = ui.Left
+	case e.Err != nil:
+		line.State, line.Message = "error", e.Err.Error()
+		p.record(e, errored(verb, c.Description(), e.Err))
+	default:
+		line.State = "fail"
+		p.record(e, failed(verb, c.Description(), e.Status.Message))
+	}
+}
+
+func (p *eventPrinter) record(e event.Event, err error) {
+	p.errs = append(p.errs, stepError{e.Step, err})
+}
+
+// result returns the error of the run: the first if the run ends with it, else all, in the order of the changes.
+func (p *eventPrinter) result() error {
+	errs := p.errs
+	if len(p.overdue) > 0 {
+		errs = append(errs, stepError{len(p.order.Steps), overdue(p.apply.waitTimeout, p.overdue)})
+	}
+	switch {
+	case len(errs) == 0:
+		return nil
+	case len(errs) == 1, p.apply.earlyApplyError && p.apply.earlyWaitError:
+		return errs[0].err
+	}
+	slices.SortStableFunc(errs, func(a, b stepError) int { return cmp.Compare(a.step, b.step) })
+	var texts []string
+	for _, e := range errs {
+		texts = append(texts, e.err.Error())
+	}
+	return errors.New(ui.List(texts))
+}
+
+// describeChild names a child object, as resource.Describe does.
+func describeChild(child ready.Child) string {
+	version, where := child.Version, "cluster"
+	if child.Ref.Group != "" {
+		version = child.Ref.Group + "/" + version
+	}
+	if child.Ref.Namespace != "" {
+		where = "namespace: " + child.Ref.Namespace
+	}
+	return strings.ToLower(child.Ref.Kind) + "/" + child.Ref.Name + " (" + version + ") " + where
+}

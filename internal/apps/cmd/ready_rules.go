@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/judge"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// readyRules judge the objects of an app: by the rules of the user, then as kapp does.
+type readyRules struct {
+	*rollout
+	rules []judge.Rule
+}
+
+func (r *rollout) readyRules() readyRules {
+	return readyRules{r, change.Rules(r.config, r.kinds.ignoreFailing)}
+}
+
+// Judge returns kapp's judgement of an object. One that kapp calls failed is final.
+func (r readyRules) Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict {
+	for _, rule := range r.apply.userRules.For(obj.GroupVersionKind().GroupKind()) {
+		if s := rule.Judge(obj); s.State != "" {
+			return ready.Verdict{Status: s}
+		}
+	}
+	j := judge.Of(obj, children, r.rules...)
+	v := ready.Verdict{Status: statusOf(j), Final: true}
+	if v.State == ready.Failed {
+		v.Since = lastTransition(obj)
+	}
+	if !j.Done {
+		_, v.Releases, _ = r.config.Judge(obj)
+	}
+	for _, child := range j.Children {
+		v.Children = append(v.Children, ready.Child{Ref: child.Ref, Version: child.Version, Status: statusOf(child)})
+	}
+	return v
+}
+
+// Leaving returns kapp's words for an object that is waited for until it is gone.
+func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
+	return statusOf(judge.Gone("", obj))
+}
+
+// Children returns the child objects that kapp shows, which carry the labels of the app. The native commands show the
+// causes of a problem instead, and need children only where the judgement depends on them. The objects of apps that are
+// given by labels have no label that their child objects share.
+func (r readyRules) Children(obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
+	if r.native && !counts {
+		return nil, nil
+	}
+	kinds := judge.Children(obj)
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	labels := map[string]string{}
+	for _, key := range []string{resource.LabelApp, resource.LabelAssociation} {
+		if value, ok := obj.GetLabels()[key]; ok {
+			labels[key] = value
+		}
+	}
+	if labels[resource.LabelAssociation] == "" {
+		return nil, nil
+	}
+	return kinds, labels
+}
+
+// statusOf returns a judgement as a status.
+func statusOf(j judge.Judgement) ready.Status {
+	state := ready.InProgress
+	switch {
+	case j.Done && j.Successful:
+		state = ready.Current
+	case j.Done:
+		state = ready.Failed
+	}
+	return ready.Status{State: state, Message: j.Message}
+}
+
+// lastTransition returns the time at which a condition of an object changed last; zero if no condition says.
+func lastTransition(obj *unstructured.Unstructured) time.Time {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	var last time.Time
+	for _, c := range conditions {
+		fields, _ := c.(map[string]any)
+		text, _ := fields["lastTransitionTime"].(string)
+		if at, err := time.Parse(time.RFC3339, text); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}

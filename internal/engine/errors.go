@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// TimedOutError is the error of a step that was retried until Retry.For was over.
+type TimedOutError struct {
+	After time.Duration
+	Last  error // of the last attempt
+}
+
+func (e *TimedOutError) Error() string { return fmt.Sprintf("timed out after %s: %v", e.After, e.Last) }
+
+// Unwrap returns the last error.
+func (e *TimedOutError) Unwrap() error { return e.Last }
+
+// AbsentError is the error of an object that others were expected to create.
+type AbsentError struct{}
+
+func (e *AbsentError) Error() string { return "External resource doesn't exists" }
+
+// LingeringError is the error of an object that was deleted to be recreated and still exists.
+type LingeringError struct{}
+
+func (e *LingeringError) Error() string {
+	return "it was deleted to be created anew, but is still there"
+}
+
+// ContestedError is the error of a step whose object others changed before every attempt to write it.
+type ContestedError struct {
+	Attempts int
+	Last     error // of the last attempt
+}
+
+func (e *ContestedError) Error() string {
+	return fmt.Sprintf("it was changed by others before each of %d attempts: %v", e.Attempts, e.Last)
+}
+
+// Unwrap returns the last error.
+func (e *ContestedError) Unwrap() error { return e.Last }

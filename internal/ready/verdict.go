@@ -1,0 +1,44 @@
+package ready
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Verdict is the judgement of an object by rules that may see its child objects.
+type Verdict struct {
+	Status
+	// Final means that a Failed object is not expected to recover, so that nobody waits for it.
+	Final bool
+	// Releases means that dependents may be written although the object is not ready.
+	Releases bool
+	// Children are the statuses of the child objects that are shown beside the object.
+	Children []Child
+}
+
+// Child is the status of an object that a controller created for another one.
+type Child struct {
+	Ref     object.Ref `json:"ref"`
+	Version string     `json:"version"` // API version without the group
+	Status  Status     `json:"status"`
+}
+
+// Same reports whether two children are the same object in the same status.
+func (c Child) Same(other Child) bool {
+	return c.Ref == other.Ref && c.Version == other.Version && c.Status.Same(other.Status)
+}
+
+// Judge returns the status of an object as a Verdict. The rules of a RuleSet judge an object alone.
+func (s *RuleSet) Judge(obj *unstructured.Unstructured, _ []*unstructured.Unstructured) Verdict {
+	return Verdict{Status: s.Of(obj)}
+}
+
+// Leaving returns the status of an object that is waited for until it is gone.
+func (s *RuleSet) Leaving(obj *unstructured.Unstructured) Status { return s.Of(obj) }
+
+// Children returns nothing: the rules of a RuleSet need no child objects.
+func (s *RuleSet) Children(*unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+	return nil, nil
+}
