@@ -35,14 +35,14 @@ func validatingPolicy(obj *unstructured.Unstructured) Status {
 // signingRequest is done once it has a certificate, however it was approved.
 func signingRequest(obj *unstructured.Unstructured) Status {
 	for _, kind := range [...]string{"Denied", "Failed"} {
-		if c := conditionOf(obj, kind); c.holds() {
+		if c := ConditionOf(obj, kind); c.isTrue() {
 			return failed(kind, join("CertificateSigningRequest is "+kind, c.Reason, c.Message))
 		}
 	}
 	switch {
 	case text(obj, "status", "certificate") != "":
 		return current("CertificateSigningRequest has a certificate")
-	case conditionOf(obj, "Approved").holds():
+	case ConditionOf(obj, "Approved").isTrue():
 		return inProgress("NotIssued", "CertificateSigningRequest is approved and waits for its certificate")
 	}
 	return inProgress("NotApproved", "CertificateSigningRequest waits for approval")

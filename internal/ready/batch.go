@@ -24,21 +24,21 @@ func job(obj *unstructured.Unstructured) Status {
 	parallelism := count(obj, 1, "spec", "parallelism")
 	completions := count(obj, parallelism, "spec", "completions")
 	succeeded, failures := count(obj, 0, "status", "succeeded"), count(obj, 0, "status", "failed")
-	if conditionOf(obj, "Complete").holds() {
+	if ConditionOf(obj, "Complete").isTrue() {
 		return current(fmt.Sprintf("Job Completed. succeeded: %d/%d", succeeded, completions))
 	}
-	if c := conditionOf(obj, "Failed"); c.holds() {
+	if c := ConditionOf(obj, "Failed"); c.isTrue() {
 		return failed("JobFailed", join(fmt.Sprintf("Job Failed. failed: %d/%d", failures, completions), c.Reason, c.Message))
 	}
 	switch {
-	case field(obj, "spec", "suspend") == true && conditionOf(obj, "Suspended").holds():
+	case field(obj, "spec", "suspend") == true && ConditionOf(obj, "Suspended").isTrue():
 		return current("Job is suspended")
 	case text(obj, "status", "startTime") == "":
 		return inProgress("JobNotStarted", "Job not started")
 	case parallelism == 0 && completions > 0:
 		return current("Job is paused, its parallelism is 0")
 	}
-	if c := conditionOf(obj, "FailureTarget"); c.holds() {
+	if c := ConditionOf(obj, "FailureTarget"); c.isTrue() {
 		return inProgress("JobFailing", join("Job is failing, its pods are being ended", c.Reason, c.Message))
 	}
 	return inProgress("JobInProgress", fmt.Sprintf("Job in progress. success:%d, active: %d, failed: %d",

@@ -13,7 +13,7 @@ const placing = 10 * time.Second
 
 // podCauses says what is wrong with a pod: that it has no node, or what keeps its containers.
 func podCauses(pod *unstructured.Unstructured) []Cause {
-	if c := conditionOf(pod, "PodScheduled"); c.Status == "False" {
+	if c := ConditionOf(pod, "PodScheduled"); c.Status == "False" {
 		unplaced := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
 		// Nodes may be added, and volumes made.
 		unplaced.Stuck = c.Reason == "Unschedulable" && !strings.Contains(c.Message, "PersistentVolumeClaims")

@@ -29,11 +29,11 @@ func namespace(obj *unstructured.Unstructured) Status {
 func customResourceDefinition(obj *unstructured.Unstructured) Status {
 	for c := range conditions(obj) {
 		switch {
-		case c.Type == "NamesAccepted" && c.refused():
+		case c.Type == "NamesAccepted" && c.isFalse():
 			return c.fatal()
-		case c.Type == "Established" && c.refused() && c.Reason != "Installing":
+		case c.Type == "Established" && c.isFalse() && c.Reason != "Installing":
 			return c.fatal()
-		case c.Type == "Established" && c.holds():
+		case c.Type == "Established" && c.isTrue():
 			return current("CRD is established")
 		}
 	}
@@ -42,8 +42,8 @@ func customResourceDefinition(obj *unstructured.Unstructured) Status {
 
 // apiService waits for the service behind it, which may well be deployed together with it.
 func apiService(obj *unstructured.Unstructured) Status {
-	switch c := conditionOf(obj, "Available"); {
-	case c.holds():
+	switch c := ConditionOf(obj, "Available"); {
+	case c.isTrue():
 		return current("APIService is available")
 	case c.Type != "":
 		return inProgress(c.Reason, join("APIService is not available", c.Message))

@@ -3,29 +3,52 @@ package ready
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// condition is one entry of a list of conditions. The zero value stands for a condition that is not there. One that is
-// about an earlier generation of its object says nothing of this one: its status is Unknown, with a reason and a message
-// that say so.
-type condition struct {
+// Condition is one entry of status.conditions. The zero value is a missing condition. The status of
+// a condition about an earlier generation is Unknown; its reason and message say why.
+type Condition struct {
 	Type, Status, Reason, Message string
 
-	time string // when it was last written, as far as it tells
+	time string // of the last write, empty if unknown
 }
 
-// conditions gives status.conditions in the order of the object. Elements that are no maps are left out.
-func conditions(obj *unstructured.Unstructured) iter.Seq[condition] {
+// Facts are the parts of an object that tables print besides its status.
+type Facts struct {
+	Conditions []Condition
+	Created    time.Time // zero if unknown
+}
+
+// FactsOf returns the facts of an object.
+func FactsOf(obj *unstructured.Unstructured) *Facts {
+	return &Facts{Conditions: slices.Collect(conditions(obj)), Created: obj.GetCreationTimestamp().Time}
+}
+
+// ConditionOf returns the first condition of a type, or the zero Condition.
+func ConditionOf(obj *unstructured.Unstructured, kind string) Condition {
+	for c := range conditions(obj) {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return Condition{}
+}
+
+// conditions returns status.conditions in the order of the object. It skips elements that are not
+// maps.
+func conditions(obj *unstructured.Unstructured) iter.Seq[Condition] {
 	return conditionsIn(field(obj, "status"), field(obj, "metadata", "generation"))
 }
 
-// conditionsIn gives the conditions below a status, which may be that of a part of an object, as a listener's.
-func conditionsIn(status, generation any) iter.Seq[condition] {
+// conditionsIn returns the conditions of a status, which may be that of a part of an object, such
+// as a listener.
+func conditionsIn(status, generation any) iter.Seq[Condition] {
 	items, _ := member(status, "conditions").([]any)
-	return func(yield func(condition) bool) {
+	return func(yield func(Condition) bool) {
 		for _, item := range items {
 			if m, ok := item.(map[string]any); ok && !yield(conditionFrom(m, generation)) {
 				return
@@ -34,10 +57,13 @@ func conditionsIn(status, generation any) iter.Seq[condition] {
 	}
 }
 
-func conditionFrom(m map[string]any, generation any) condition {
-	c := condition{Type: str(m, "type"), Status: str(m, "status"), Reason: str(m, "reason"), Message: str(m, "message")}
+func conditionFrom(m map[string]any, generation any) Condition {
+	c := Condition{
+		Type: str(m, "type"), Status: str(m, "status"),
+		Reason: str(m, "reason"), Message: str(m, "message"),
+	}
 	c.time = max(str(m, "lastTransitionTime"), str(m, "lastUpdateTime"), str(m, "lastHeartbeatTime"))
-	wanted, ok := whole(generation)
+	wanted, ok := wholeNumber(generation)
 	seen, reported := wholeOrDecimal(m["observedGeneration"])
 	if ok && reported && seen < wanted {
 		c.Status, c.Reason = "Unknown", NotObserved
@@ -46,51 +72,32 @@ func conditionFrom(m map[string]any, generation any) condition {
 	return c
 }
 
-// conditionOf gives the first condition of a type.
-func conditionOf(obj *unstructured.Unstructured, kind string) condition {
-	return first(conditions(obj), kind)
-}
+// isTrue reports whether the condition exists and is true.
+func (c Condition) isTrue() bool { return c.Status == "True" }
 
-// first gives the first condition of a type.
-func first(conditions iter.Seq[condition], kind string) condition {
-	for c := range conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return condition{}
-}
+// isFalse reports whether the condition exists and is false.
+func (c Condition) isFalse() bool { return c.Status == "False" }
 
-// holds says whether the condition is there and true.
-func (c condition) holds() bool {
-	return c.Status == "True"
-}
-
-// refused says whether the condition is there and false.
-func (c condition) refused() bool {
-	return c.Status == "False"
-}
-
-// words gives the condition's message, or what there is to say in its place.
-func (c condition) words() string {
+// text returns the condition's message, or a default.
+func (c Condition) text() string {
 	if c.Message != "" {
 		return c.Message
 	}
 	return fmt.Sprintf("condition %s is %s", c.Type, c.Status)
 }
 
-// pending gives the state of an object that waits for the condition, which explains it.
-func (c condition) pending() Status {
-	return inProgress(c.Reason, c.words())
+// pending returns the status of an object that waits for the condition.
+func (c Condition) pending() Status {
+	return inProgress(c.Reason, c.text())
 }
 
-// fatal gives the state of an object that the condition has given up.
-func (c condition) fatal() Status {
-	return c.since(failed(c.Reason, c.words()))
+// fatal returns the status of an object that the condition declares failed.
+func (c Condition) fatal() Status {
+	return c.since(failed(c.Reason, c.text()))
 }
 
-// since dates a status by the condition that it rests on.
-func (c condition) since(s Status) Status {
+// since returns s with the time at which the condition was written.
+func (c Condition) since(s Status) Status {
 	if t, err := time.Parse(time.RFC3339, c.time); err == nil {
 		s.Since = t
 	}

@@ -11,7 +11,7 @@ import (
 // byConvention judges what no rule knows, from the strongest convention to the weakest. All but the condition Ready count
 // for custom resources alone: what the API server itself serves has functions of its own.
 func byConvention(kind schema.GroupKind, obj *unstructured.Unstructured) Status {
-	if served(kind.Group) {
+	if isBuiltinGroup(kind.Group) {
 		if s := byReady(obj); s.State != "" {
 			return s
 		}
@@ -22,21 +22,21 @@ func byConvention(kind schema.GroupKind, obj *unstructured.Unstructured) Status 
 			return s
 		}
 	}
-	if silent(obj) {
+	if !HasStatus(obj) {
 		return notReported("Resource is current")
 	}
 	return current("Resource is current")
 }
 
-// silent says whether an object has no status, or an empty one.
-func silent(obj *unstructured.Unstructured) bool {
+// HasStatus reports whether an object has a status that is not empty.
+func HasStatus(obj *unstructured.Unstructured) bool {
 	status := field(obj, "status")
-	fields, ok := status.(map[string]any)
-	return status == nil || ok && len(fields) == 0
+	fields, isMap := status.(map[string]any)
+	return status != nil && (!isMap || len(fields) > 0)
 }
 
 // served says whether the API server itself serves a group. Groups without a dot are reserved for it.
-func served(group string) bool {
+func isBuiltinGroup(group string) bool {
 	switch group {
 	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
 		"authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
@@ -51,7 +51,7 @@ func served(group string) bool {
 // (ReconcileError) is no failure, because Crossplane repeats it for ever and reports so, too, that something referred to
 // is not ready yet. While reconciling is paused only Ready counts.
 func bySynced(obj *unstructured.Unstructured) Status {
-	synced, ready := conditionOf(obj, "Synced"), conditionOf(obj, "Ready")
+	synced, ready := ConditionOf(obj, "Synced"), ConditionOf(obj, "Ready")
 	switch {
 	case synced.Reason == "ReconcilePaused" && ready.Type == "":
 		return current("Reconciliation is paused")
@@ -59,7 +59,7 @@ func bySynced(obj *unstructured.Unstructured) Status {
 		return Status{}
 	case synced.Status == "False" || synced.Status == "Unknown":
 		return synced.pending()
-	case synced.holds() && ready.Type == "":
+	case synced.isTrue() && ready.Type == "":
 		return current("Resource is Synced")
 	}
 	return Status{}
@@ -67,7 +67,7 @@ func bySynced(obj *unstructured.Unstructured) Status {
 
 // byAvailable reads the condition Available.
 func byAvailable(obj *unstructured.Unstructured) Status {
-	switch c := conditionOf(obj, "Available"); c.Status {
+	switch c := ConditionOf(obj, "Available"); c.Status {
 	case "True":
 		return current("Resource is Available")
 	case "False", "Unknown":
@@ -81,7 +81,7 @@ func byAvailable(obj *unstructured.Unstructured) Status {
 func byAcceptance(obj *unstructured.Unstructured) Status {
 	said := ""
 	for _, kind := range [...]string{"Accepted", "Programmed"} {
-		switch c := conditionOf(obj, kind); c.Status {
+		switch c := ConditionOf(obj, kind); c.Status {
 		case "True":
 			said = kind
 		case "False", "Unknown":

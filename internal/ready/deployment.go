@@ -13,7 +13,7 @@ func deployment(obj *unstructured.Unstructured) Status {
 	if s := pausedDeployment(obj); s.State != "" {
 		return s
 	}
-	if c := conditionOf(obj, "Progressing"); c.Reason == "ProgressDeadlineExceeded" {
+	if c := ConditionOf(obj, "Progressing"); c.Reason == "ProgressDeadlineExceeded" {
 		return c.since(failed("ProgressDeadlineExceeded", "Progress deadline exceeded"))
 	}
 	n := replicasOf(obj)
@@ -30,7 +30,7 @@ func deployment(obj *unstructured.Unstructured) Status {
 		return inProgress("LessReady", fmt.Sprintf("Ready: %d/%d", n.ready, n.want))
 	case !rolledOut(obj):
 		return inProgress("ReplicaSetNotAvailable", "ReplicaSet not Available")
-	case !conditionOf(obj, "Available").holds():
+	case !ConditionOf(obj, "Available").isTrue():
 		return inProgress("DeploymentNotAvailable", "Deployment not Available")
 	case n.want == 0 && !observed(obj):
 		return unseen(obj)
@@ -48,7 +48,7 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 	}
 	n := replicasOf(obj)
 	switch {
-	case conditionOf(obj, "Available").holds():
+	case ConditionOf(obj, "Available").isTrue():
 		return current(fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available, n.want, n.updated))
 	case n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
 		return current("Deployment is paused and was never rolled out")
@@ -58,7 +58,7 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 
 // refusal says why pods of a deployment cannot be created, as for a quota that is used up.
 func refusal(obj *unstructured.Unstructured) string {
-	if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
+	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
 		return c.Message
 	}
 	return ""
@@ -71,6 +71,6 @@ func rolledOut(obj *unstructured.Unstructured) bool {
 	if !ok || deadline == math.MaxInt32 {
 		return true
 	}
-	progressing := conditionOf(obj, "Progressing")
-	return progressing.holds() && progressing.Reason == "NewReplicaSetAvailable"
+	progressing := ConditionOf(obj, "Progressing")
+	return progressing.isTrue() && progressing.Reason == "NewReplicaSetAvailable"
 }

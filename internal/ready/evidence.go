@@ -184,7 +184,7 @@ func eventTime(event *unstructured.Unstructured) string {
 
 // replicaFailureCauses says why pods cannot be created.
 func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
-	if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
+	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
 		return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
 	}
 	return nil
@@ -193,7 +193,7 @@ func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
 // conditionCauses says what is wrong by the conditions of a custom resource. Only those count whose names say which of
 // true and false is good; a message or a reason is wanted, too.
 func conditionCauses(obj *unstructured.Unstructured) []Cause {
-	if served(obj.GroupVersionKind().Group) {
+	if isBuiltinGroup(obj.GroupVersionKind().Group) {
 		return nil
 	}
 	var causes []Cause
@@ -208,14 +208,14 @@ func conditionCauses(obj *unstructured.Unstructured) []Cause {
 }
 
 // bad says whether the condition is known to tell of something that is wrong.
-func (c condition) bad() bool {
+func (c Condition) bad() bool {
 	switch c.Type {
 	case "Stalled", "Degraded", "Failed", "Failure", "Error":
-		return c.holds()
+		return c.isTrue()
 	case "Synced", "Healthy", "Succeeded", "Programmed", "Accepted", "ResolvedRefs", "Established", "Deployed", "Released":
-		return c.refused()
+		return c.isFalse()
 	}
-	return c.refused() && (strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
+	return c.isFalse() && (strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
 }
 
 // leavingCauses says what keeps an object that is being deleted.
@@ -225,7 +225,7 @@ func leavingCauses(obj *unstructured.Unstructured) []Cause {
 		causes = append(causes, cause(obj, "it is being deleted and waits for its finalizers: %s", strings.Join(finalizers, ", ")))
 	}
 	for _, kind := range []string{"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"} {
-		if c := conditionOf(obj, kind); c.holds() {
+		if c := ConditionOf(obj, kind); c.isTrue() {
 			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
 		}
 	}

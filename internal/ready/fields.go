@@ -45,7 +45,7 @@ func annotation(obj *unstructured.Unstructured, key string) string {
 }
 
 // whole gives a value as a whole number.
-func whole(value any) (int64, bool) {
+func wholeNumber(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:
 		return n, true
@@ -61,12 +61,12 @@ func wholeOrDecimal(value any) (int64, bool) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		return n, err == nil
 	}
-	return whole(value)
+	return wholeNumber(value)
 }
 
 // integer gives the whole number at a path.
 func integer(obj *unstructured.Unstructured, path ...string) (int64, bool) {
-	return whole(field(obj, path...))
+	return wholeNumber(field(obj, path...))
 }
 
 // count gives the whole number at a path, or the fallback.

@@ -38,7 +38,7 @@ func gateway(obj *unstructured.Unstructured) Status {
 			return s
 		}
 	}
-	if conditionOf(obj, "Programmed").holds() {
+	if ConditionOf(obj, "Programmed").isTrue() {
 		return current(text(obj, "kind") + " is programmed")
 	}
 	if field(obj, "status", "conditions") == nil {
@@ -48,7 +48,7 @@ func gateway(obj *unstructured.Unstructured) Status {
 }
 
 // unaccepted gives the first of the conditions that is not met. where names the part that they are about, if any.
-func unaccepted(conditions iter.Seq[condition], where string) Status {
+func unaccepted(conditions iter.Seq[Condition], where string) Status {
 	for c := range conditions {
 		switch c.Type {
 		case "Accepted", "Programmed", "ResolvedRefs":
@@ -56,16 +56,16 @@ func unaccepted(conditions iter.Seq[condition], where string) Status {
 				continue
 			}
 		case "Conflicted":
-			if !c.holds() {
+			if !c.isTrue() {
 				continue
 			}
 		default:
 			continue
 		}
-		if c.refused() && lasting(c.Reason) {
-			return failed(c.Reason, join(where, c.words()))
+		if c.isFalse() && lasting(c.Reason) {
+			return failed(c.Reason, join(where, c.text()))
 		}
-		return inProgress(c.Reason, join(where, c.words()))
+		return inProgress(c.Reason, join(where, c.text()))
 	}
 	return Status{}
 }
@@ -115,8 +115,8 @@ func sameParent(obj *unstructured.Unstructured, a, b any) bool {
 			return false
 		}
 	}
-	portA, _ := whole(member(a, "port"))
-	portB, _ := whole(member(b, "port"))
+	portA, _ := wholeNumber(member(a, "port"))
+	portB, _ := wholeNumber(member(b, "port"))
 	return portA == portB
 }
 

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// byGeneration holds back an object whose controller has not yet seen the specification that the status should be about.
+// ByGeneration holds back an object whose controller has not yet seen the specification that the status should be about.
 // Some controllers (Argo Rollouts) write the observed generation as a decimal string.
-func byGeneration(obj *unstructured.Unstructured) Status {
+func ByGeneration(obj *unstructured.Unstructured) Status {
 	generation, ok := integer(obj, "metadata", "generation")
 	if !ok {
 		return Status{}
@@ -25,9 +25,9 @@ func byGeneration(obj *unstructured.Unstructured) Status {
 func byProgress(obj *unstructured.Unstructured) Status {
 	for c := range conditions(obj) {
 		switch {
-		case c.Type == "Reconciling" && c.holds():
+		case c.Type == "Reconciling" && c.isTrue():
 			return c.pending()
-		case c.Type == "Stalled" && c.holds():
+		case c.Type == "Stalled" && c.isTrue():
 			return c.fatal()
 		}
 	}

@@ -34,7 +34,7 @@ func pod(obj *unstructured.Unstructured) Status {
 }
 
 func pendingPod(obj *unstructured.Unstructured) Status {
-	if c := conditionOf(obj, "PodScheduled"); c.refused() {
+	if c := ConditionOf(obj, "PodScheduled"); c.isFalse() {
 		switch c.Reason {
 		case "Unschedulable":
 			return inProgress("PodUnschedulable", join("Pod has not been scheduled", c.Message))
@@ -49,7 +49,7 @@ func pendingPod(obj *unstructured.Unstructured) Status {
 }
 
 func runningPod(obj *unstructured.Unstructured) Status {
-	if conditionOf(obj, "Ready").holds() {
+	if ConditionOf(obj, "Ready").isTrue() {
 		return current("Pod is Ready")
 	}
 	if s := byContainers(obj); s.State != "" {

@@ -74,7 +74,7 @@ func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 	if s := ask(rules, kind, obj); s.State != "" {
 		return s
 	}
-	if s := byGeneration(obj); s.State != "" {
+	if s := ByGeneration(obj); s.State != "" {
 		return s
 	}
 	if s := byProgress(obj); s.State != "" {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 )
 
 // TestOf judges every file of testdata. The first line of a file is the status that its object must get, in the form
@@ -134,4 +135,18 @@ func load(t testing.TB, path string) (string, *unstructured.Unstructured) {
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	return string(first), decode(t, data)
+}
+
+// decode gives an object written as YAML, with numbers as a client of the API server sees them.
+func decode(t testing.TB, data []byte) *unstructured.Unstructured {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(asJSON, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: fields}
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// anything as a kind matches every kind. At the beginning of a group it stands for whatever comes before the rest.
-const anything = "*"
+// wildcard as a kind matches every kind. At the beginning of a group it stands for whatever comes before the rest.
+const wildcard = "*"
 
 // Rule judges the objects of one type, whatever their version. The kind "*" matches every kind, and a group that begins
 // with "*" matches all groups that end with the rest. Judge must not change the object or keep it; it returns the zero
@@ -20,10 +20,10 @@ type Rule struct {
 }
 
 func (r Rule) matches(kind schema.GroupKind) bool {
-	if r.GroupKind.Kind != kind.Kind && r.GroupKind.Kind != anything {
+	if r.GroupKind.Kind != kind.Kind && r.GroupKind.Kind != wildcard {
 		return false
 	}
-	if rest, ok := strings.CutPrefix(r.GroupKind.Group, anything); ok {
+	if rest, ok := strings.CutPrefix(r.GroupKind.Group, wildcard); ok {
 		return strings.HasSuffix(kind.Group, rest)
 	}
 	return r.GroupKind.Group == kind.Group
@@ -31,7 +31,7 @@ func (r Rule) matches(kind schema.GroupKind) bool {
 
 // isPattern says whether the rule matches more than one type.
 func (r Rule) isPattern() bool {
-	return r.GroupKind.Kind == anything || strings.HasPrefix(r.GroupKind.Group, anything)
+	return r.GroupKind.Kind == wildcard || strings.HasPrefix(r.GroupKind.Group, wildcard)
 }
 
 // ask gives the answer of the first rule for the object's type that has one.

@@ -25,18 +25,18 @@ func scaling(kind schema.GroupKind) judge {
 // without a metrics server never has them, and the target runs all the same. Nor does an autoscaler that was not looked at
 // yet, which its controller does every 15 seconds only. A target scaled to zero is not scaled, by intention.
 func autoscaler(obj *unstructured.Unstructured) Status {
-	if c := conditionOf(obj, "AbleToScale"); c.refused() {
+	if c := ConditionOf(obj, "AbleToScale"); c.isFalse() {
 		return c.pending()
 	}
-	switch c := conditionOf(obj, "ScalingActive"); {
-	case c.holds():
+	switch c := ConditionOf(obj, "ScalingActive"); {
+	case c.isTrue():
 		return current("HorizontalPodAutoscaler is scaling")
-	case c.refused() && c.Reason == "ScalingDisabled":
+	case c.isFalse() && c.Reason == "ScalingDisabled":
 		return current("HorizontalPodAutoscaler is disabled, its target has no replicas")
-	case c.refused() && (c.Reason == "InvalidMetricSourceType" || c.Reason == "InvalidSelector"):
+	case c.isFalse() && (c.Reason == "InvalidMetricSourceType" || c.Reason == "InvalidSelector"):
 		return c.fatal()
 	case c.Type != "":
-		return notReported(join("HorizontalPodAutoscaler does not scale yet", c.words()))
+		return notReported(join("HorizontalPodAutoscaler does not scale yet", c.text()))
 	}
 	if field(obj, "status", "conditions") == nil && field(obj, "status", "observedGeneration") != nil {
 		return current("HorizontalPodAutoscaler has been observed")
@@ -46,7 +46,7 @@ func autoscaler(obj *unstructured.Unstructured) Status {
 
 // disruptionBudget is never waited for: without pods, or with pods that nothing controls, it only allows no disruption.
 func disruptionBudget(obj *unstructured.Unstructured) Status {
-	if c := conditionOf(obj, "DisruptionAllowed"); c.refused() && c.Reason == "SyncFailed" {
+	if c := ConditionOf(obj, "DisruptionAllowed"); c.isFalse() && c.Reason == "SyncFailed" {
 		return current(join("AllowedDisruptions cannot be computed", c.Message))
 	}
 	return current("AllowedDisruptions has been computed.")

@@ -55,7 +55,7 @@ func unseen(obj *unstructured.Unstructured) Status {
 
 // replicaSet judges a ReplicaSet or a ReplicationController, whose statuses have the same fields.
 func replicaSet(obj *unstructured.Unstructured) Status {
-	if c := conditionOf(obj, "ReplicaFailure"); c.holds() {
+	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
 		return inProgress("ReplicaFailure", join("Replica Failure condition. Check Pods", c.Message))
 	}
 	n := replicasOf(obj)

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/ready/rules"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -30,7 +31,7 @@ func addRules(cmd *cobra.Command, files *[]string) {
 // readyRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
 // those for well-known operators. A stream has no rules of its own, and neither has what is no package (an empty folder name).
 func readyRules(dir string, files []string) ([]ready.Rule, error) {
-	var rules []ready.Rule
+	var found []ready.Rule
 	var errs []error
 	own := filepath.Join(dir, rulesName)
 	hasOwn := dir != "" && dir != stdin
@@ -46,14 +47,14 @@ func readyRules(dir string, files []string) ([]ready.Rule, error) {
 			errs = append(errs, fmt.Errorf("read rules: %w", err))
 			continue
 		}
-		parsed, err := ready.Parse(file, text)
-		rules, errs = append(rules, parsed...), append(errs, err)
+		parsed, err := rules.Parse(file, text)
+		found, errs = append(found, parsed...), append(errs, err)
 	}
-	operators, err := ready.Operators()
+	builtin, err := rules.Builtin()
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	return append(rules, operators...), nil
+	return append(found, builtin...), nil
 }
 
 // judging completes rules for the objects that are to be judged: whether a volume claim waits for its first consumer

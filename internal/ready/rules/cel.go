@@ -1,4 +1,4 @@
-package ready
+package rules
 
 import (
 	"errors"
@@ -9,15 +9,19 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// costLimit bounds what one evaluation may cost. It is what Kubernetes grants one validation rule, about 0.1 s.
+// costLimit is the limit of one evaluation. It is that of one validation rule in Kubernetes, which
+// takes about 0.1 s.
 const costLimit = 1_000_000
 
-// newLanguage gives the CEL of rules: the object as self, of no particular type; the optional values, string and list
-// functions that cel-go has; comparisons between kinds of numbers; and condition. It has no clock. Making one takes
-// milliseconds.
-func newLanguage() (*cel.Env, error) {
+// newEnv returns the CEL environment of rules: the dynamically typed object as self, cel-go's
+// optional values, string and list functions, comparisons between kinds of numbers, and condition.
+// It has no clock. The call takes milliseconds.
+func newEnv() (*cel.Env, error) {
 	env, err := cel.NewEnv(
 		cel.Variable("self", cel.DynType),
 		cel.OptionalTypes(),
@@ -34,15 +38,15 @@ func newLanguage() (*cel.Env, error) {
 	return env, nil
 }
 
-// conditionFunction is condition(self, "Ready"): type, status, reason and message of the object's first condition of a
-// type, each an empty string where there is none.
+// conditionFunction implements condition(self, "Ready"). It returns type, status, reason and
+// message of the object's first condition of a type, or empty strings if there is none.
 func conditionFunction(object, kind ref.Val) ref.Val {
-	fields, ok := object.Value().(map[string]any)
-	name, named := kind.Value().(string)
-	if !ok || !named {
+	fields, isObject := object.Value().(map[string]any)
+	name, isText := kind.Value().(string)
+	if !isObject || !isText {
 		return types.NewErr("condition wants an object and the type of a condition")
 	}
-	c := first(conditionsIn(fields["status"], below(fields, "metadata", "generation")), name)
+	c := ready.ConditionOf(&unstructured.Unstructured{Object: fields}, name)
 	return types.NewStringStringMap(types.DefaultTypeAdapter, map[string]string{
 		"type": c.Type, "status": c.Status, "reason": c.Reason, "message": c.Message,
 	})
@@ -50,20 +54,20 @@ func conditionFunction(object, kind ref.Val) ref.Val {
 
 // expression is one CEL expression of a rule.
 type expression struct {
-	field string // the key that it stands under
+	field string // key in the rule
 	text  string
 	line  int // of the file
 	cel.Program
 }
 
-// compile makes the expression ready to be evaluated. It must give values of a type, or of none that is known before.
+// compile compiles the expression. Its type must be want or unknown.
 func (e *expression) compile(env *cel.Env, want *cel.Type) error {
 	ast, issues := env.Compile(e.text)
 	if issues.Err() != nil {
-		return e.complain(issues)
+		return e.formatIssues(issues)
 	}
 	if got := ast.OutputType(); !got.IsExactType(want) && !got.IsExactType(cel.DynType) {
-		return fmt.Errorf("%s must give a %s, not %s", e.field, want, cel.FormatCELType(got))
+		return fmt.Errorf("%s must return a %s, not %s", e.field, want, cel.FormatCELType(got))
 	}
 	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit))
 	if err != nil {
@@ -73,8 +77,8 @@ func (e *expression) compile(env *cel.Env, want *cel.Type) error {
 	return nil
 }
 
-// complain words what the compiler found, with the place under each finding.
-func (e *expression) complain(issues *cel.Issues) error {
+// formatIssues returns the compiler's findings, each with the line of text that it is about.
+func (e *expression) formatIssues(issues *cel.Issues) error {
 	lines := strings.Split(e.text, "\n")
 	var errs []error
 	for _, found := range issues.Errors() {
@@ -95,27 +99,28 @@ func (e *expression) complain(issues *cel.Issues) error {
 	return errors.Join(errs...)
 }
 
-// holds evaluates an expression that gives a bool.
-func (e *expression) holds(self map[string]any) (bool, error) {
+// evalBool evaluates an expression that returns a bool.
+func (e *expression) evalBool(self map[string]any) (bool, error) {
 	value, _, err := e.Eval(map[string]any{"self": self})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", e.field, err)
 	}
-	held, ok := value.(types.Bool)
+	result, ok := value.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("%s gave %s, not bool", e.field, value.Type().TypeName())
+		return false, fmt.Errorf("%s returned %s, not bool", e.field, value.Type().TypeName())
 	}
-	return bool(held), nil
+	return bool(result), nil
 }
 
-// says evaluates an expression that gives a string. It is empty where there is no expression or no answer.
-func (e *expression) says(self map[string]any) string {
+// evalString evaluates an expression that returns a string. It returns "" if the expression is nil
+// or cannot be evaluated.
+func (e *expression) evalString(self map[string]any) string {
 	if e == nil {
 		return ""
 	}
 	value, _, err := e.Eval(map[string]any{"self": self})
-	if said, ok := value.(types.String); ok && err == nil {
-		return string(said)
+	if result, ok := value.(types.String); ok && err == nil {
+		return string(result)
 	}
 	return ""
 }
