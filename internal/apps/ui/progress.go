@@ -63,25 +63,22 @@ type Progress struct {
 	total, written, settled int // items with an object, those written, and those whose wait is over
 	waiting, unseen         int // items that are waited for, and those of them with no state printed
 	ready                   int // items that may start and are not written
+	kept                    int // items whose writes are kept
 
-	fresh []int // items that may start and were in no round
-	early []int // items outside of the round whose write is kept
-
+	queue []int // items for the rounds to come: those that may start, and those whose write is kept
 	round []int // the items of the round, in order
 	next  int   // the first one in round whose write is not printed
 	open  bool  // not all writes of the round are printed
 
 	states  []int     // items whose last state is kept, in the order of the events
-	pass    int       // the number of "waiting on" headers
-	began   time.Time // the time of the last one
+	pass    int       // the number of the pass
+	began   time.Time // when the pass began; it lasts for a span
 	left    int       // items without a state in the pass, which ends when all have one
-	first   bool      // only new items count for left
+	older   int       // left counts the items whose last pass is older than this one
 	changed bool      // an item was settled in the pass
-	stale   bool      // the next state needs a new header
 	wrote   time.Time // when an item was Written, if no event has followed
 
 	trouble bool // something failed; the run may end
-	ending  bool // the run has ended
 	over    bool // no states are printed anymore
 }
 
@@ -93,18 +90,17 @@ type item struct {
 	freed      bool // it may start
 	released   bool // its dependents were informed
 
-	inRound bool
+	queued  bool    // it is in the queue or in the round
 	writes  []Event // kept until its round
 	written bool    // it was written or refused
 	waiting bool
 	gone    bool // nothing more is printed
 
-	state     *Event    // the last state, if it is kept
-	last      Event     // the last state that was printed
-	pass      int       // the pass of last; 0 for none
-	printed   time.Time // the time of last
-	before    time.Time // the time of the state before last
-	postponed *Event
+	state   *Event    // the last state, if it is kept
+	last    Event     // the last state that was printed
+	pass    int       // the pass of last; 0 for none
+	printed time.Time // the time of last
+	before  time.Time // the time of the state before last
 }
 
 // span is how long a pass lasts. An item's states are not printed more often than twice a span.
@@ -146,10 +142,11 @@ func (p *Progress) Take(e Event) {
 		if it.written {
 			return
 		}
-		if len(it.writes) == 0 && !it.inRound {
-			p.early = append(p.early, e.Step)
+		if len(it.writes) == 0 {
+			p.kept++
 		}
 		it.writes = append(it.writes, e)
+		p.enqueue(e.Step)
 	case Left:
 		if len(it.writes) == 0 {
 			p.leave(it)
@@ -157,9 +154,7 @@ func (p *Progress) Take(e Event) {
 			p.keep(e)
 		}
 	default:
-		if !p.postpone(it, e) {
-			p.keep(e)
-		}
+		p.keep(e)
 	}
 	if e.Kind == Written {
 		p.wrote = p.ui.options.Now()
@@ -167,18 +162,8 @@ func (p *Progress) Take(e Event) {
 	p.advance()
 }
 
-// postpone keeps a state for Tick if two states of the item were printed within the last second.
-func (p *Progress) postpone(it *item, e Event) bool {
-	it.postponed = nil
-	if e.Kind != Seen || e.Released || it.before.IsZero() || p.ui.options.Now().Sub(it.before) >= span {
-		return false
-	}
-	it.postponed = &e
-	return true
-}
-
-// Tick prints states that were postponed, and repeats states that were printed more than a minute
-// ago. The caller calls it about once a second.
+// Tick prints states that were too early to print, and repeats states that were printed more than a
+// minute ago. The caller calls it about once a second.
 func (p *Progress) Tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,13 +172,6 @@ func (p *Progress) Tick() {
 		return
 	}
 	p.wrote = time.Time{}
-	for i := range p.items {
-		it := &p.items[i]
-		if state := it.postponed; state != nil && now.Sub(it.before) >= span {
-			it.postponed = nil
-			p.keep(*state)
-		}
-	}
 	p.advance()
 	for i := range p.items {
 		it := &p.items[i]
@@ -208,7 +186,12 @@ func (p *Progress) Tick() {
 func (p *Progress) End(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ending, p.trouble, p.wrote = true, true, time.Time{}
+	for i := range p.items {
+		if it := &p.items[i]; it.Description != "" && !it.written && len(it.writes) == 0 {
+			p.leave(it)
+		}
+	}
+	p.trouble, p.wrote = true, time.Time{}
 	p.advance()
 	if complete {
 		p.header("applying complete [%d/%d done]", p.written, p.total)

@@ -33,7 +33,7 @@ func (p *Progress) free(i int) {
 		p.release(it)
 	case !it.written && !it.gone:
 		p.ready++
-		p.fresh = append(p.fresh, i)
+		p.enqueue(i)
 	}
 	it.freed = true
 }
@@ -51,49 +51,43 @@ func (p *Progress) release(it *item) {
 	}
 }
 
-// begin begins a round with the items that may start, and reports whether there are any.
+func (p *Progress) enqueue(i int) {
+	if it := &p.items[i]; !it.queued {
+		it.queued = true
+		p.queue = append(p.queue, i)
+	}
+}
+
+// begin begins a round with the items of the queue that may start, and reports whether there are any.
 func (p *Progress) begin() bool {
-	if len(p.early) == 0 && (p.trouble || p.left > 0) {
+	if p.kept == 0 && (p.trouble || p.left > 0) {
 		return false
 	}
 	p.collect()
-	if len(p.round) == 0 && len(p.early) > 0 {
-		p.free(p.early[0]) // the run started it, whatever its needs
+	if len(p.round) == 0 && p.kept > 0 {
+		p.free(p.queue[0]) // the run started it, whatever its needs
 		p.collect()
 	}
 	if len(p.round) == 0 {
 		return false
 	}
-	count := p.ready
-	if p.ending {
-		count = len(p.round)
-	}
 	p.open, p.next = true, 0
-	p.header("applying %d changes [%d/%d done]", count, p.written, p.total)
+	p.header("applying %d changes [%d/%d done]", p.ready, p.written, p.total)
 	return true
 }
 
-// collect fills the round: items that may start for the first time, and items that were retried. A
-// run that has ended writes nothing more.
+// collect moves items from the queue to the round.
 func (p *Progress) collect() {
-	p.round = p.round[:0]
-	var later []int
-	for _, i := range p.early {
-		if it := &p.items[i]; it.freed {
-			it.inRound = true
+	queue := p.queue
+	p.queue, p.round = nil, nil
+	for _, i := range queue {
+		switch it := &p.items[i]; {
+		case it.freed && !it.gone:
 			p.round = append(p.round, i)
-		} else {
-			later = append(later, i)
+		case !it.gone:
+			p.queue = append(p.queue, i)
 		}
 	}
-	p.early = later
-	for _, i := range p.fresh {
-		if it := &p.items[i]; !it.inRound && !it.gone && !p.ending {
-			it.inRound = true
-			p.round = append(p.round, i)
-		}
-	}
-	p.fresh = nil
 	slices.Sort(p.round)
 }
 
@@ -101,13 +95,17 @@ func (p *Progress) collect() {
 func (p *Progress) printWrites() bool {
 	for ; p.next < len(p.round); p.next++ {
 		it := &p.items[p.round[p.next]]
-		if len(it.writes) == 0 && !it.gone && !p.ending {
+		if it.gone {
+			continue
+		}
+		if len(it.writes) == 0 {
 			return false
 		}
 		for _, e := range it.writes {
 			p.printWrite(it, e)
 		}
-		it.inRound, it.writes = false, nil
+		it.queued, it.writes = false, nil
+		p.kept--
 	}
 	p.open = false
 	if p.waiting > 0 {
@@ -142,7 +140,7 @@ func (p *Progress) printWrite(it *item, e Event) {
 
 // beginPass begins to wait. After a failure the run may be about to end, so the next state does it.
 func (p *Progress) beginPass() {
-	if p.stale = p.trouble; !p.stale {
+	if p.began = (time.Time{}); !p.trouble {
 		p.newPass()
 	}
 }
@@ -151,11 +149,10 @@ func (p *Progress) beginPass() {
 // when each item that is waited for has one.
 func (p *Progress) newPass() {
 	p.pass++
-	p.began, p.stale, p.changed = p.ui.options.Now(), false, false
-	if p.left = p.unseen; p.left == 0 {
-		p.left = p.waiting
+	p.began, p.changed = p.ui.options.Now(), false
+	if p.left, p.older = p.unseen, 1; p.left == 0 {
+		p.left, p.older = p.waiting, p.pass
 	}
-	p.first = p.unseen > 0
 	p.waitingHeader()
 }
 
@@ -164,7 +161,7 @@ func (p *Progress) look(it *item) {
 	if it.pass == 0 {
 		p.unseen--
 	}
-	if it.pass == 0 || !p.first && it.pass != p.pass {
+	if it.pass < p.older {
 		p.left--
 	}
 	it.pass = p.pass
@@ -185,34 +182,32 @@ func (p *Progress) keep(e Event) {
 }
 
 // printStates prints the states that are kept: those of the round in the order of the items, then
-// all others.
+// all others. An object that changes quickly has two states printed in a second.
 func (p *Progress) printStates() {
 	now := p.ui.options.Now()
 	states := append(p.round, p.states...)
 	p.round, p.states = nil, nil
 	for _, i := range states {
 		it := &p.items[i]
-		if it.state == nil {
-			continue
-		}
-		if len(it.writes) > 0 {
+		switch e := it.state; {
+		case e == nil:
+		case len(it.writes) > 0, e.Kind == Seen && !e.Released && now.Sub(it.before) < span:
 			p.states = append(p.states, i)
-			continue
-		}
-		e := *it.state
-		it.state = nil
-		switch {
 		case e.Kind == Left:
 			p.leave(it)
-		case it.waiting && !p.over:
-			p.report(it, e, now)
+		default:
+			it.state = nil
+			p.report(it, *e, now)
 		}
 	}
 }
 
 // report prints a state. A second state of an item begins a new pass, as does a late one.
 func (p *Progress) report(it *item, e Event, now time.Time) {
-	if p.stale || it.pass == p.pass || now.Sub(p.began) >= span {
+	if !it.waiting || p.over {
+		return
+	}
+	if it.pass == p.pass || now.Sub(p.began) >= span {
 		p.newPass()
 	}
 	p.look(it)
