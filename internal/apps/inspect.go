@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/filter"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
@@ -43,10 +41,7 @@ func (c *Client) Inspect(ctx context.Context, r InspectRequest) (*app.App, []liv
 
 // Filter returns the objects that a filter matches; a nil filter matches all.
 func Filter(objects []liveObject, matching *filter.ResourceFilter) []liveObject {
-	if matching == nil {
-		return objects
-	}
-	mismatch := func(obj liveObject) bool { return !matching.Matches(obj) }
+	mismatch := func(obj liveObject) bool { return matching != nil && !matching.Matches(obj) }
 	return slices.DeleteFunc(slices.Clone(objects), mismatch)
 }
 
@@ -70,14 +65,6 @@ func recordOf(a *app.App) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetCreationTimestamp(metav1.NewTime(a.Created()))
 	return obj
-}
-
-// Group returns the apps of a group, sorted by name.
-func (c *Client) Group(ctx context.Context, group, namespace string) ([]*app.App, error) {
-	selector := labels.Set{resource.LabelAppGroup: group}.AsSelector()
-	apps, err := c.List(ctx, ListRequest{Namespace: namespace, Labels: selector})
-	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })
-	return apps, err
 }
 
 // ConfigMaps returns the ConfigMaps of an app.

@@ -35,7 +35,7 @@ func (p *program) newChangeList() *cobra.Command {
 	l.app.add(cmd)
 	cmd.Flags().StringVar(&l.before, "before", "", "List app changes before given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
 	cmd.Flags().StringVar(&l.after, "after", "", "List app changes after given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
-	return p.speaks(cmd, false, l.run)
+	return p.command(cmd, false, l.run)
 }
 
 func (l *changeList) run(ctx context.Context, s *session) error {
@@ -115,8 +115,8 @@ func (p *program) newChangeCollect() *cobra.Command {
   NAME app-change garbage-collect -a web --max 10`),
 	}
 	c.app.add(cmd)
-	cmd.Flags().IntVar(&c.keep, "max", changesToKeep, "Maximum number of app changes to keep")
-	return p.speaks(cmd, false, c.run)
+	cmd.Flags().IntVar(&c.keep, "max", apps.ChangesToKeep, "Maximum number of app changes to keep")
+	return p.command(cmd, false, c.run)
 }
 
 func (c *changeCollection) run(ctx context.Context, s *session) error {

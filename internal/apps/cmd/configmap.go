@@ -31,7 +31,7 @@ func (p *program) newConfigMapList() *cobra.Command {
 	}
 	l.app.add(cmd)
 	cmd.Flags().BoolVar(&l.values, "values", false, "Show config map values")
-	return p.speaks(cmd, false, l.run)
+	return p.command(cmd, false, l.run)
 }
 
 func (l *configMapList) run(ctx context.Context, s *session) error {

@@ -2,29 +2,20 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/preflight"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/ui"
-	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// deployment is a run of deploy: what was asked for, and what is found out on the way.
-type deployment struct {
+// deployCommand is the command deploy with its flags.
+type deployCommand struct {
 	app    appFlags
 	files  fileFlags
 	diff   diffFlags
@@ -35,26 +26,10 @@ type deployment struct {
 	labels []string
 	prev   string
 	checks checkList
-	group  string // the group of apps that this one belongs to
-
-	*session
-	request app.Request
-	target  *app.App
-	config  *config.Config
-	prepare preparation
-	within  []string                                  // those that are looked through where not all may be
-	found   []live                                    // what there is, whatever the flags leave out
-	missed  map[schema.GroupKind]cluster.UnlistedKind // kinds of which there may be more than was found
-	hidden  hidden                                    // where there may be more
-	adopted map[live]bool                             // objects that were found by their names
-	owner   map[string]string                         // how the owners of objects are called, by the values of their labels
-	pods    map[types.UID]bool                        // those that there are before
-
-	ignorable func(schema.GroupVersion) bool // versions of the API that need not work
 }
 
 func (p *program) newDeploy() *cobra.Command {
-	d := &deployment{}
+	d := &deployCommand{}
 	cmd := &cobra.Command{
 		Use:     "deploy",
 		Aliases: []string{"d", "dep"},
@@ -74,11 +49,11 @@ those of the app that the files do not have any more.` + exitCodes,
 	d.apply.addNative(p, cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	sectioned(cmd)
-	return p.speaks(cmd, true, d.run)
+	return p.command(cmd, true, d.run)
 }
 
-// add gives a command the flags by which apps are deployed, one or several.
-func (d *deployment) add(cmd *cobra.Command) {
+// add adds the flags that deploy and app-group deploy share.
+func (d *deployCommand) add(cmd *cobra.Command) {
 	d.diff.add(cmd, "diff-")
 	d.filter.add(cmd)
 	d.apply.add(cmd, "", false)
@@ -87,69 +62,59 @@ func (d *deployment) add(cmd *cobra.Command) {
 	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.CheckNames(), ", ")+" (can repeat)")
 }
 
-func (d *deployment) run(ctx context.Context, s *session) error {
-	d.session = s
+// run runs the command.
+func (d *deployCommand) run(ctx context.Context, s *session) error {
 	if err := d.apply.check(); err != nil {
 		return err
 	}
-	if err := d.open(ctx); err != nil {
-		return err
-	}
-	wanted, err := d.wanted(ctx)
+	name, err := s.open(ctx, d.app)
 	if err != nil {
 		return err
 	}
-	existing, err := d.existing(ctx, wanted)
+	request, err := d.request(s)
 	if err != nil {
 		return err
 	}
-	r, err := d.calculate(wanted, existing)
-	if err != nil {
+	request.App = name
+	result, err := s.apps.Deploy(ctx, request)
+	switch {
+	case err != nil:
 		return err
-	}
-	if err := r.present(); err != nil {
-		return err
-	}
-	if err := d.prepare.CheckNamespaces(wanted); err != nil {
-		return err
-	}
-	if d.diff.page {
-		return r.serve(ctx)
-	}
-	if d.diff.run || len(r.changes) == 0 {
-		return d.leave(ctx, len(r.changes) > 0)
-	}
-	if err := d.check(ctx, r.changes); err != nil {
-		return err
-	}
-	if err := s.ui.Confirm(ctx, s.env.In); err != nil {
-		return err
-	}
-	if err := d.carry(ctx, r, wanted); err != nil {
-		return err
-	}
-	if d.apply.exitStatus {
-		return ui.Applied(true)
+	case d.diff.run && d.diff.exitStatus:
+		return ui.Diffed(result.Changes > 0)
+	case d.apply.exitStatus:
+		return ui.Applied(result.Changes > 0)
 	}
 	return nil
 }
 
-// open finds the app. One that is new gets its record just before the first object is written.
-func (d *deployment) open(ctx context.Context) error {
-	home, err := d.home(ctx, d.app)
-	if err != nil {
-		return err
-	}
+// request returns the request of the flags, without the name of the app.
+func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 	labels, err := parseLabels(d.labels)
-	if err != nil {
-		return err
+	request := apps.DeployRequest{
+		PrevName: d.prev, Labels: labels,
+		Input: input.Options{Files: d.files.files, Stdin: s.env.In},
+		Preparation: input.Preparation{
+			IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs, AllowCheck: d.deploy.allowCheck,
+			AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs, AllowCluster: d.deploy.allowCluster,
+		},
+		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
+		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
+		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides, ScopeSelectors: d.deploy.defaultScoping,
+		Review: s.review(d.diff, d.apply, d.kinds), Checks: d.checks,
+		ServerSide: d.apply.merges(), Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
+		AllLogs: d.deploy.logsAll,
 	}
-	d.request = app.Request{Name: d.app.name, Namespace: home, Prev: d.prev, Labels: labels, Group: d.group, DryRun: true}
-	d.target, err = d.apps.Records.Ensure(ctx, d.request)
-	return err
+	if d.deploy.logs {
+		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}
+	}
+	if file := d.deploy.metadataFile; file != "" {
+		request.SaveMetadata = func(json string) error { return os.WriteFile(file, []byte(json), 0o777) }
+	}
+	return request, err
 }
 
-// parseLabels reads the labels of an app's record.
+// parseLabels parses the labels of an app's record.
 func parseLabels(texts []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
@@ -164,90 +129,3 @@ func parseLabels(texts []string) (map[string]string, error) {
 	}
 	return labels, nil
 }
-
-// leave ends a deployment that writes no object.
-func (d *deployment) leave(ctx context.Context, changes bool) error {
-	if !d.diff.run {
-		if err := d.target.Settle(ctx, d.request); err != nil {
-			return err
-		}
-	}
-	if err := d.writeMetadata(); err != nil {
-		return err
-	}
-	switch {
-	case d.diff.run && d.diff.exitStatus:
-		return ui.Diffed(changes)
-	case d.apply.exitStatus:
-		return ui.Applied(changes)
-	}
-	return nil
-}
-
-// writeMetadata writes the record of the app to the file of the flag.
-func (d *deployment) writeMetadata() error {
-	if d.deploy.metadataFile == "" {
-		return nil
-	}
-	return os.WriteFile(d.deploy.metadataFile, []byte(d.target.Meta.JSON()), 0o777)
-}
-
-// carry carries the changes out between the two ends of the record of the change.
-func (d *deployment) carry(ctx context.Context, r *rollout, wanted []resource.Resource) (err error) {
-	if err := r.lay(ctx); err != nil {
-		return err
-	}
-	if err := d.target.Settle(ctx, d.request); err != nil {
-		return err
-	}
-	d.target.Covers(usedBy(wanted, deployed(d.found)))
-	op, wait := change.Summary(r.changes)
-	if !d.diff.summary {
-		op, wait = change.Summary(nil)
-	}
-	description := "update: Op: " + op + " / Wait to: " + wait
-	unseen := d.hidden.namespaces(d.target.Meta.LastChange.Namespaces)
-	places := append(placesOf(wanted, deployed(d.found)), unseen...)
-	if err := d.target.Begin(ctx, description, places, d.deploy.changesToKeep > 0); err != nil {
-		return err
-	}
-	stop := d.follow(ctx)
-	defer d.trim(ctx)
-	err = r.run(ctx)
-	stop()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
-	defer cancel()
-	if err == nil {
-		left := d.left(r)
-		versions, kinds := usedBy(wanted, left)
-		d.target.Used(versions, kinds, slices.Collect(maps.Keys(d.missed)))
-		places = append(placesOf(wanted, left), unseen...)
-	}
-	finished := d.target.Finish(closing, err == nil, places)
-	if lost := (*app.LostError)(nil); errors.As(finished, &lost) {
-		return d.lost(closing, err, lost, wanted, places)
-	}
-	if err != nil {
-		_ = d.writeMetadata() // the failure of the run matters more
-		return err
-	}
-	if finished != nil {
-		d.ui.Info(finished.Error(), "App")
-	}
-	return d.writeMetadata()
-}
-
-// closingTime bounds the last writes of a run that was interrupted.
-const closingTime = 30 * time.Second
-
-// trim deletes the oldest records of changes.
-func (d *deployment) trim(ctx context.Context) {
-	if ctx.Err() != nil {
-		return
-	}
-	if deleted, _, err := d.target.Trim(ctx, d.deploy.changesToKeep); err == nil && deleted > 0 {
-		d.ui.Line(fmt.Sprintf(olderDeleted, deleted))
-	}
-}
-
-const olderDeleted = "Deleted %d older app changes"

@@ -208,15 +208,12 @@ func (f *deployFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.adoptsAtOnce, "existing-non-labeled-resources-check-concurrency", 100, "Passed over: they are read by kind and namespace")
 	flags.BoolVar(&f.overrides, "dangerous-override-ownership-of-existing-resources", false, "Steal existing resources from another app")
 	flags.BoolVar(&f.defaultScoping, "default-label-scoping-rules", true, "Use default label scoping rules")
-	flags.IntVar(&f.changesToKeep, "app-changes-max-to-keep", changesToKeep, "Maximum number of app changes to keep")
+	flags.IntVar(&f.changesToKeep, "app-changes-max-to-keep", apps.ChangesToKeep, "Maximum number of app changes to keep")
 	flags.BoolVar(&f.logs, "logs", true, "Show logs from Pods annotated as 'kapp.k14s.io/deploy-logs'")
 	flags.BoolVar(&f.logsAll, "logs-all", false, "Show logs from all Pods")
 	flags.StringVar(&f.metadataFile, "app-metadata-file-output", "", "Set filename to write app metadata")
 	flags.BoolVar(&f.allKinds, "dangerous-disable-gk-scoping", false, "Disable scoping of resource searching to used GroupKinds")
 }
-
-// changesToKeep is how many change records of an app are kept.
-const changesToKeep = 200
 
 // kindFlags say how kinds and namespaces are found.
 type kindFlags struct {

@@ -46,7 +46,7 @@ func (p *program) newInspect() *cobra.Command {
 	cmd.Flags().BoolVar(&i.status, "status", false, "Output status content")
 	cmd.Flags().BoolVarP(&i.tree, "tree", "t", false, "Tree view")
 	cmd.Flags().BoolVar(&i.owns, "managed-fields", false, "Keep the metadata.managedFields when printing objects")
-	return p.speaks(cmd, false, i.run)
+	return p.command(cmd, false, i.run)
 }
 
 func (i *inspection) run(ctx context.Context, s *session) error {

@@ -30,7 +30,7 @@ objects of the cluster.`,
 	(&fileFlags{}).add(cmd) // as in kapp they mean nothing
 	cmd.Flags().StringVar(&l.accessor, "accessor", "labels", "Extracted field (labels, annotations, ownerrefs)")
 	cmd.Flags().BoolVar(&l.values, "values", false, "Show values")
-	return p.speaks(cmd, false, l.run)
+	return p.command(cmd, false, l.run)
 }
 
 // accessors are what is counted, by the word for it.

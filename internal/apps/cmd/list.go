@@ -41,7 +41,7 @@ func (p *program) newList() *cobra.Command {
 	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "List apps in all namespaces")
 	cmd.Flags().StringVar(&l.age, "filter-age", "", "Set age filter (example: 5m+, 500h-, 10m-)")
 	cmd.Flags().StringSliceVar(&l.labels, "filter-labels", nil, "Set label filter (example: x=y)")
-	return p.speaks(cmd, false, l.run)
+	return p.command(cmd, false, l.run)
 }
 
 func (l *listing) run(ctx context.Context, s *session) error {

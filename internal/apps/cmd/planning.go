@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
@@ -46,37 +45,6 @@ type rollout struct {
 	deciding sync.Mutex // held while a change is decided on again during the run
 
 	records record.Store // keeps the record of the app during the run
-}
-
-// calculate decides what changes and in what order.
-func (d *deployment) calculate(wanted []resource.Resource, existing []live) (*rollout, error) {
-	narrow, err := d.filter.ResourceFilter(time.Now())
-	if err != nil {
-		return nil, err
-	}
-	var fresh, old []*unstructured.Unstructured
-	for _, w := range wanted {
-		if narrow == nil || narrow.Matches(w.Unstructured) {
-			fresh = append(fresh, w.Unstructured)
-		}
-	}
-	if len(fresh) == 0 && !d.deploy.patch && !d.deploy.allowEmpty {
-		return nil, fmt.Errorf("Trying to apply empty set of resources will result in deletion of resources on cluster. " +
-			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified.")
-	}
-	for _, obj := range existing {
-		if narrow == nil || narrow.Matches(obj) {
-			old = append(old, obj)
-		}
-	}
-	r := &rollout{session: d.session, diff: d.diff, apply: d.apply, kinds: d.kinds, config: d.config, target: d.target, adopted: d.adopted}
-	r.owned = func(ctx context.Context, wanted, obj live) error {
-		if line := d.ownedByOther(ctx, wanted, obj); line != "" {
-			return ownership([]string{line})
-		}
-		return nil
-	}
-	return r, r.decide(old, fresh)
 }
 
 // decide calculates the changes and puts them in order.

@@ -24,7 +24,7 @@ func (p *program) newServiceAccountList() *cobra.Command {
   NAME service-account list -a web`),
 	}
 	flags.add(cmd)
-	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
+	return p.command(cmd, false, func(ctx context.Context, s *session) error {
 		name, err := s.open(ctx, flags)
 		if err != nil {
 			return err

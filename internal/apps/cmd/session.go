@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -27,21 +28,31 @@ const manager = apps.Manager
 type session struct {
 	*program
 	ui        *ui.UI
-	client    apps.Cluster
+	client    apps.Cluster // nil until the command has connected
 	apps      *apps.Client
 	namespace string // of resources that name none
 }
 
-// speaks gives a command the flag --tty, with its default, and has it run with a session. What it ends with is told in
-// kapp's form, and its exit code is kapp's. Unless the command has a rule for its arguments it takes none.
-func (p *program) speaks(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
+// newSession returns a session without a connection.
+func (p *program) newSession(tty bool) *session {
+	s := &session{program: p, ui: p.newUI(tty)}
+	s.apps = &apps.Client{
+		Printer: s.ui, Now: time.Now,
+		Confirm: func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) },
+	}
+	return s
+}
+
+// command adds the flag --tty to a command, and makes it run with a session. Its errors are printed
+// in kapp's form, and its exit code is kapp's. A command without a rule for its arguments takes none.
+func (p *program) command(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
 	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
 	check := func(*cobra.Command, []string) error { return nil }
 	if cmd.Args == nil {
 		cmd.Args, check = cobra.ArbitraryArgs, alone
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, started := &session{program: p, ui: p.newUI(tty)}, time.Now()
+		s, started := p.newSession(tty), time.Now()
 		s.ui.Debug("start", "CommandRun")
 		err := check(cmd, args)
 		if err == nil {
@@ -143,13 +154,10 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.client = client
-	s.apps = &apps.Client{
-		Cluster: client, Namespace: s.namespace, Printer: s.ui, Now: time.Now,
-		Confirm: func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) },
-		Records: &app.Store{
-			Cluster: client, Manager: manager, Now: time.Now,
-			FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
-		},
+	s.apps.Cluster, s.apps.Namespace = client, s.namespace
+	s.apps.Records = &app.Store{
+		Cluster: client, Manager: manager, Now: time.Now,
+		FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
 	}
 	first, more, err := client.Nodes(ctx)
 	if err != nil {
@@ -171,53 +179,43 @@ func (s *session) warn() cluster.Warn {
 	}
 }
 
-// namespaceOf is the namespace of the flag, or else of the environment or the kubeconfig.
+// namespaceOf returns the namespace of the flag, else of the environment, else of the kubeconfig.
 func (s *session) namespaceOf(flag string) (string, error) {
 	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
-		return namespace, possible(namespace)
+		return namespace, validNamespace(namespace)
 	}
 	namespace, _, err := s.kube.Namespace()
 	return namespace, err
 }
 
-// possible refuses what can be the name of no namespace.
-func possible(namespace string) error {
+// validNamespace returns an error for a text that cannot be the name of a namespace.
+func validNamespace(namespace string) error {
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s", namespace, problems[0])
 	}
 	return nil
 }
 
-// homeOf is the namespace of an app's record.
-func (s *session) homeOf(f appFlags) (string, error) {
+// recordNamespace returns the namespace of an app's record.
+func (s *session) recordNamespace(f appFlags) (string, error) {
 	if f.appNamespace != "" {
-		return f.appNamespace, possible(f.appNamespace)
+		return f.appNamespace, validNamespace(f.appNamespace)
 	}
 	return s.namespaceOf(f.namespace)
 }
 
-// home reaches the cluster, notes the namespace of an app's resources, and gives that of its record.
-func (s *session) home(ctx context.Context, f appFlags) (home string, err error) {
-	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
-		return "", err
-	}
-	if home, err = s.homeOf(f); err != nil {
-		return "", err
-	}
-	return home, s.connect(ctx)
-}
-
 // open connects to the cluster and returns the name of the app of the flags.
 func (s *session) open(ctx context.Context, f appFlags) (apps.Name, error) {
-	namespace, err := s.home(ctx, f)
-	return apps.Name{Name: f.name, Namespace: namespace}, err
+	var err error
+	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
+		return apps.Name{}, err
+	}
+	namespace, err := s.recordNamespace(f)
+	if err != nil {
+		return apps.Name{}, err
+	}
+	return apps.Name{Name: f.name, Namespace: namespace}, s.connect(ctx)
 }
 
-// existing returns the app of the flags, which must exist.
-func (s *session) existing(ctx context.Context, f appFlags) (*app.App, error) {
-	name, err := s.open(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return s.apps.Existing(ctx, name)
-}
+// live is an object as it was read from the cluster.
+type live = *unstructured.Unstructured

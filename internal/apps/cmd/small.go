@@ -18,7 +18,7 @@ func (p *program) newDeployConfig() *cobra.Command {
 		Use: "deploy-config", Short: "Show default deploy config",
 		Long: `Show default deploy config: the rules for resources of the usual kinds, in the language of Config documents.`,
 	}
-	return p.speaks(cmd, false, func(_ context.Context, s *session) error {
+	return p.command(cmd, false, func(_ context.Context, s *session) error {
 		s.ui.Block(config.DefaultText())
 		return nil
 	})
@@ -33,8 +33,12 @@ func (p *program) newLabel() *cobra.Command {
   kubectl get pods -l "$(NAME label -a web)"`),
 	}
 	flags.add(cmd)
-	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
-		target, err := s.existing(ctx, flags)
+	return p.command(cmd, false, func(ctx context.Context, s *session) error {
+		name, err := s.open(ctx, flags)
+		if err != nil {
+			return err
+		}
+		target, err := s.apps.Existing(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -55,7 +59,7 @@ func (p *program) newRename() *cobra.Command {
 	flags.add(cmd)
 	cmd.Flags().StringVar(&name, "new-name", "", "Set new name (format: new-name)")
 	cmd.Flags().StringVar(&namespace, "new-namespace", "", "Set new namespace (format: new-ns)")
-	return p.speaks(cmd, false, func(ctx context.Context, s *session) error {
+	return p.command(cmd, false, func(ctx context.Context, s *session) error {
 		if name == "" && namespace == "" {
 			return errors.New("Expected either --new-name or/and --new-namespace to be supplied")
 		}
@@ -69,7 +73,7 @@ func (p *program) newRename() *cobra.Command {
 
 func (p *program) newVersion() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print client version"}
-	return p.speaks(cmd, false, func(_ context.Context, s *session) error {
+	return p.command(cmd, false, func(_ context.Context, s *session) error {
 		s.ui.Block(fmt.Sprintf("%s version %s\n", p.env.Name(), version))
 		return nil
 	})
@@ -96,7 +100,7 @@ func (p *program) newCompletion(root *cobra.Command) *cobra.Command {
   NAME completion zsh > "${fpath[1]}/_NAME"
   NAME completion fish > ~/.config/fish/completions/NAME.fish`),
 	}
-	return p.speaks(cmd, false, func(_ context.Context, s *session) error {
+	return p.command(cmd, false, func(_ context.Context, s *session) error {
 		var code strings.Builder
 		if err := complete(root, cmd.Flags().Arg(0), &code); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (p *program) newToolsInspect() *cobra.Command {
 	i.files.add(cmd)
 	i.filter.add(cmd)
 	cmd.Flags().BoolVar(&i.raw, "raw", false, "Output raw YAML resource content")
-	return p.speaks(cmd, false, i.run)
+	return p.command(cmd, false, i.run)
 }
 
 func (i *fileInspection) run(ctx context.Context, s *session) error {
@@ -118,7 +118,7 @@ func (p *program) newToolsDiff() *cobra.Command {
 	d.files.add(cmd)
 	cmd.Flags().StringSliceVar(&d.old, "file2", nil, "Set second file (format: /tmp/foo, https://..., -) (can be specified multiple times)")
 	d.diff.add(cmd, "")
-	return p.speaks(cmd, false, d.run)
+	return p.command(cmd, false, d.run)
 }
 
 func (d *fileDiff) run(ctx context.Context, s *session) error {

@@ -1,0 +1,246 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+)
+
+// DeployRequest asks to deploy an app.
+type DeployRequest struct {
+	App      Name
+	PrevName string            // the name that the app may have had before; empty for none
+	Group    string            // the group that the app belongs to; empty for none
+	Labels   map[string]string // of the record
+
+	Input       input.Options
+	Preparation input.Preparation // without Namespace, Kinds and Now
+	Filter      filter.Flags      // of inputs and live objects
+	Patch       bool              // delete nothing
+	AllowEmpty  bool              // an app without inputs loses all of its objects
+
+	Search            SearchOptions
+	AllKinds          bool // search all kinds, and not only those that the app is known to have
+	Adopt             bool // adopt live objects without the label of the app
+	OverrideOwnership bool // adopt objects of other apps
+	ScopeSelectors    bool // add the label of the app to selectors
+
+	Review       Review
+	Checks       []string                // preflight checks, instead of those of the configuration
+	ServerSide   bool                    // changes are made by server-side apply
+	Summarize    bool                    // the change record has the summary of the changes
+	KeepChanges  int                     // how many change records stay
+	Logs         LogPrinter              // of pods during the run; nil for none
+	AllLogs      bool                    // of all pods, annotated or not
+	SaveMetadata func(json string) error // receives the content of the record; nil for none
+}
+
+// DeployResult is the outcome of a deployment.
+type DeployResult struct {
+	Changes int // how many changes there were to make
+}
+
+// deployment is a run of Deploy.
+type deployment struct {
+	*Client
+	req    DeployRequest
+	record app.Request
+	app    *app.App
+	config *config.Config
+	inputs []resource.Resource
+	live   liveState
+	owners map[string]string // descriptions of other apps, by the values of their labels
+
+	preparation input.Preparation
+	fallback    []string                       // namespaces to search
+	ignorable   func(schema.GroupVersion) bool // group versions that may fail
+}
+
+// liveState is the part of the cluster that concerns an app.
+type liveState struct {
+	objects    []liveObject
+	adopted    map[liveObject]bool // those that lack the label of the app
+	missed     map[schema.GroupKind]cluster.UnlistedKind
+	unlistable unlistable
+	pods       map[types.UID]bool // that exist before the run
+}
+
+// Deploy makes the objects of an app in the cluster the same as its inputs.
+func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, error) {
+	d := &deployment{Client: c, req: r}
+	if err := d.open(ctx); err != nil {
+		return DeployResult{}, err
+	}
+	run, err := d.calculate(ctx)
+	if err != nil {
+		return DeployResult{}, err
+	}
+	result := DeployResult{Changes: len(run.Changes())}
+	if err := r.Review.Print(run); err != nil {
+		return result, err
+	}
+	if err := d.preparation.CheckNamespaces(d.inputs); err != nil {
+		return result, err
+	}
+	if r.Review.Serve != nil {
+		return result, r.Review.Serve(ctx, run)
+	}
+	if r.Review.DryRun {
+		return result, d.saveMetadata()
+	}
+	if result.Changes == 0 {
+		if err := d.app.Settle(ctx, d.record); err != nil {
+			return result, err
+		}
+		return result, d.saveMetadata()
+	}
+	if err := d.preflight(ctx, run.Changes()); err != nil {
+		return result, err
+	}
+	if err := c.Confirm(ctx); err != nil {
+		return result, err
+	}
+	return result, d.execute(ctx, run)
+}
+
+// open finds the app. A new app gets its record just before the first object is written.
+func (d *deployment) open(ctx context.Context) (err error) {
+	d.record = app.Request{
+		Name: d.req.App.Name, Namespace: d.req.App.Namespace, Prev: d.req.PrevName,
+		Labels: d.req.Labels, Group: d.req.Group, DryRun: true,
+	}
+	d.app, err = d.Records.Ensure(ctx, d.record)
+	return err
+}
+
+// calculate reads inputs and live objects, and returns the changes between them.
+func (d *deployment) calculate(ctx context.Context) (Run, error) {
+	if err := d.loadInputs(ctx); err != nil {
+		return nil, err
+	}
+	existing, err := d.readLive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	matching, err := d.req.Filter.ResourceFilter(d.Now())
+	if err != nil {
+		return nil, err
+	}
+	inputs := Filter(unwrap(d.inputs), matching)
+	if len(inputs) == 0 && !d.req.Patch && !d.req.AllowEmpty {
+		return nil, errors.New("Trying to apply empty set of resources will result in deletion of resources on cluster. " +
+			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified.")
+	}
+	run := d.req.Review.NewRun(RunOptions{
+		Config: d.config, App: d.app, Adopted: d.live.adopted, CheckOwner: d.checkOwner,
+	})
+	return run, run.Calculate(Filter(existing, matching), inputs)
+}
+
+// saveMetadata hands the content of the record to the caller.
+func (d *deployment) saveMetadata() error {
+	if d.req.SaveMetadata == nil {
+		return nil
+	}
+	return d.req.SaveMetadata(d.app.Meta.JSON())
+}
+
+// execute makes the changes. The record says what they are before the first of them, and how they
+// ended after the last.
+func (d *deployment) execute(ctx context.Context, run Run) error {
+	if err := run.Plan(ctx); err != nil {
+		return err
+	}
+	if err := d.app.Settle(ctx, d.record); err != nil {
+		return err
+	}
+	before := withoutTransient(d.live.objects)
+	d.app.Covers(usedKinds(d.inputs, before))
+	unlisted := d.live.unlistable.within(d.app.Meta.LastChange.Namespaces)
+	namespaces := append(namespacesOf(d.inputs, before), unlisted...)
+	if err := d.app.Begin(ctx, d.describe(run), namespaces, d.req.KeepChanges > 0); err != nil {
+		return err
+	}
+	stop := d.followLogs(ctx)
+	defer d.trim(ctx)
+	failed := run.Execute(ctx)
+	stop()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
+	if failed == nil {
+		remaining := d.remaining(run)
+		versions, kinds := usedKinds(d.inputs, remaining)
+		d.app.Used(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
+		namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
+	}
+	err := d.app.Finish(closing, failed == nil, namespaces)
+	if lost := (*app.LostError)(nil); errors.As(err, &lost) {
+		return d.resolveLostRecord(closing, failed, lost, namespaces)
+	}
+	if failed != nil {
+		_ = d.saveMetadata() // the failure of the run matters more
+		return failed
+	}
+	if err != nil {
+		d.Printer.Info(err.Error(), "App")
+	}
+	return d.saveMetadata()
+}
+
+// describe returns the description of the changes for their record.
+func (d *deployment) describe(run Run) string {
+	var changes []*change.Change
+	if d.req.Summarize {
+		changes = run.Changes()
+	}
+	op, wait := change.Summary(changes)
+	return "update: Op: " + op + " / Wait to: " + wait
+}
+
+// remaining returns the objects of the app that still exist after all changes.
+func (d *deployment) remaining(run Run) []liveObject {
+	gone := map[types.UID]bool{}
+	for _, c := range run.Changes() {
+		if c.ApplyOp() == change.Delete && c.WaitOp() == change.Gone {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(withoutTransient(d.live.objects), func(obj liveObject) bool {
+		return gone[obj.GetUID()]
+	})
+}
+
+// closingTime limits the last writes of a run that was interrupted.
+const closingTime = 30 * time.Second
+
+// trim deletes the oldest change records.
+func (d *deployment) trim(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	deleted, _, err := d.app.Trim(ctx, d.req.KeepChanges)
+	if err == nil {
+		d.printTrimmed(deleted)
+	}
+}
+
+// printTrimmed prints how many change records were deleted, if any.
+func (c *Client) printTrimmed(deleted int) {
+	if deleted > 0 {
+		c.Printer.Line(fmt.Sprintf("Deleted %d older app changes", deleted))
+	}
+}

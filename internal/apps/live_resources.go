@@ -1,0 +1,191 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// podKind is part of every search whose caller prints logs.
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// readLive reads the objects of the app, and the objects of its inputs that lack its label. It
+// returns those that the changes are calculated from.
+func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
+	labelled, err := d.readLabelled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	adopted, err := d.readAdoptable(ctx, labelled)
+	if err != nil {
+		return nil, err
+	}
+	d.Printer.Debug(fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label",
+		len(d.inputs), len(labelled), len(adopted)), "Resources")
+	d.live.adopted = make(map[liveObject]bool, len(adopted))
+	for _, obj := range adopted {
+		d.live.adopted[obj] = true
+	}
+	d.live.objects = append(labelled, adopted...)
+	d.live.pods = map[types.UID]bool{}
+	for _, obj := range d.live.objects {
+		if obj.GroupVersionKind().GroupKind() == podKind {
+			d.live.pods[obj.GetUID()] = true
+		}
+	}
+	if err := input.CheckLabels(d.live.objects); err != nil {
+		return nil, err
+	}
+	if err := d.checkRecordName(); err != nil {
+		return nil, err
+	}
+	if d.req.Patch {
+		return d.onlyInputs(d.live.objects), nil
+	}
+	return d.live.objects, nil
+}
+
+// readLabelled returns the live objects with the label of the app. It prints which of them the user
+// may not list.
+func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
+	if d.app.New {
+		return nil, nil
+	}
+	found, err := d.selectObjects(ctx, d.deploySelection())
+	if err != nil {
+		return nil, err
+	}
+	if d.live.unlistable, err = d.unlistableOf(ctx, d.app, d.live.missed); err != nil {
+		return nil, err
+	}
+	if lines := d.live.unlistable.permissions(); len(lines) > 0 {
+		d.Printer.Info("Leaving resources of the app that cannot be seen, if there are any that are not in the files. " +
+			"Missing permissions: " + strings.Join(lines, "; "))
+	}
+	return found, nil
+}
+
+// checkRecordName refuses an input that has the name of the app's record.
+func (d *deployment) checkRecordName() error {
+	for _, r := range d.inputs {
+		if object.RefOf(r.Unstructured) == d.app.Record() {
+			return fmt.Errorf("Resource '%s' would overwrite the record of the app, which is kept under this name (hint: give the app or the resource another name) (%s)",
+				resource.Describe(r.Unstructured), r.Origin)
+		}
+	}
+	return nil
+}
+
+// deploySelection returns the selection of the app's objects, limited to the kinds of its record and
+// of its inputs.
+func (d *deployment) deploySelection() cluster.Selection {
+	s := d.selection(d.app, d.req.Search, d.needsManagedFields())
+	s.Fallback, s.Ignore = d.fallback, d.ignorable
+	d.live.missed = map[schema.GroupKind]cluster.UnlistedKind{}
+	s.Unlisted = func(m cluster.UnlistedKind) { d.live.missed[m.GroupKind] = m }
+	s.Versions = map[schema.GroupKind]string{}
+	var kinds []schema.GroupKind
+	for _, r := range d.inputs {
+		gvk := r.GroupVersionKind()
+		if s.Versions[gvk.GroupKind()] == "" {
+			s.Versions[gvk.GroupKind()] = gvk.Version
+			kinds = append(kinds, gvk.GroupKind())
+		}
+	}
+	if used := d.app.Meta.UsedGKs; used != nil && !d.req.AllKinds && !d.app.Labelled() {
+		kinds = append(kinds, *used...)
+		if d.req.Logs != nil {
+			kinds = append(kinds, podKind)
+		}
+		if len(kinds) > 0 { // else no kind is known, and nil selects all
+			s.Kinds = uniqueKinds(kinds)
+		}
+	}
+	return s
+}
+
+// needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields of
+// live objects.
+func (d *deployment) needsManagedFields() bool {
+	return d.req.Review.ManagedFields || d.config.HasOverlays() || d.req.ServerSide
+}
+
+// readAdoptable reads the live objects of inputs that lack the label of the app. It refuses those
+// that belong to another app.
+func (d *deployment) readAdoptable(ctx context.Context, labelled []liveObject) ([]liveObject, error) {
+	if !d.req.Adopt {
+		return nil, nil
+	}
+	known := make(map[object.Ref]bool, len(labelled))
+	for _, obj := range labelled {
+		known[object.RefOf(obj)] = true
+	}
+	var targets []cluster.Target
+	inputs := map[object.Ref]liveObject{}
+	for _, r := range d.inputs {
+		ref := object.RefOf(r.Unstructured)
+		if known[ref] || ref.Name == "" || inputs[ref] != nil {
+			continue
+		}
+		inputs[ref] = r.Unstructured
+		targets = append(targets, cluster.Target{
+			Ref: ref, Version: r.GroupVersionKind().Version, ManagedFields: d.needsManagedFields(),
+		})
+	}
+	snapshot, err := d.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, readError(err, inputs)
+	}
+	var adopted []liveObject
+	var refused []string
+	for _, target := range targets {
+		obj := snapshot.Objects[target.Ref]
+		if obj == nil {
+			continue
+		}
+		if line := d.ownershipConflict(ctx, inputs[target.Ref], obj); line != "" {
+			refused = append(refused, line)
+			continue
+		}
+		adopted = append(adopted, obj)
+	}
+	return adopted, ownershipError(refused)
+}
+
+// readError returns the error for inputs whose existence could not be checked.
+func readError(err error, inputs map[object.Ref]liveObject) error {
+	denied := (*cluster.DeniedError)(nil)
+	if !errors.As(err, &denied) {
+		return fmt.Errorf("Checking existence of resources: %w", err)
+	}
+	return fmt.Errorf("Checking existence of resource %s: API server says: %w (reason: %s)",
+		resource.Describe(inputs[denied.Ref]), denied.Cause, apierrors.ReasonForError(denied.Cause))
+}
+
+// onlyInputs returns the live objects that have an input, or that are a version of one.
+func (d *deployment) onlyInputs(found []liveObject) []liveObject {
+	keys := map[string]bool{}
+	for _, r := range d.inputs {
+		keys[resource.Key(r.Unstructured)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(obj liveObject) bool {
+		key := resource.Key(obj)
+		if _, versioned := obj.GetAnnotations()[resource.AnnVersioned]; versioned {
+			if at := strings.LastIndex(key, "-ver-"); at >= 0 && keys[key[:at]] {
+				return false
+			}
+		}
+		return !keys[key]
+	})
+}

@@ -1,0 +1,102 @@
+package apps
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// logPod is the last known state of a pod whose logs are read.
+type logPod struct {
+	ref object.Ref
+	uid types.UID
+
+	mu      sync.Mutex
+	pod     liveObject    // nil when it is gone
+	changed chan struct{} // closed by the next update
+}
+
+// update sets the state of the pod; nil if it is gone.
+func (p *logPod) update(pod liveObject) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pod = pod
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// state returns the pod, and a channel that the next update closes.
+func (p *logPod) state() (liveObject, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pod, p.changed
+}
+
+// rereadTimeout limits the last read of a pod.
+const rereadTimeout = 2 * time.Second
+
+// reread reads a pod. If that fails, its state stays.
+func (t *logTail) reread(ctx context.Context, p *logPod) {
+	ctx, cancel := context.WithTimeout(ctx, rereadTimeout)
+	defer cancel()
+	found, err := t.cluster.Read(ctx, []cluster.Target{{Ref: p.ref, Version: "v1"}})
+	if err != nil {
+		return
+	}
+	if pod := found.Objects[p.ref]; pod != nil && pod.GetUID() == p.uid {
+		p.update(pod)
+	}
+}
+
+// containerNames returns the names of a pod's containers, init containers first.
+func containerNames(pod liveObject) []string {
+	var names []string
+	for _, field := range []string{"initContainers", "containers"} {
+		for _, fields := range mapsAt(pod, "spec", field) {
+			if name, ok := fields["name"].(string); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// containerRun returns an identifier of the present or last run of a container, empty if it has not
+// started, and whether it is running.
+func containerRun(pod liveObject, container string) (run string, running bool) {
+	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
+		for _, status := range mapsAt(pod, "status", field) {
+			if status["name"] != container {
+				continue
+			}
+			_, running, _ = unstructured.NestedMap(status, "state", "running")
+			_, terminated, _ := unstructured.NestedMap(status, "state", "terminated")
+			restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
+			if running || terminated {
+				run = strconv.FormatInt(restarts, 10)
+			}
+			return run, running
+		}
+	}
+	return "", false
+}
+
+// mapsAt returns the maps of a list field.
+func mapsAt(obj liveObject, path ...string) []map[string]any {
+	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	items, _ := value.([]any)
+	var all []map[string]any
+	for _, item := range items {
+		if fields, ok := item.(map[string]any); ok {
+			all = append(all, fields)
+		}
+	}
+	return all
+}
