@@ -78,7 +78,7 @@ var rooms = map[string]room{
 	"apps": {5, []string{"object", "cluster", "plan", "event", "engine", "apps/resource", "apps/app", "apps/filter", "apps/input",
 		"apps/preflight", "apps/config", "apps/change"}, []string{machinery},
 		"use cases as functions of a cluster and a request: no flags, no output, no environment"},
-	"apps/cmd": {6, []string{"object", "diff", "ready", "cluster", "plan", "event", "record", "engine", "view", "cli", "apps", "apps/resource", "apps/textdiff", "apps/app",
+	"apps/cmd": {6, []string{"object", "diff", "ready", "ready/rules", "cluster", "plan", "event", "record", "engine", "view", "cli", "apps", "apps/resource", "apps/textdiff", "apps/app",
 		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/graph", "apps/lastapplied", "apps/change", "apps/ui"},
 		[]string{machinery, "github.com/spf13", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
 // writes are the words for what was asked of the server, by what is done.
@@ -74,19 +75,19 @@ func errored(verb, description string, err error) error {
 
 // check validates the flags, and reads the files that they name.
 func (f *applyFlags) check() error {
-	var rules []ready.Rule
+	var given []ready.Rule
 	for _, file := range f.ruleFiles {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read rules: %w", err)
 		}
-		parsed, err := ready.Parse(file, text)
+		parsed, err := rules.Parse(file, text)
 		if err != nil {
 			return err
 		}
-		rules = append(rules, parsed...)
+		given = append(given, parsed...)
 	}
-	f.userRules = ready.NewRuleSet(rules...)
+	f.userRules = ready.NewRuleSet(given...)
 	switch {
 	case f.logLines < 0:
 		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
