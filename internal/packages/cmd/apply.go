@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // applyFlags is what was typed after apply.
@@ -118,15 +118,15 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 	if err := f.check(g); err != nil {
 		return err
 	}
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(),
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.options().Adoption(),
 		phased: f.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
-	p, err := f.prepare(ctx, env, kube, dir, show.fail)
+	_, op, err := f.prepare(ctx, env, kube, dir, show.fail)
 	if err != nil {
 		return err
 	}
-	show.made = family{p.client, p.rules}.of(ctx)
+	show.made = family{op.Cluster, op.Rules}.of(ctx)
 	if saved != nil {
-		if err := saved.hold(ctx, f, p); err != nil {
+		if err := saved.Check(ctx, op); err != nil {
 			return err
 		}
 	}
@@ -137,44 +137,95 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		Retry:    engine.Retry{For: webhookTimeout},
 		LogLines: f.logLines,
 	}
-	return carryOut(ctx, p.engine, p.plan, options, show)
+	return carryOut(ctx, op, options, show)
 }
 
 // webhookTimeout limits how long a write is repeated whose webhook cannot be called: its server may be a part of the package.
 const webhookTimeout = 30 * time.Second
 
-func refsOf(desired []plan.Desired) []object.Ref {
-	refs := make([]object.Ref, len(desired))
-	for i, d := range desired {
-		refs[i] = object.RefOf(d.Object)
+// prepare opens the package, connects and makes the plan. fail may report an error of planning elsewhere as well.
+func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, fail func(error) error) (*packages.Package, *packages.Operation, error) {
+	p, err := packages.Open(input(env, dir))
+	if err != nil {
+		return nil, nil, err
 	}
-	return refs
-}
-
-// policy is what the flags want for the objects of an inventory.
-func (f applyFlags) policy(inv *inventory) (plan.Policy, error) {
-	p, err := policy(inv, f.adoption.adoption())
-	p.Waves = f.waves()
-	p.ServerSide, p.Force, p.Manager = f.serverSide, f.forceConflicts, f.fieldManager
-	if f.fieldManager == defaultManager {
-		p.LastAppliedManager = lastAppliedManager
+	rules, err := packages.ReadRules(dir, f.rules)
+	if err != nil {
+		return nil, nil, err
 	}
-	p.Propagation, p.PruneAfterFailure = f.propagation.propagation(), f.pruneAfterFailure
-	return p, err
-}
-
-func scopingOf(kube *cli.Kube) (scoping, error) {
+	client, err := kube.Client()
+	if err != nil {
+		return nil, nil, err
+	}
 	namespace, explicit, err := kube.Namespace()
-	return scoping{namespace: namespace, enforced: explicit}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	desired, err := p.Resolve(ctx, client, packages.Scope{Namespace: namespace, Enforced: explicit})
+	if err != nil {
+		return nil, nil, err
+	}
+	kube.SetSources(packages.Sources(desired))
+	op, err := packages.PrepareApply(ctx, client, p.Inventory, desired, packages.ApplyOptions{
+		PlanOptions: f.options(), Rules: rules, Definition: f.definition(), NoStatuses: f.statusPolicy.value == "none", Notice: notices(env),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := op.MakePlan(ctx); err != nil {
+		return nil, nil, fail(err)
+	}
+	return p, op, op.CheckRecordNamespace(ctx)
+}
+
+// unchanged passes an error on.
+func unchanged(err error) error { return err }
+
+// definition returns the policy for the definition of records. A dry run installs it only if the flag was typed.
+func (f applyFlags) definition() packages.DefinitionPolicy {
+	switch {
+	case f.dryRun && (!f.install || !f.installGiven):
+		return packages.IgnoreDefinition
+	case f.install:
+		return packages.InstallDefinition
+	default:
+		return packages.RequireDefinition
+	}
+}
+
+// options returns the options that shape the plan.
+func (f applyFlags) options() packages.PlanOptions {
+	return packages.PlanOptions{
+		ServerSide: f.serverSide, ForceConflicts: f.forceConflicts, FieldManager: f.fieldManager,
+		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value),
+		PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
+	}
+}
+
+// take has the flags be those with which a plan was made.
+func (f *applyFlags) take(o packages.PlanOptions) {
+	f.serverSide, f.forceConflicts, f.fieldManager = o.ServerSide, o.ForceConflicts, o.FieldManager
+	f.adoption.value, f.propagation.value, f.pruneAfterFailure = o.InventoryPolicy, string(o.Propagation), o.PruneAfterFailure
+	f.ordering.value = o.Ordering
+}
+
+// input returns the package that an argument names.
+func input(env *cli.Env, arg string) packages.Input {
+	return packages.Input{Folder: arg, Stream: env.In, Notice: notices(env)}
+}
+
+// notices returns a function that prints lines to the standard error.
+func notices(env *cli.Env) func(string) {
+	return func(text string) { fmt.Fprintln(env.Err, text) }
 }
 
 // carryOut runs a plan and shows it. It goes on when the output cannot be written; that nobody reads it is no error.
-func carryOut(ctx context.Context, eng *engine.Engine, p *plan.Plan, o engine.Options, s showing) error {
+func carryOut(ctx context.Context, op *packages.Operation, o engine.Options, s showing) error {
 	if o.DryRun != engine.DryRunNone && s.output != "json" {
 		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
-	printer := s.printer(p, o.DryRun == engine.DryRunNone)
-	summary, err := eng.Apply(ctx, p, o, event.Sink(printer.Event))
+	printer := s.printer(op.Plan, o.DryRun == engine.DryRunNone)
+	summary, err := op.Run(ctx, o, event.Sink(printer.Event))
 	closed := printer.Close(err)
 	switch {
 	case err != nil:

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // destroyFlags is what was typed after destroy.
@@ -62,7 +64,7 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
 		return err
 	}
-	inv, err := openInventory(env, dir)
+	inv, err := packages.OpenInventory(input(env, dir))
 	if err != nil {
 		return err
 	}
@@ -70,33 +72,30 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err != nil {
 		return err
 	}
-	rules, err := policy(inv, f.adoption.adoption())
+	o := packages.DestroyOptions{NoStatuses: f.statusPolicy.value == "none", Notice: notices(env), PlanOptions: packages.PlanOptions{
+		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value), Ordering: f.ordering.value,
+	}}
+	op, err := packages.PrepareDestroy(client, inv, o)
 	if err != nil {
 		return err
 	}
-	rules.Destroy, rules.Propagation, rules.Waves = true, f.propagation.propagation(), f.ordering.value == "waves"
-
-	inv.advise(env.Err)
-	store := newStore(client, inv, f.statusPolicy.value)
-	eng := newEngine(client, store, nil) // what is deleted is not judged
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.adoption.adoption(), phased: rules.Waves,
+	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: o.Adoption(), phased: o.Waves(),
 		wording: wording{removed: "deleted", noApply: true}}
-	if err := demandDefinition(ctx, client, inv); err != nil {
+	if err := packages.DemandDefinition(ctx, client, inv); err != nil {
 		return show.fail(err)
 	}
-	p, err := eng.Plan(ctx, engine.Request{Policy: rules})
-	if err != nil {
+	if err := op.MakePlan(ctx); err != nil {
 		return show.fail(err)
 	}
-	if g.more && !store.exists() {
-		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.ref)
+	if g.more && !op.Recorded() {
+		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.Ref)
 	}
 	options := engine.Options{
-		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: rules.Waves},
+		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},
 		Retry:  engine.Retry{For: webhookTimeout},
 	}
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient
 	}
-	return carryOut(ctx, eng, p, options, show)
+	return carryOut(ctx, op, options, show)
 }

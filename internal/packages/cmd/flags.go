@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // choice is a flag with a fixed set of values, which check enforces: in which order wrong flags are told is the command's.
@@ -86,20 +83,6 @@ func (c *choice) addTo(cmd *cobra.Command, g grammar, name, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// adoption is what an inventory policy means.
-func (c *choice) adoption() plan.Adoption {
-	switch c.value {
-	case "adopt":
-		return plan.AdoptUnowned
-	case "force-adopt":
-		return plan.AdoptAll
-	default:
-		return plan.AdoptNone
-	}
-}
-
-func (c *choice) propagation() metav1.DeletionPropagation { return metav1.DeletionPropagation(c.value) }
-
 // folder is the package folder of the arguments: the working folder if there is none.
 func folder(args []string) string {
 	if len(args) == 0 {
@@ -135,4 +118,9 @@ func checkTimeout(flag string, timeout time.Duration) error {
 		return fmt.Errorf("--%s %s: must not be negative; 0 is without limit", flag, timeout)
 	}
 	return nil
+}
+
+// addRules gives a command the flag for files of rules.
+func addRules(cmd *cobra.Command, files *[]string) {
+	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -29,11 +31,6 @@ const liveInitialized = `
 Error: Inventory information has already been added to the package %s object. ` +
 	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
 	`Use the --force flag to suppress this error.`
-
-// worded gives an error the words that kpt live has for it.
-func worded(err error, form, format string, args ...any) error {
-	return &wordedError{error: err, form: form, text: fmt.Sprintf(format, args...)}
-}
 
 // Unwrap gives the error in our own words.
 func (e *wordedError) Unwrap() error { return e.error }
@@ -59,16 +56,17 @@ func wordsOf(err error) *wordedError {
 	if w := (*wordedError)(nil); errors.As(err, &w) {
 		return w
 	}
-	if mismatch := (*mismatchError)(nil); errors.As(err, &mismatch) {
-		own.text = fmt.Sprintf("inventory-id of inventory object in cluster doesn't match provided id %q", mismatch.want)
+	wordPackageErrors(own, err)
+	if mismatch := (*inventory.MismatchError)(nil); errors.As(err, &mismatch) {
+		own.text = fmt.Sprintf("inventory-id of inventory object in cluster doesn't match provided id %q", mismatch.Want)
 	}
-	if home := (*noNamespaceError)(nil); errors.As(err, &home) {
-		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.namespace)
+	if home := (*inventory.NoNamespaceError)(nil); errors.As(err, &home) {
+		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.Namespace)
 	}
-	if none := (*noInventoryError)(nil); errors.As(err, &none) {
+	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) {
 		own.text = "no ResourceGroup object was provided within the stream or package"
 	}
-	if unknown := (*unknownKindsError)(nil); errors.As(err, &unknown) {
+	if unknown := (*packages.UnknownKindsError)(nil); errors.As(err, &unknown) {
 		own.form, own.text = asMessage, liveUnknown(unknown)
 	}
 	if cycle := (*plan.CycleError)(nil); errors.As(err, &cycle) {
@@ -78,6 +76,34 @@ func wordsOf(err error) *wordedError {
 		own.text = fmt.Sprintf("invalid object: %q: %s", idOf(of.Ref), liveComplaint(of))
 	}
 	return own
+}
+
+// wordPackageErrors sets the words for an error of a package's files or of the ResourceGroup definition.
+func wordPackageErrors(own *wordedError, err error) {
+	incomplete, several, two := (*inventory.IncompleteError)(nil), (*packages.SeveralInventoriesError)(nil), (*packages.TwoFormatsError)(nil)
+	folder, scoped, other := (*packages.NoFolderError)(nil), (*packages.ClusterScopedError)(nil), (*packages.OtherNamespaceError)(nil)
+	initialized, install := (*packages.InitializedError)(nil), (*packages.InstallError)(nil)
+	switch {
+	case errors.As(err, &incomplete):
+		own.text = "the provided ResourceGroup is not valid"
+	case errors.As(err, &two):
+		own.text = fmt.Sprintf("inventory was found in both %s and %s object", two.Older, two.Newer)
+	case errors.As(err, &folder):
+		own.text = fmt.Sprintf("lstat %s: no such file or directory", folder.Folder)
+	case errors.As(err, &scoped):
+		own.text = fmt.Sprintf("resource is cluster-scoped but has a non-empty namespace %q", scoped.Namespace)
+	case errors.As(err, &other):
+		own.text = fmt.Sprintf("found namespace %q, but all resources must be in namespace %q", other.Namespace, other.Want)
+	case errors.As(err, &several):
+		own.form, own.text = asMessage, fmt.Sprintf("Error: Multiple %s objects found, at most one is allowed.", several.Format)
+	case errors.As(err, &initialized):
+		own.form, own.text = asMessage, fmt.Sprintf(liveInitialized, initialized.Object)
+	case errors.As(err, &install):
+		own.form, own.text = asMessage, fmt.Sprintf("Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s", install.Err)
+	case errors.Is(err, packages.ErrNoDefinition):
+		own.form, own.text = asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
+			"Use the --install-resource-group flag of apply, or the command install-resource-group."
+	}
 }
 
 // flat gives the errors that are joined in one, and in those.
@@ -106,13 +132,13 @@ func wordsOfAll(own *wordedError, several []error) *wordedError {
 }
 
 // liveUnknown lists the kinds that nobody knows.
-func liveUnknown(e *unknownKindsError) string {
+func liveUnknown(e *packages.UnknownKindsError) string {
 	var kinds strings.Builder
-	for _, kind := range e.kinds {
-		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.gvk.GroupVersion(), kind.gvk.Kind)
+	for _, kind := range e.Kinds {
+		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.Gvk.GroupVersion(), kind.Gvk.Kind)
 	}
 	return fmt.Sprintf("Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
-		len(e.kinds), kinds.String())
+		len(e.Kinds), kinds.String())
 }
 
 // liveCycle words circles of dependencies, with all that depends on them.
@@ -133,31 +159,31 @@ func liveCycle(cycle *plan.CycleError) string {
 // liveComplaint words what is wrong with one object.
 func liveComplaint(of *plan.ObjectError) string {
 	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
-		key := dependsOnKey
+		key := packages.DependsOnKey
 		if external.TakesValue {
-			key = mutationKey
+			key = packages.MutationKey
 		}
 		return fmt.Sprintf("invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From), pathOf(external.To))
 	}
-	if annotation := (*annotationError)(nil); errors.As(of, &annotation) {
-		return fmt.Sprintf("invalid %q annotation: %s", annotation.key, liveAnnotation(of.Ref, annotation.err))
+	if annotation := (*packages.AnnotationError)(nil); errors.As(of, &annotation) {
+		return fmt.Sprintf("invalid %q annotation: %s", annotation.Key, liveAnnotation(of.Ref, annotation.Err))
 	}
 	return of.Err.Error()
 }
 
 func liveAnnotation(ref object.Ref, err error) string {
-	reference, repeated := (*referenceError)(nil), (*repeatedError)(nil)
+	reference, repeated := (*packages.ReferenceError)(nil), (*packages.RepeatedError)(nil)
 	switch {
 	case errors.As(err, &repeated):
-		return fmt.Sprintf("duplicate dependency: %s -> %s", pathOf(ref), pathOf(repeated.ref))
+		return fmt.Sprintf("duplicate dependency: %s -> %s", pathOf(ref), pathOf(repeated.Ref))
 	case !errors.As(err, &reference):
 		return err.Error()
 	}
-	problem := reference.problem
-	if fields := strings.Split(reference.text, "/"); len(fields) != 3 && len(fields) != 5 {
+	problem := reference.Problem
+	if fields := strings.Split(reference.Text, "/"); len(fields) != 3 && len(fields) != 5 {
 		problem = fmt.Sprintf("expected 3 or 5 fields, found %d", len(fields))
 	} else if len(fields) == 5 && fields[1] != "namespaces" {
 		problem = `missing "namespaces" field`
 	}
-	return fmt.Sprintf("failed to parse object reference (index: %d): %s: %q", reference.index, problem, reference.text)
+	return fmt.Sprintf("failed to parse object reference (index: %d): %s: %q", reference.Index, problem, reference.Text)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -97,8 +98,8 @@ func about(err error) error { return errors.Join(&plan.ObjectError{Ref: a, Err: 
 // reads is the error of a value of the depends-on annotation.
 func reads(value string) error {
 	obj := &unstructured.Unstructured{}
-	obj.SetAnnotations(map[string]string{dependsOnKey: value})
-	_, err := dependsOn(obj)
+	obj.SetAnnotations(map[string]string{packages.DependsOnKey: value})
+	_, err := packages.DependsOn(obj)
 	return about(err.(interface{ Unwrap() []error }).Unwrap()[0])
 }
 
@@ -108,19 +109,20 @@ func said(text string) string {
 
 // TestSpoken tells errors in the words of kpt live.
 func TestSpoken(t *testing.T) {
-	one := worded(errors.New("own"), asKubectl, "words")
-	unknown := &unknownKindsError{kinds: []unknownKind{{gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}}}}
+	one := &packages.OtherNamespaceError{Namespace: "a", Want: "b"}
+	const words = `found namespace "a", but all resources must be in namespace "b"`
+	unknown := &packages.UnknownKindsError{Kinds: []packages.UnknownKind{{Gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}}}}
 	for _, test := range []struct {
 		err  error
 		want string
 	}{
 		{errors.New("own"), "error: own\n"},
-		{one, "error: words\n"},
-		{errors.Join(one), "error: words\n"},
-		{worded(errors.New("own"), asMessage, "Error: words"), "Error: words\n \n"},
-		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- words\n- own\n  and more\n"},
-		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:\n- words\n- words\n- words\n- words\n"},
-		{errors.Join(one, unknown), "error: 2 errors:\n- words\n- 1 resource types not found in the cluster or as CRDs among the applied resources.\n" +
+		{one, "error: " + words + "\n"},
+		{errors.Join(one), "error: " + words + "\n"},
+		{&packages.SeveralInventoriesError{Format: "Kptfile"}, "Error: Multiple Kptfile objects found, at most one is allowed.\n \n"},
+		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- " + words + "\n- own\n  and more\n"},
+		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:" + strings.Repeat("\n- "+words, 4) + "\n"},
+		{errors.Join(one, unknown), "error: 2 errors:\n- " + words + "\n- 1 resource types not found in the cluster or as CRDs among the applied resources.\n" +
 			"  Resource types:\n  apps/v1, Kind=Widget\n"},
 		{unknown, "Error: 1 resource types not found in the cluster or as CRDs among the applied resources.\n\n" +
 			"Resource types:\napps/v1, Kind=Widget\n \n"},

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -108,7 +109,7 @@ func liveReason(adoption plan.Adoption) reasoning {
 		case e.Reason != "" || e.Blocker == nil:
 			return e.Reason
 		case e.RunEnded:
-			return skipped(b, e)
+			return packages.SkipReason(b, e)
 		default:
 			return relation(b, e)
 		}

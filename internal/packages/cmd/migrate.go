@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // migrateFlags is what was typed after migrate.
@@ -54,13 +56,15 @@ Exit codes:
 }
 
 func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags) error {
-	if dir == stdin {
+	if dir == packages.Stdin {
 		return errors.New("invalid directory argument: -; migrate changes files, so that it needs the folder of a package")
 	}
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	d, err := toMigrate(dir)
+	m, err := packages.PrepareMigration(dir, packages.MigrateOptions{
+		InitOptions: packages.InitOptions{Name: f.name, File: f.file, Force: f.force, Now: time.Now}, DryRun: f.dryRun, Out: env.Out,
+	})
 	if err != nil {
 		return err
 	}
@@ -68,33 +72,11 @@ func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	if err != nil {
 		return err
 	}
-	m := &migration{flags: f, dir: dir, described: d, cluster: client, out: env.Out}
-	if m.namespace, err = forcedNamespace(kube); err != nil {
-		return err
-	}
-	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", func() error { return installDefinition(ctx, client) }); err != nil {
-		return err
-	}
-	return m.run(ctx)
-}
-
-// toMigrate finds what the package in a folder describes.
-func toMigrate(dir string) (described, error) {
-	s, err := openFolder(dir)
+	namespace, err := forcedNamespace(kube)
 	if err != nil {
-		return described{}, err
+		return err
 	}
-	c := s.contents()
-	switch err := c.check(); {
-	case err != nil:
-		return c.described, err
-	case s.broken != nil, len(c.maps) == 0 && len(c.kptfiles) == 0:
-		return c.described, c.broken // the inventory may be in what could not be read
-	case len(c.maps) > 0 && len(c.kptfiles) > 0:
-		return c.described, fmt.Errorf("%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
-			c.name, c.maps[0].Origin)
-	}
-	return c.described, nil
+	return m.Run(ctx, client, namespace)
 }
 
 // forcedNamespace is the namespace of the flag, or nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // planFlags is what was typed after plan: what shapes the plan as for apply, and how it is shown.
@@ -60,11 +61,11 @@ func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir s
 	if err := f.check(g); err != nil {
 		return err
 	}
-	p, err := f.prepare(ctx, env, kube, dir, unchanged)
+	_, op, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}
-	outlooks, err := foresee(ctx, p.engine, p.plan, f.dryRunMode())
+	outlooks, err := op.DryRun(ctx, f.dryRunMode())
 	if err != nil {
 		return err
 	}
@@ -79,9 +80,9 @@ func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir s
 		fmt.Fprintln(env.Err, "the plan is not saved, because an object would fail")
 		return result
 	}
-	s, err := f.saved(ctx, p)
+	s, err := op.Save(ctx, cli.Version())
 	if err == nil {
-		err = writePlan(f.out, s)
+		err = packages.WritePlan(f.out, s)
 	}
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir s
 	return result
 }
 
-func (f planFlags) print(env *cli.Env, outlooks []outlook) error {
+func (f planFlags) print(env *cli.Env, outlooks []packages.Outlook) error {
 	switch f.output.value {
 	case "krm":
 		return planKRM(env.Out, outlooks)
@@ -101,13 +102,13 @@ func (f planFlags) print(env *cli.Env, outlooks []outlook) error {
 }
 
 // result makes the exit code.
-func (f planFlags) result(outlooks []outlook) error {
+func (f planFlags) result(outlooks []packages.Outlook) error {
 	changes := false
 	for _, o := range outlooks {
-		if o.verb() == toFail {
+		if o.Verb() == packages.ToFail {
 			return &cli.ResultError{}
 		}
-		changes = changes || o.verb().changes()
+		changes = changes || o.Verb().Changes()
 	}
 	if f.exitCode && changes {
 		return cli.ErrChanges

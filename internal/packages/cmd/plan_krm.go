@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // planHeader begins the list that holds a plan, as functions on files pass it on.
@@ -23,20 +25,20 @@ items:
     actions:`
 
 // liveActions are the names of what would be done in the form krm, and in the wording of live plan the sign and the colour.
-var liveActions = map[verb]struct{ name, sign, colour string }{
-	toCreate:    {"Create", "+", "\x1b[32m"},
-	toConfigure: {"Update", " ", ""},
-	toLeave:     {"Unchanged", "", ""},
-	toPrune:     {"Delete", "-", "\x1b[31m"},
-	toOrphan:    {"Skip", "=", "\x1b[33m"},
-	toKeep:      {"Skip", "=", "\x1b[33m"},
-	toSkip:      {"Skip", "=", "\x1b[33m"},
-	toFail:      {"Error", "!", ""},
+var liveActions = map[packages.Verb]struct{ name, sign, colour string }{
+	packages.ToCreate:    {"Create", "+", "\x1b[32m"},
+	packages.ToConfigure: {"Update", " ", ""},
+	packages.ToLeave:     {"Unchanged", "", ""},
+	packages.ToPrune:     {"Delete", "-", "\x1b[31m"},
+	packages.ToOrphan:    {"Skip", "=", "\x1b[33m"},
+	packages.ToKeep:      {"Skip", "=", "\x1b[33m"},
+	packages.ToSkip:      {"Skip", "=", "\x1b[33m"},
+	packages.ToFail:      {"Error", "!", ""},
 }
 
 // planKRM writes the plan as a resource: a list of actions, each with the object before and after. Field apiVersion has
 // the group alone, as readers of the form expect. Secrets are masked.
-func planKRM(out io.Writer, outlooks []outlook) error {
+func planKRM(out io.Writer, outlooks []packages.Outlook) error {
 	var b strings.Builder
 	b.WriteString(planHeader)
 	if len(outlooks) == 0 {
@@ -44,8 +46,8 @@ func planKRM(out io.Writer, outlooks []outlook) error {
 	}
 	b.WriteString("\n")
 	for _, o := range outlooks {
-		if err := o.writeAction(&b); err != nil {
-			return fmt.Errorf("%s: %w", o.step.Ref, err)
+		if err := writeAction(&b, o); err != nil {
+			return fmt.Errorf("%s: %w", o.Step.Ref, err)
 		}
 	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
@@ -54,23 +56,23 @@ func planKRM(out io.Writer, outlooks []outlook) error {
 	return nil
 }
 
-func (o outlook) writeAction(b *strings.Builder) error {
-	fmt.Fprintf(b, "    - action: %s\n", liveActions[o.verb()].name)
-	before, after := o.sides()
+func writeAction(b *strings.Builder, o packages.Outlook) error {
+	fmt.Fprintf(b, "    - action: %s\n", liveActions[o.Verb()].name)
+	before, after := o.Sides()
 	fields := []struct {
 		name  string
 		value any
 	}{
-		{"apiVersion", o.step.Ref.Group},
+		{"apiVersion", o.Step.Ref.Group},
 		{"error", nil},
-		{"kind", o.step.Ref.Kind},
-		{"name", o.step.Ref.Name},
-		{"namespace", o.step.Ref.Namespace},
+		{"kind", o.Step.Ref.Kind},
+		{"name", o.Step.Ref.Name},
+		{"namespace", o.Step.Ref.Namespace},
 		{"original", fieldsOf(before)},
 		{"updated", fieldsOf(after)},
 	}
-	if o.err != nil {
-		fields[1].value = o.err.Error()
+	if o.Err != nil {
+		fields[1].value = o.Err.Error()
 	}
 	for _, field := range fields {
 		if err := writeField(b, field.name, field.value); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 )
 
 // newLivePlan is plan in the grammar and the wording of kpt: always a server-side dry run, and exit code 0 whatever it
@@ -43,25 +44,25 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", defaultManager, "name under which fields are owned")
+	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager, "name under which fields are owned")
 	flags.StringVar(&output, "output", output, "form of the output: text, krm")
 	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
 	return cmd
 }
 
 func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string) error {
-	p, err := f.prepare(ctx, env, kube, dir, unchanged)
+	p, op, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
 	}
-	outlooks, err := foresee(ctx, p.engine, p.plan, engine.DryRunServer)
+	outlooks, err := op.DryRun(ctx, engine.DryRunServer)
 	if err != nil {
 		return err
 	}
 	if output == "krm" {
 		return planKRM(env.Out, outlooks)
 	}
-	return livePlanText(env.Out, os.Getenv("NO_COLOR") == "", outlooks, p.pkg.objects)
+	return livePlanText(env.Out, os.Getenv("NO_COLOR") == "", outlooks, p.Objects)
 }
 
 // What stands before the lines of an action and before those of its content, and what ends a colour.
@@ -73,8 +74,8 @@ const (
 
 // livePlanText writes the plan in kpt's wording: an action for each object that changes, and an empty line after each,
 // also for the objects that do not. Colours are written whatever the output is.
-func livePlanText(out io.Writer, colour bool, outlooks []outlook, objects []manifest.Object) error {
-	if !slices.ContainsFunc(outlooks, func(o outlook) bool { return o.verb() != toLeave }) {
+func livePlanText(out io.Writer, colour bool, outlooks []packages.Outlook, objects []manifest.Object) error {
+	if !slices.ContainsFunc(outlooks, func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave }) {
 		_, err := fmt.Fprintln(out, "no changes found")
 		return err
 	}
@@ -82,7 +83,7 @@ func livePlanText(out io.Writer, colour bool, outlooks []outlook, objects []mani
 	w.WriteString("kpt will perform the following actions:\n")
 	for _, o := range outlooks {
 		if err := w.action(o, objects); err != nil {
-			return fmt.Errorf("%s: %w", o.step.Ref, err)
+			return fmt.Errorf("%s: %w", o.Step.Ref, err)
 		}
 		w.WriteString("\n")
 	}
@@ -108,42 +109,42 @@ func (w *livePlan) content(text string) {
 	}
 }
 
-func (w *livePlan) action(o outlook, objects []manifest.Object) error {
-	v, ref := o.verb(), o.step.Ref
-	if v == toLeave {
+func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
+	v, ref := o.Verb(), o.Step.Ref
+	if v == packages.ToLeave {
 		return nil
 	}
 	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
-	if o.step.Sensitive && (v == toCreate || v == toConfigure) {
+	if o.Step.Sensitive && (v == packages.ToCreate || v == packages.ToConfigure) {
 		w.content(undisclosed)
 		return nil
 	}
 	switch v {
-	case toCreate:
+	case packages.ToCreate:
 		text, err := yaml.Marshal(fieldsOf(created(o, objects)))
 		if err != nil {
 			return fmt.Errorf("write the object as YAML: %w", err)
 		}
 		w.content(string(text))
-	case toConfigure:
-		before, after := o.sides()
+	case packages.ToConfigure:
+		before, after := o.Sides()
 		w.differences(before.Object, after.Object)
-	case toFail:
-		w.content(liveConflict(o.err))
+	case packages.ToFail:
+		w.content(liveConflict(o.Err))
 	default:
-		w.content(o.reason)
+		w.content(o.Reason)
 	}
 	return nil
 }
 
 // created is an object as it would be sent, with the file that it comes from, as kpt marks it.
-func created(o outlook, objects []manifest.Object) *unstructured.Unstructured {
-	_, masked := diff.Mask(nil, o.step.Want)
+func created(o packages.Outlook, objects []manifest.Object) *unstructured.Unstructured {
+	_, masked := diff.Mask(nil, o.Step.Want)
 	shown := masked.DeepCopy()
 	for _, obj := range objects {
-		if object.RefOf(obj.Unstructured) == o.step.Ref {
+		if object.RefOf(obj.Unstructured) == o.Step.Ref {
 			annotations := shown.GetAnnotations() // never nil: the owner is among them
-			annotations[olderPathKey], annotations[pathKey] = obj.Origin.Path, obj.Origin.Path
+			annotations[packages.OlderPathKey], annotations[packages.PathKey] = obj.Origin.Path, obj.Origin.Path
 			shown.SetAnnotations(annotations)
 		}
 	}
@@ -182,9 +183,9 @@ func (w *livePlan) line(sign, path string, value any) {
 	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
 		return
 	}
-	colour := liveActions[toPrune].colour
+	colour := liveActions[packages.ToPrune].colour
 	if sign == "+" {
-		colour = liveActions[toCreate].colour
+		colour = liveActions[packages.ToCreate].colour
 	}
 	w.paint(colour, fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
@@ -32,7 +34,7 @@ func TestPlan(t *testing.T) {
 		if serverSide {
 			mode = engine.DryRunServer
 		}
-		outlooks, err := foresee(t.Context(), eng, p, mode)
+		outlooks, err := packages.DryRun(t.Context(), eng, p, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,11 +92,11 @@ func fakeEngine(t *testing.T, files map[string]string) *engine.Engine {
 
 func planOf(t *testing.T, eng *engine.Engine, objects []manifest.Object, serverSide bool) *plan.Plan {
 	t.Helper()
-	policy, err := policy(&inventory{id: "me", ref: object.Ref{Namespace: "default"}}, plan.AdoptNone)
+	policy, err := packages.Policy(&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}, plan.AdoptNone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy.ServerSide, policy.Manager = serverSide, defaultManager
+	policy.ServerSide, policy.Manager = serverSide, packages.DefaultManager
 	var desired []plan.Desired
 	for _, obj := range objects {
 		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})

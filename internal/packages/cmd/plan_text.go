@@ -8,31 +8,32 @@ import (
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // phrases say what would be done, with the sign that stands before it.
-var phrases = map[verb]struct {
+var phrases = map[packages.Verb]struct {
 	sign byte
 	text string
 }{
-	toCreate:    {'+', "would be created"},
-	toConfigure: {'~', "would be configured"},
-	toPrune:     {'-', "would be pruned"},
-	toOrphan:    {'=', "would be orphaned"},
-	toKeep:      {'=', "would be kept"},
-	toSkip:      {'=', "would be skipped"},
-	toFail:      {'!', "would fail"},
+	packages.ToCreate:    {'+', "would be created"},
+	packages.ToConfigure: {'~', "would be configured"},
+	packages.ToPrune:     {'-', "would be pruned"},
+	packages.ToOrphan:    {'=', "would be orphaned"},
+	packages.ToKeep:      {'=', "would be kept"},
+	packages.ToSkip:      {'=', "would be skipped"},
+	packages.ToFail:      {'!', "would fail"},
 }
 
 // planText shows what would change, with the differences, and counts all objects.
-func planText(out io.Writer, t view.Terminal, outlooks []outlook) error {
+func planText(out io.Writer, t view.Terminal, outlooks []packages.Outlook) error {
 	var changes []view.Row
 	for _, o := range outlooks {
-		if o.verb() == toLeave {
+		if o.Verb() == packages.ToLeave {
 			continue
 		}
-		change, err := o.change()
+		change, err := changeOf(o)
 		if err != nil {
 			return err
 		}
@@ -41,45 +42,45 @@ func planText(out io.Writer, t view.Terminal, outlooks []outlook) error {
 	return view.PrintChanges(out, t, changes, totals(outlooks))
 }
 
-func (o outlook) change() (view.Row, error) {
-	phrase := phrases[o.verb()]
-	c := view.Row{Sign: phrase.sign, Line: o.step.Ref.String() + " " + phrase.text}
-	if o.verb() == toFail {
-		first, more, _ := strings.Cut(problem(o.step, o.err), "\n")
+func changeOf(o packages.Outlook) (view.Row, error) {
+	phrase := phrases[o.Verb()]
+	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
+	if o.Verb() == packages.ToFail {
+		first, more, _ := strings.Cut(problem(o.Step, o.Err), "\n")
 		c.Line += ": " + first
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))
 		}
 		return c, nil
 	}
-	c.Line += from(o.step.Source)
-	switch o.verb() {
-	case toCreate, toConfigure:
-		if o.reason != "" {
-			c.More = []string{o.reason}
+	c.Line += from(o.Step.Source)
+	switch o.Verb() {
+	case packages.ToCreate, packages.ToConfigure:
+		if o.Reason != "" {
+			c.More = []string{o.Reason}
 		}
-		before, after := o.clear()
+		before, after := o.Clear()
 		text, err := view.UnifiedDiff(before, after)
 		if err != nil {
-			return c, fmt.Errorf("%s: %w", o.step.Ref, err)
+			return c, fmt.Errorf("%s: %w", o.Step.Ref, err)
 		}
 		if text == "" {
-			c.More = append(c.More, o.unseen())
+			c.More = append(c.More, unseen(o))
 		}
 		c.Diff = text
 	default:
-		if o.reason != "" {
-			c.Line += ": " + o.reason
+		if o.Reason != "" {
+			c.Line += ": " + o.Reason
 		}
 	}
 	return c, nil
 }
 
 // unseen says why there is nothing to see of a change.
-func (o outlook) unseen() string {
-	sent := o.sent()
+func unseen(o packages.Outlook) string {
+	sent := o.Sent()
 	switch fields := diff.ServerFields(sent); {
-	case o.step.Sensitive:
+	case o.Step.Sensitive:
 		return undisclosed
 	case sent == nil:
 		return "no value would change, only who owns the fields"
@@ -92,16 +93,16 @@ func (o outlook) unseen() string {
 }
 
 // totals count the objects by what would be done to them. What there is none of is left out.
-func totals(outlooks []outlook) string {
+func totals(outlooks []packages.Outlook) string {
 	counts := count(outlooks)
-	words := map[verb]string{toCreate: "to create", toConfigure: "to configure", toLeave: "unchanged", toPrune: "to prune",
-		toOrphan: "to orphan", toKeep: "kept", toSkip: "skipped", toFail: "would fail"}
+	words := map[packages.Verb]string{packages.ToCreate: "to create", packages.ToConfigure: "to configure", packages.ToLeave: "unchanged", packages.ToPrune: "to prune",
+		packages.ToOrphan: "to orphan", packages.ToKeep: "kept", packages.ToSkip: "skipped", packages.ToFail: "would fail"}
 	var parts []string
 	changes := false
-	for _, v := range verbs {
+	for _, v := range packages.Verbs {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], words[v]))
-			changes = changes || v.changes() || v == toFail
+			changes = changes || v.Changes() || v == packages.ToFail
 		}
 	}
 	switch {
@@ -114,10 +115,10 @@ func totals(outlooks []outlook) string {
 	}
 }
 
-func count(outlooks []outlook) map[verb]int {
-	counts := map[verb]int{}
+func count(outlooks []packages.Outlook) map[packages.Verb]int {
+	counts := map[packages.Verb]int{}
 	for _, o := range outlooks {
-		counts[o.verb()]++
+		counts[o.Verb()]++
 	}
 	return counts
 }
@@ -125,29 +126,29 @@ func count(outlooks []outlook) map[verb]int {
 // plannedObject is one object in the JSON form of a plan.
 type plannedObject struct {
 	object.Ref
-	Action  verb      `json:"action"`
-	Source  string    `json:"source,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Error   string    `json:"error,omitempty"`
-	Changes diff.Diff `json:"changes,omitempty"`
+	Action  packages.Verb `json:"action"`
+	Source  string        `json:"source,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Changes diff.Diff     `json:"changes,omitempty"`
 }
 
 // planJSON writes one document: the objects in the order of the plan, and how many there are of each action.
-func planJSON(out io.Writer, outlooks []outlook) error {
+func planJSON(out io.Writer, outlooks []packages.Outlook) error {
 	document := struct {
-		Objects []plannedObject `json:"objects"`
-		Summary map[verb]int    `json:"summary"`
+		Objects []plannedObject       `json:"objects"`
+		Summary map[packages.Verb]int `json:"summary"`
 	}{Objects: []plannedObject{}, Summary: count(outlooks)}
 	for _, o := range outlooks {
-		p := plannedObject{Ref: o.step.Ref, Action: o.verb(), Source: o.step.Source, Reason: o.reason}
-		if o.err != nil {
-			p.Error = o.err.Error()
+		p := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason}
+		if o.Err != nil {
+			p.Error = o.Err.Error()
 		}
-		if o.verb() == toCreate || o.verb() == toConfigure {
-			before, after := o.clear()
+		if o.Verb() == packages.ToCreate || o.Verb() == packages.ToConfigure {
+			before, after := o.Clear()
 			p.Changes = diff.Between(before, after, diff.Options{})
 			if len(p.Changes) == 0 && p.Reason == "" {
-				p.Reason = o.unseen()
+				p.Reason = unseen(o)
 			}
 		}
 		document.Objects = append(document.Objects, p)
@@ -160,3 +161,7 @@ func planJSON(out io.Writer, outlooks []outlook) error {
 	}
 	return nil
 }
+
+// undisclosed stands in place of the content of an object that holds values of a Secret at places that only the Secret's content
+// would tell apart.
+const undisclosed = "its content is not shown, because it has values of a Secret"

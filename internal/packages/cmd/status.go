@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -99,32 +99,30 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err := f.check(); err != nil {
 		return err
 	}
-	members := localMembers
 	if f.invType == "remote" {
-		members, dir = f.remoteMembers, ""
+		dir = ""
 	}
-	rules, err := readyRules(dir, f.rules)
+	rules, err := packages.ReadRules(dir, f.rules)
 	if err != nil {
 		return err
 	}
-	m, client, err := members(ctx, env, kube, dir)
+	m, client, err := f.members(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
-	refs := f.selected(m.all.Refs())
+	refs := f.selected(m.All.Refs())
 	if len(refs) == 0 {
-		return f.nothing(env, g.strict && m.all.Len() > 0)
+		return f.nothing(env, g.strict && m.All.Len() > 0)
 	}
-	set, err := judging(ctx, client, rules, refs)
+	set, err := packages.JudgeBy(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
-	eng := newEngine(client, record.Discard{}, set)
 	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
-	met, err := eng.Observe(ctx, refs, options, watchful(env.Err, g.told(printer.Event)))
+	met, err := packages.Observe(ctx, client, set, refs, options, watchful(env.Err, g.told(printer.Event)))
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
@@ -132,6 +130,32 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// members returns the objects that status shows, and connects to their cluster.
+func (f statusFlags) members(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) (*packages.StatusTargets, packages.Cluster, error) {
+	if f.invType == "remote" {
+		namespace, err := forcedNamespace(kube)
+		if err != nil {
+			return nil, nil, err
+		}
+		client, err := kube.Client()
+		if err != nil {
+			return nil, nil, err
+		}
+		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, notices(env))
+		return m, client, err
+	}
+	inv, err := packages.OpenInventory(input(env, dir))
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := kube.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := packages.LocalMembers(ctx, client, inv, notices(env))
+	return m, client, err
 }
 
 // read is an output that is read. When it cannot be written any more it ends what it is written for: nobody would see it.
@@ -195,16 +219,16 @@ func (f statusFlags) shows(e event.Event) bool {
 	})
 }
 
-func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *members, made madeFor) view.Printer {
+func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *packages.StatusTargets, made madeFor) view.Printer {
 	switch {
 	case f.output.value == "table" && g.statusTable != nil:
 		show := func(m view.TableRow) bool { return f.shows(event.Event{Status: m.Status}) }
 		form := view.TableOptions{Columns: g.statusTable(m, time.Now), Show: show, Children: made}
-		return view.Table(out, t, m.rows(), form)
+		return view.Table(out, t, rowsOf(m), form)
 	case f.output.value == "json":
-		return view.StatusJSON(out, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Now: time.Now, ShowRecordNamespace: m.remote && g.more})
+		return view.StatusJSON(out, view.StatusOptions{Inventories: m.Inventories, Show: f.shows, Now: time.Now, ShowRecordNamespace: m.Remote && g.more})
 	case f.output.value == "table":
-		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.inventories, Show: f.shows, Causes: view.Causes, ShowRecordNamespace: m.remote})
+		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.Inventories, Show: f.shows, Causes: view.Causes, ShowRecordNamespace: m.Remote})
 	default:
 		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
 	}

@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // plainStatus is the native line for the status of an object, with its causes below.
-func plainStatus(m *members, e event.Event) string {
+func plainStatus(m *packages.StatusTargets, e event.Event) string {
 	name := e.Ref.Short()
-	if m.remote {
-		name = m.of(e.Ref) + ": " + e.Ref.String()
+	if m.Remote {
+		name = inventoryPaths(m, e.Ref) + ": " + e.Ref.String()
 	}
 	line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
 	return strings.Join(append([]string{line}, view.Causes(e)...), "\n")
@@ -20,11 +22,38 @@ func plainStatus(m *members, e event.Event) string {
 
 // liveStatus is the line of kpt live, one for each inventory: it names the inventory, and the namespace even where there is
 // none.
-func liveStatus(m *members, e event.Event) string {
+func liveStatus(m *packages.StatusTargets, e event.Event) string {
 	kind, name, _ := strings.Cut(e.Ref.Short(), "/")
 	var lines []string
-	for _, inventory := range m.inventories(e.Ref) {
-		lines = append(lines, fmt.Sprintf("%s/%s/%s/%s is %s: %s", inventory.Name, kind, e.Ref.Namespace, name, e.Status.State, e.Status.Message))
+	for _, inv := range m.Inventories(e.Ref) {
+		lines = append(lines, fmt.Sprintf("%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State, e.Status.Message))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// inventoryPaths returns the namespaces and names of the inventories of an object.
+func inventoryPaths(m *packages.StatusTargets, ref object.Ref) string {
+	names := make([]string, len(m.Owners[ref]))
+	for i, inv := range m.Owners[ref] {
+		names[i] = inv.Namespace + "/" + inv.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// inventoryNames returns the names of the inventories of an object, without their namespaces.
+func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
+	names := make([]string, len(m.Owners[ref]))
+	for i, inv := range m.Owners[ref] {
+		names[i] = inv.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// rowsOf returns the members of a table.
+func rowsOf(m *packages.StatusTargets) []view.TableRow {
+	rows := make([]view.TableRow, 0, m.All.Len())
+	for _, ref := range m.All.Refs() {
+		rows = append(rows, view.TableRow{Ref: ref})
+	}
+	return rows
 }

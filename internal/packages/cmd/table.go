@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -46,7 +47,7 @@ func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 }
 
 // liveStatusTable are the columns of kpt live status.
-func liveStatusTable(members *members, now func() time.Time) []view.Column {
+func liveStatusTable(members *packages.StatusTargets, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: resourceCell},
@@ -54,7 +55,7 @@ func liveStatusTable(members *members, now func() time.Time) []view.Column {
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
-		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.TableRow) []view.Span { return words(members.names(m.Owner)) }},
+		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.TableRow) []view.Span { return words(inventoryNames(members, m.Owner)) }},
 	}
 }
 

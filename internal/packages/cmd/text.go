@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -77,7 +78,7 @@ func (w wording) acted(b *view.RunState, e event.Event) string {
 	case event.Failed:
 		return "failed: " + problem(&step, e.Err)
 	case event.Skipped:
-		return "skipped: " + skipped(b, e)
+		return "skipped: " + packages.SkipReason(b, e)
 	}
 	word := w.done(e.Op)
 	if e.Reason != "" {
@@ -99,29 +100,6 @@ func (w wording) done(op plan.Op) string {
 		return "created"
 	default:
 		return "configured"
-	}
-}
-
-// skipped says why a step was not carried out.
-func skipped(b *view.RunState, e event.Event) string {
-	if e.Reason != "" || e.Blocker == nil {
-		return e.Reason
-	}
-	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
-	removes := blocker.Op.Removes()
-	switch {
-	case e.RunEnded:
-		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
-	case removes:
-		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
-	case row.Acted == event.Skipped:
-		return fmt.Sprintf("it depends on %s, which was skipped", blocker.Ref)
-	case row.Acted == event.Failed:
-		return fmt.Sprintf("it depends on %s, which failed", blocker.Ref)
-	case row.Settled == event.TimedOut:
-		return fmt.Sprintf("it depends on %s, which was not ready in time", blocker.Ref)
-	default:
-		return fmt.Sprintf("it depends on %s, which did not become ready", blocker.Ref)
 	}
 }
 

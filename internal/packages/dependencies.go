@@ -1,0 +1,208 @@
+package packages
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// AnnotationError says what is wrong with the value of an annotation.
+type AnnotationError struct {
+	Key string
+	Err error
+}
+
+func (e *AnnotationError) Error() string { return fmt.Sprintf("annotation %s: %v", e.Key, e.Err) }
+
+func (e *AnnotationError) Unwrap() error { return e.Err }
+
+// ReferenceError says that one of the references of depends-on cannot be read.
+type ReferenceError struct {
+	Index   int // from 0
+	Text    string
+	Problem string
+}
+
+func (e *ReferenceError) Error() string {
+	return fmt.Sprintf("reference %d: %q %s", e.Index+1, e.Text, e.Problem)
+}
+
+// RepeatedError says that depends-on names an object twice.
+type RepeatedError struct {
+	Ref  object.Ref
+	text string
+}
+
+func (e *RepeatedError) Error() string { return fmt.Sprintf("%q is named twice", e.text) }
+
+// DependsOn reads the references of the depends-on annotation, separated by commas. A reference is GROUP/KIND/NAME or
+// GROUP/namespaces/NAMESPACE/KIND/NAME; the core group is empty. The error joins what is wrong with any of them, each an
+// *annotationError; the others are given all the same.
+func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
+	value, ok := obj.GetAnnotations()[DependsOnKey]
+	if !ok {
+		return nil, nil
+	}
+	var refs []object.Ref
+	var errs []error
+	for i, text := range strings.Split(value, ",") {
+		text = strings.TrimSpace(text)
+		ref, problem := parseReference(text)
+		switch {
+		case problem != "":
+			errs = append(errs, &AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}})
+		case slices.Contains(refs, ref):
+			errs = append(errs, &AnnotationError{DependsOnKey, &RepeatedError{Ref: ref, text: text}})
+		default:
+			refs = append(refs, ref)
+		}
+	}
+	return refs, errors.Join(errs...)
+}
+
+// parseReference reads one reference, or says what is wrong with it.
+func parseReference(text string) (ref object.Ref, problem string) {
+	fields := strings.Split(text, "/")
+	switch {
+	case len(fields) == 3:
+		ref = object.Ref{Group: fields[0], Kind: fields[1], Name: fields[2]}
+	case len(fields) == 5 && fields[1] == "namespaces":
+		ref = object.Ref{Group: fields[0], Namespace: fields[2], Kind: fields[3], Name: fields[4]}
+		if ref.Namespace == "" {
+			return ref, "has an empty namespace"
+		}
+	default:
+		return ref, "is neither GROUP/KIND/NAME nor GROUP/namespaces/NAMESPACE/KIND/NAME"
+	}
+	if ref.Kind == "" || ref.Name == "" {
+		return ref, "has no kind or no name"
+	}
+	return ref, ""
+}
+
+// substitution is an entry of the apply-time-mutation annotation.
+type substitution struct {
+	SourceRef  sourceReference `json:"sourceRef"`
+	SourcePath string          `json:"sourcePath"`
+	TargetPath string          `json:"targetPath"`
+	Token      string          `json:"token"`
+}
+
+// sourceReference names an object. Group counts more than APIVersion; without either it is the core group.
+type sourceReference struct {
+	Group      string `json:"group"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"` // empty is that of the object with the annotation, if the kind has namespaces
+	Name       string `json:"name"`
+}
+
+// substitutions reads the apply-time-mutation annotation, a list in YAML. The error joins what is wrong with any entry, each an
+// *annotationError.
+func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
+	value, ok := obj.GetAnnotations()[MutationKey]
+	if !ok {
+		return nil, nil
+	}
+	entries, err := readSubstitutions(value)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]mutation.Substitution, len(entries))
+	var errs []error
+	for i, entry := range entries {
+		group, err := entry.SourceRef.group()
+		list[i] = mutation.Substitution{
+			Source: object.Ref{Group: group, Kind: entry.SourceRef.Kind, Namespace: entry.SourceRef.Namespace, Name: entry.SourceRef.Name},
+			From:   entry.SourcePath,
+			To:     entry.TargetPath,
+			Token:  entry.Token,
+		}
+		if err == nil {
+			err = entry.check()
+		}
+		if err != nil {
+			errs = append(errs, &AnnotationError{MutationKey, fmt.Errorf("entry %d: %w", i+1, err)})
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return list, nil
+}
+
+// readSubstitutions reads the entries as they stand there. The error is as that of substitutions.
+func readSubstitutions(value string) ([]substitution, error) {
+	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps token"
+	text, err := yaml.YAMLToJSONStrict([]byte(value))
+	if err != nil {
+		_, cause, _ := strings.Cut(err.Error(), "yaml: ")
+		return nil, &AnnotationError{MutationKey, fmt.Errorf("it is not YAML: %s; %s", cause, form)}
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(text, &items); err != nil {
+		return nil, &AnnotationError{MutationKey, errors.New(form)}
+	}
+	entries := make([]substitution, len(items))
+	var errs []error
+	for i, item := range items {
+		if err := yaml.UnmarshalStrict(item, &entries[i]); err != nil {
+			errs = append(errs, &AnnotationError{MutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))})
+		}
+	}
+	return entries, errors.Join(errs...)
+}
+
+// entryProblem says why an entry, as JSON, could not be read.
+func entryProblem(item []byte, err error) string {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(json.Unmarshal(item, &substitution{}), &wrong) {
+		text := err.Error()
+		return text[strings.LastIndex(text, "json: ")+len("json: "):]
+	}
+	want := "a map"
+	if wrong.Type.Kind() == reflect.String {
+		want = "a string"
+	}
+	return fmt.Sprintf("%s must be %s, got %s", cmp.Or(wrong.Field, "it"), want, wrong.Value)
+}
+
+func (s sourceReference) group() (string, error) {
+	if s.Group != "" {
+		return s.Group, nil
+	}
+	version, err := schema.ParseGroupVersion(s.APIVersion)
+	if err != nil {
+		return "", fmt.Errorf("sourceRef.apiVersion %q is neither VERSION nor GROUP/VERSION", s.APIVersion)
+	}
+	return version.Group, nil
+}
+
+// check gives the first thing that is missing or cannot be read.
+func (s substitution) check() error {
+	for _, field := range []struct{ name, value string }{
+		{"sourceRef.kind", s.SourceRef.Kind}, {"sourceRef.name", s.SourceRef.Name}, {"sourcePath", s.SourcePath}, {"targetPath", s.TargetPath},
+	} {
+		if field.value == "" {
+			return fmt.Errorf("%s is missing", field.name)
+		}
+	}
+	if err := mutation.CheckPath(s.SourcePath); err != nil {
+		return fmt.Errorf("sourcePath: %w", err)
+	}
+	if err := mutation.CheckPath(s.TargetPath); err != nil {
+		return fmt.Errorf("targetPath: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Scope says which namespace objects without one get.
+type Scope struct {
+	Namespace string // of the flag or the context
+	Enforced  bool   // given by flag: no object may be elsewhere
+}
+
+// Resolve completes the objects of a package for the cluster: every object's kind is known there or defined in the package,
+// and it has a namespace exactly if its kind has. The errors of all objects are joined.
+func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desired, error) {
+	var set object.Set
+	var errs []error
+	var unknown UnknownKindsError
+	for _, obj := range p.Objects {
+		if obj.GetKind() == "CustomResourceDefinition" {
+			if err := c.LearnKind(ctx, obj.Unstructured); err != nil {
+				return nil, err
+			}
+		}
+	}
+	desired := make([]plan.Desired, 0, len(p.Objects))
+	for _, obj := range p.Objects {
+		kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
+		if missing := (*cluster.UnknownKindError)(nil); errors.As(err, &missing) && missing.Cause == nil {
+			unknown.add(obj)
+			continue
+		}
+		if err == nil {
+			err = errors.Join(s.place(obj, kind), isInventory(obj))
+		}
+		if unreachable := (*cluster.UnreachableError)(nil); errors.As(err, &unreachable) {
+			return nil, err
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
+			continue
+		}
+		if err := set.Add(object.RefOf(obj.Unstructured), obj.Origin.String()); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
+	}
+	if len(unknown.Kinds) > 0 {
+		errs = append(errs, &unknown)
+	}
+	return desired, errors.Join(errs...)
+}
+
+// place checks an object's version and gives it its namespace.
+func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
+	if version := obj.GroupVersionKind().Version; !slices.Contains(kind.Versions(), version) {
+		return fmt.Errorf("the cluster does not serve version %s of this kind; it serves %s", version, strings.Join(kind.Versions(), ", "))
+	}
+	namespace := obj.GetNamespace()
+	switch {
+	case !kind.Namespaced && namespace != "":
+		return &ClusterScopedError{namespace}
+	case !kind.Namespaced:
+		return nil
+	case namespace == "":
+		obj.SetNamespace(s.Namespace)
+	case s.Enforced && namespace != s.Namespace:
+		return &OtherNamespaceError{Namespace: namespace, Want: s.Namespace}
+	}
+	return nil
+}
+
+// isInventory refuses an object that is marked as an inventory but can be none, as the inventory of a subpackage.
+func isInventory(obj manifest.Object) error {
+	for _, key := range inventory.IDKeys {
+		if _, ok := obj.GetLabels()[key]; ok {
+			return fmt.Errorf("the label %s marks an inventory, and this is not that of the package; take the label off", key)
+		}
+	}
+	return nil
+}
+
+// UnknownKindsError says which kinds neither the cluster nor the package knows.
+type UnknownKindsError struct {
+	Kinds []UnknownKind // in the order in which they were met, each once
+}
+
+// UnknownKind is a kind, and the first place that uses it.
+type UnknownKind struct {
+	Gvk    schema.GroupVersionKind
+	origin manifest.Origin
+}
+
+func (e *UnknownKindsError) Error() string {
+	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
+	for _, kind := range e.Kinds {
+		lines = append(lines, fmt.Sprintf("- %s, Kind=%s (%s)", kind.Gvk.GroupVersion(), kind.Gvk.Kind, kind.origin))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// add notes the kind of an object.
+func (e *UnknownKindsError) add(obj manifest.Object) {
+	kind := UnknownKind{obj.GroupVersionKind(), obj.Origin}
+	if !slices.ContainsFunc(e.Kinds, func(known UnknownKind) bool { return known.Gvk == kind.Gvk }) {
+		e.Kinds = append(e.Kinds, kind)
+	}
+}

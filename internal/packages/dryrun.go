@@ -1,0 +1,170 @@
+package packages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// Outlook is what would become of one object, as a dry run of the plan found out.
+type Outlook struct {
+	Step    *plan.Step
+	op      plan.Op       // what would really be done
+	outcome event.Outcome // Succeeded, Skipped or Failed
+	Reason  string        // why it is skipped, kept or orphaned, or what the server could not check
+	Err     error         // why it would fail
+	after   *unstructured.Unstructured
+}
+
+// DryRun runs the plan dry and returns the outlook for each object, in the order of the plan.
+func (o *Operation) DryRun(ctx context.Context, dryRun engine.DryRun) ([]Outlook, error) {
+	return DryRun(ctx, o.engine, o.Plan, dryRun)
+}
+
+func DryRun(ctx context.Context, eng *engine.Engine, p *plan.Plan, dryRun engine.DryRun) ([]Outlook, error) {
+	found := make([]Outlook, len(p.Steps))
+	board := view.NewRunState(p)
+	_, err := eng.Apply(ctx, p, engine.Options{DryRun: dryRun}, func(e event.Event) {
+		board.Add(e)
+		if e.Kind == event.Acted {
+			found[e.Step] = outlookOf(board, e)
+		}
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var outlooks []Outlook
+	for _, o := range found {
+		if o.Step != nil { // barriers and guards concern no object
+			outlooks = append(outlooks, o)
+		}
+	}
+	return outlooks, nil
+}
+
+func outlookOf(b *view.RunState, e event.Event) Outlook {
+	step := &b.Plan.Steps[e.Step]
+	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err}
+	switch {
+	case e.Outcome == event.Skipped:
+		o.Reason = SkipReason(b, e)
+	case e.Outcome == event.Succeeded && step.BeingDeleted(): // it would be written, and waited for until it is gone
+		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
+	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.Sent()), "metadata.resourceVersion"):
+		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
+			"the object, so that the server would refuse it; take it out")
+	case e.Outcome == event.Succeeded && e.DryRunObject != nil:
+		o.after = e.DryRunObject
+	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
+		o.after = step.Want
+	}
+	return o
+}
+
+// Sent is the patch that a client-side apply would send; nil if there is none.
+func (o Outlook) Sent() map[string]any {
+	if len(o.Step.Patch.Data) == 0 || o.op != plan.Update {
+		return nil
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(o.Step.Patch.Data, &fields); err != nil {
+		panic(fmt.Sprintf("read a patch of our own: %v", err)) // cannot happen
+	}
+	return fields
+}
+
+// Sides are the object as it is and as it would be, as far as they may be shown.
+func (o Outlook) Sides() (before, after *unstructured.Unstructured) {
+	if o.Step.Sensitive {
+		return nil, nil
+	}
+	if o.Verb() == ToLeave {
+		return diff.Mask(o.Step.Have, o.Step.Have)
+	}
+	return diff.Mask(o.Step.Have, o.after)
+}
+
+// Clear are the sides without what nobody writes.
+func (o Outlook) Clear() (before, after *unstructured.Unstructured) {
+	before, after = o.Sides()
+	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
+}
+
+// Verb is what would be done to the object, in the words of plans.
+type Verb string
+
+const (
+	ToCreate    Verb = "create"
+	ToConfigure Verb = "configure"
+	ToLeave     Verb = "unchanged"
+	ToPrune     Verb = "prune"
+	ToOrphan    Verb = "orphan"
+	ToKeep      Verb = "keep"
+	ToSkip      Verb = "skip"
+	ToFail      Verb = "fail"
+)
+
+// Verbs are all of them, in the order in which they are counted.
+var Verbs = []Verb{ToCreate, ToConfigure, ToLeave, ToPrune, ToOrphan, ToKeep, ToSkip, ToFail}
+
+func (o Outlook) Verb() Verb {
+	switch {
+	case o.outcome == event.Failed:
+		return ToFail
+	case o.op == plan.Orphan:
+		return ToOrphan
+	case o.op == plan.Keep || o.op == plan.Delete && o.outcome == event.Skipped:
+		return ToKeep
+	case o.outcome == event.Skipped:
+		return ToSkip
+	case o.op == plan.Create:
+		return ToCreate
+	case o.op == plan.Update:
+		return ToConfigure
+	case o.op == plan.Delete:
+		return ToPrune
+	default:
+		return ToLeave
+	}
+}
+
+// Changes reports whether the cluster or the record would be another afterwards.
+func (v Verb) Changes() bool {
+	return v == ToCreate || v == ToConfigure || v == ToPrune || v == ToOrphan
+}
+
+// SkipReason says why a step was not carried out.
+func SkipReason(b *view.RunState, e event.Event) string {
+	if e.Reason != "" || e.Blocker == nil {
+		return e.Reason
+	}
+	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
+	removes := blocker.Op.Removes()
+	switch {
+	case e.RunEnded:
+		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
+	case removes:
+		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
+	case row.Acted == event.Skipped:
+		return fmt.Sprintf("it depends on %s, which was skipped", blocker.Ref)
+	case row.Acted == event.Failed:
+		return fmt.Sprintf("it depends on %s, which failed", blocker.Ref)
+	case row.Settled == event.TimedOut:
+		return fmt.Sprintf("it depends on %s, which was not ready in time", blocker.Ref)
+	default:
+		return fmt.Sprintf("it depends on %s, which did not become ready", blocker.Ref)
+	}
+}

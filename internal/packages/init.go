@@ -1,0 +1,174 @@
+package packages
+
+import (
+	"crypto/rand"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+)
+
+//go:embed clusterscoped.yaml
+var clusterScopedFile []byte
+
+// InitOptions are the options of PrepareInit.
+type InitOptions struct {
+	Name  string // of the ResourceGroup; random if empty
+	ID    string // of the inventory; new if empty
+	File  string
+	Force bool // replace the inventory that the package has
+	Now   func() time.Time
+}
+
+// Initialization is a package that is about to get an inventory.
+type Initialization struct {
+	options  InitOptions
+	dir      string
+	contents *contents
+	replaces bool // the file is too broken to be read, and is replaced
+}
+
+// PrepareInit reads the package in a folder.
+func PrepareInit(dir string, o InitOptions) (*Initialization, error) {
+	source, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	i := &Initialization{options: o, dir: dir, contents: source.contents()}
+	if i.contents.broken != nil && o.Force && source.onlyInventory(o.File) {
+		source.without = o.File
+		if rest := source.contents(); rest.broken == nil {
+			i.contents, i.replaces = rest, true
+		}
+	}
+	return i, i.contents.broken
+}
+
+// SharedNamespace returns the namespace that all objects of the package share, or nothing.
+func (i *Initialization) SharedNamespace() string { return sharedNamespace(i.contents.objects) }
+
+// Write gives the package an inventory that it does not have yet. One in an older format is replaced if that is
+// forced and it can be done without losing more than the inventory: a section of the Kptfile.
+func (i *Initialization) Write(namespace string) error {
+	d, f := i.contents.described, i.options
+	if len(d.maps) > 0 {
+		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
+	}
+	if len(d.kptfiles) > 0 && !f.Force {
+		return &InitializedError{Object: "Kptfile", Err: errors.New("the package has an inventory already, in its Kptfile; " +
+			"migrate moves it to a ResourceGroup, and --force begins a new one, which loses sight of what was deployed")}
+	}
+	inv, err := f.inventory(namespace)
+	if err != nil {
+		return err
+	}
+	if err := writeInventory(i.dir, d, inv, f, i.replaces); err != nil || len(d.kptfiles) == 0 {
+		return err
+	}
+	return stripKptfile(i.dir)
+}
+
+// writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
+// deployed under the old one would be lost sight of. The file may be there although it describes none if replaces says so.
+func writeInventory(dir string, d described, inv *inventory.Inventory, f InitOptions, replaces bool) error {
+	for _, obj := range d.groups {
+		if !f.Force {
+			return &InitializedError{Object: "ResourceGroup", Err: fmt.Errorf("the package has an inventory already, in %s; "+
+				"objects deployed under it would be lost sight of: destroy them first, or give --force", obj.Origin)}
+		}
+		if obj.Origin.Path != f.File {
+			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
+				obj.Origin, f.File)
+		}
+		rest, err := others(dir, f.File, isGroup)
+		if err != nil {
+			return err
+		}
+		if len(rest) > 0 {
+			return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
+				f.File, object.RefOf(rest[0].Unstructured))
+		}
+	}
+	return writeInventoryFile(inv, filepath.Join(dir, f.File), replaces || len(d.groups) > 0)
+}
+
+// kindLine is a line that says of what kind an object is.
+var kindLine = regexp.MustCompile(`(?m)^[ "'{-]*kind["']?:[ "']*(\w*)`)
+
+// onlyInventory reports whether a file, which perhaps cannot be parsed, seems to hold a ResourceGroup and nothing else.
+func (s *source) onlyInventory(file string) bool {
+	text, err := os.ReadFile(filepath.Join(s.dir, file))
+	kinds := kindLine.FindAllSubmatch(text, -1)
+	return err == nil && len(kinds) == 1 && string(kinds[0][1]) == inventory.ResourceGroupKind.Kind
+}
+
+// others gives the objects of a manifest besides those that omit leaves out, marked as local configuration or not.
+func others(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("read the inventory: %w", err)
+	}
+	return manifest.Parse(text, name, omit)
+}
+
+// inventory is the one that the flags want, with a name and an ID of its own where they give none.
+func (f InitOptions) inventory(namespace string) (*inventory.Inventory, error) {
+	name, id := f.Name, f.ID
+	if name == "" {
+		number, err := rand.Int(rand.Reader, big.NewInt(100_000_000))
+		if err != nil {
+			return nil, fmt.Errorf("choose a name: %w", err)
+		}
+		name = fmt.Sprintf("inventory-%08d", number)
+	}
+	if id == "" {
+		sum := sha1.Sum([]byte(namespace + ":" + name))
+		id = fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:]), f.Now().UnixNano())
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return nil, fmt.Errorf("--name %q: %s", name, problems[0])
+	}
+	if problems := validation.IsValidLabelValue(id); len(problems) > 0 {
+		return nil, fmt.Errorf("--inventory-id %q: %s", id, problems[0])
+	}
+	return &inventory.Inventory{
+		Ref: object.Ref{Group: inventory.ResourceGroupKind.Group, Kind: inventory.ResourceGroupKind.Kind, Namespace: namespace, Name: name},
+		ID:  id, Labels: map[string]string{inventory.IDKey: id},
+	}, nil
+}
+
+// sharedNamespace is the namespace in which all namespaced objects of a package are, or nothing. Whether a kind is
+// namespaced is known of Kubernetes' own kinds; others count as namespaced.
+func sharedNamespace(objects []manifest.Object) string {
+	var clusterScoped []string
+	if err := yaml.UnmarshalStrict(clusterScopedFile, &clusterScoped); err != nil {
+		return ""
+	}
+	kinds := groupKinds(clusterScoped)
+	shared := ""
+	for _, obj := range objects {
+		if slices.Contains(kinds, obj.GroupVersionKind().GroupKind()) {
+			continue
+		}
+		namespace := obj.GetNamespace()
+		if namespace == "" || shared != "" && shared != namespace {
+			return ""
+		}
+		shared = namespace
+	}
+	return shared
+}

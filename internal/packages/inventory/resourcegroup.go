@@ -1,0 +1,147 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Manager is the field manager of the record itself.
+const Manager = "muster"
+
+// groupFormat holds a record in a ResourceGroup: members in spec.resources, their condition in status.resourceStatuses.
+type groupFormat struct{}
+
+func (groupFormat) kind() schema.GroupVersionKind { return ResourceGroupKind }
+
+func (groupFormat) room() int { return partRoom }
+
+func (groupFormat) find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error) {
+	return findByName(ctx, c, inv, ResourceGroupKind.Version)
+}
+
+// decode reads the members in their order. What spec.resources holds and is no object is an error: whoever removes members
+// has to know all of them.
+func (groupFormat) decode(group *unstructured.Unstructured) (*record.State, error) {
+	resources, statuses := listAt(group, "spec", "resources"), listAt(group, "status", "resourceStatuses")
+	conditions := make(map[object.Ref]map[string]any, len(statuses))
+	for _, item := range statuses {
+		if entry, ok := item.(map[string]any); ok {
+			conditions[refOf(entry)] = entry
+		}
+	}
+	state := &record.State{Members: make([]record.Member, 0, len(resources))}
+	seen := make(map[object.Ref]bool, len(resources))
+	for i, item := range resources {
+		entry, _ := item.(map[string]any)
+		ref := refOf(entry)
+		if ref.Kind == "" || ref.Name == "" {
+			return nil, fmt.Errorf("entry %d of spec.resources names no object (it needs kind and name)", i+1)
+		}
+		if seen[ref] {
+			continue
+		}
+		seen[ref] = true
+		status := conditions[ref]
+		state.Members = append(state.Members, record.Member{
+			Ref:       ref,
+			Strategy:  record.Strategy(text(status, "strategy")),
+			Actuation: record.Progress(text(status, "actuation")),
+			Reconcile: record.Progress(text(status, "reconcile")),
+		})
+	}
+	return state, nil
+}
+
+// listAt gives a list of the object; one that is not there is empty.
+func listAt(group *unstructured.Unstructured, path ...string) []any {
+	value, _, _ := unstructured.NestedFieldNoCopy(group.Object, path...)
+	list, _ := value.([]any)
+	return list
+}
+
+func refOf(entry map[string]any) object.Ref {
+	return object.Ref{
+		Group:     text(entry, "group"),
+		Kind:      text(entry, "kind"),
+		Namespace: text(entry, "namespace"),
+		Name:      text(entry, "name"),
+	}
+}
+
+func text(entry map[string]any, key string) string {
+	value, _ := entry[key].(string)
+	return value
+}
+
+// setMembers writes spec.resources, unless it lists exactly the members already, in any order. A record without members has
+// no such list.
+func (groupFormat) setMembers(group *unstructured.Unstructured, has, want *record.State, _ bool) (bool, error) {
+	if sameMembers(has, want) {
+		return false, nil
+	}
+	resources := make([]any, len(want.Members))
+	for i, member := range want.Members {
+		resources[i] = entryOf(member.Ref)
+	}
+	set(group, resources, "spec", "resources")
+	return true, nil
+}
+
+func sameMembers(a, b *record.State) bool {
+	if len(a.Members) != len(b.Members) {
+		return false
+	}
+	known := make(map[object.Ref]bool, len(a.Members))
+	for _, member := range a.Members {
+		known[member.Ref] = true
+	}
+	return !slices.ContainsFunc(b.Members, func(member record.Member) bool { return !known[member.Ref] })
+}
+
+// setStatuses writes status.resourceStatuses and the generation that they belong to, unless they say the same already. Each
+// has the literal status Unknown that readers of this format expect; members of which nothing is known have none.
+func (groupFormat) setStatuses(group *unstructured.Unstructured, has, want *record.State) bool {
+	statuses := make([]any, 0, len(want.Members))
+	for _, member := range want.Members {
+		if member.Strategy == "" && member.Actuation == "" && member.Reconcile == "" {
+			continue
+		}
+		entry := entryOf(member.Ref)
+		entry["status"] = "Unknown"
+		entry["strategy"] = string(member.Strategy)
+		entry["actuation"] = string(member.Actuation)
+		entry["reconcile"] = string(member.Reconcile)
+		statuses = append(statuses, entry)
+	}
+	if has.Equal(want) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
+		return false
+	}
+	set(group, statuses, "status", "resourceStatuses")
+	group.Object["status"].(map[string]any)["observedGeneration"] = group.GetGeneration()
+	return true
+}
+
+// set writes a list below a section of the object, or removes it when it is empty.
+func set(group *unstructured.Unstructured, list []any, section, field string) {
+	fields, ok := group.Object[section].(map[string]any)
+	if !ok {
+		fields = map[string]any{}
+	}
+	if len(list) == 0 {
+		delete(fields, field)
+	} else {
+		fields[field] = list
+	}
+	group.Object[section] = fields
+}
+
+func entryOf(ref object.Ref) map[string]any {
+	return map[string]any{"group": ref.Group, "kind": ref.Kind, "name": ref.Name, "namespace": ref.Namespace}
+}

@@ -1,0 +1,163 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+func aState(names ...string) *record.State {
+	state := &record.State{}
+	for _, name := range names {
+		state.Members = append(state.Members, record.Member{
+			Ref:      object.Ref{Kind: "ConfigMap", Namespace: "n", Name: name},
+			Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.Succeeded,
+		})
+	}
+	return state
+}
+
+// save loads and saves as one run does.
+func save(t *testing.T, s *Store, state *record.State) {
+	t.Helper()
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The labels and annotations of the package are on the record, also those that it gets later. Others stay.
+func TestLabelsFollowThePackage(t *testing.T) {
+	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
+		c := &enginetest.Cluster{}
+		save(t, NewStore(c, inv, true), aState("a"))
+		stored := c.Object(inv.Ref)
+		stored.SetLabels(united(stored.GetLabels(), map[string]string{"theirs": "kept"}))
+		c.Put(stored)
+		inv.Labels["team"] = "blue"
+		inv.Annotations = map[string]string{"note": "read me"}
+		before := len(c.Wrote)
+		save(t, NewStore(c, inv, true), aState("a"))
+		save(t, NewStore(c, inv, true), aState("a"))
+		if wrote := c.Wrote[before:]; len(wrote) != 1 {
+			t.Errorf("%s: wrote %v, want one change", inv.Ref, wrote)
+		}
+		want := map[string]string{IDKey: "id-1", "team": "blue", "theirs": "kept"}
+		if diff := cmp.Diff(want, c.Object(inv.Ref).GetLabels()); diff != "" {
+			t.Errorf("%s: labels (-want +got):\n%s", inv.Ref, diff)
+		}
+		if diff := cmp.Diff(inv.Annotations, c.Object(inv.Ref).GetAnnotations()); diff != "" {
+			t.Errorf("%s: annotations (-want +got):\n%s", inv.Ref, diff)
+		}
+	}
+}
+
+// Without statuses nothing is said of members, and what an earlier run said is left alone.
+func TestStatusPolicyNone(t *testing.T) {
+	c := &enginetest.Cluster{}
+	save(t, NewStore(c, anInventory(), false), aState("a"))
+	save(t, NewStore(c, anInventory(), false), aState("a"))
+	if diff := cmp.Diff([]string{"create n/resourcegroup.kpt.dev/inventory"}, c.Wrote); diff != "" {
+		t.Errorf("wrote (-want +got):\n%s", diff)
+	}
+	if _, ok := c.Object(anInventory().Ref).Object["status"]; ok {
+		t.Error("a status was stored")
+	}
+
+	inv := aMapInventory(IDKey)
+	save(t, NewStore(c, inv, true), aState("a"))
+	save(t, NewStore(c, inv, false), aState("a", "b"))
+	want := map[string]string{
+		"n_a__ConfigMap": `{"actuation":"Succeeded","reconcile":"Succeeded","strategy":"Apply"}`,
+		"n_b__ConfigMap": "",
+	}
+	if got, _ := dataOf(c.Object(inv.Ref)); cmp.Diff(want, got) != "" {
+		t.Errorf("data (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// A record that was edited into something that is none is an error that names the place, and nothing is written.
+func TestDamagedRecord(t *testing.T) {
+	resources := func(items ...any) map[string]any { return map[string]any{"spec": map[string]any{"resources": items}} }
+	fine := map[string]any{"group": "", "kind": "ConfigMap", "namespace": "n", "name": "a"}
+	for want, test := range map[string]struct {
+		inventory *Inventory
+		content   map[string]any
+	}{
+		"entry 2 of spec.resources names no object": {anInventory(), resources(fine, map[string]any{"kind": "ConfigMap", "namespace": "n"})},
+		"entry 1 of spec.resources names no object": {anInventory(), resources("ConfigMap")},
+		`the key "colour" of its data names no object: it has too few fields`: {
+			aMapInventory(IDKey), map[string]any{"data": map[string]any{"n_a__ConfigMap": "", "colour": "blue"}}},
+		`the key "n_a_b__ConfigMap" of its data names no object: it has too many fields`: {
+			aMapInventory(IDKey), map[string]any{"data": map[string]any{"n_a_b__ConfigMap": ""}}},
+	} {
+		c := &enginetest.Cluster{}
+		obj := NewStore(c, test.inventory, true).fresh(1)
+		obj.SetLabels(test.inventory.Labels)
+		for key, value := range test.content {
+			obj.Object[key] = value
+		}
+		c.Put(obj)
+		_, err := NewStore(c, test.inventory, true).Load(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "is damaged: ") {
+			t.Errorf("error = %v, want %s", err, want)
+		}
+		if len(c.Wrote) > 0 {
+			t.Errorf("wrote %v", c.Wrote)
+		}
+	}
+}
+
+// The first tools changed the name of the ConfigMap: it is found by its label, whichever that is.
+func TestConfigMapIsFoundByItsLabel(t *testing.T) {
+	for _, label := range IDKeys {
+		c := &enginetest.Cluster{}
+		put := func(name string) {
+			obj := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"_n__Namespace": ""}}}
+			obj.SetGroupVersionKind(ConfigMapKind)
+			obj.SetNamespace("n")
+			obj.SetName(name)
+			obj.SetLabels(map[string]string{label: "id-1"})
+			c.Put(obj)
+		}
+		put("inventory-1e5824fb")
+		s := NewStore(c, aMapInventory(IDKey), true)
+		state, err := s.Load(t.Context())
+		if want := []object.Ref{{Kind: "Namespace", Name: "n"}}; err != nil || cmp.Diff(want, state.Refs()) != "" {
+			t.Fatalf("loaded %v, %v", state, err)
+		}
+		if err := s.Save(t.Context(), aState("a")); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"replace n/configmap/inventory-1e5824fb"}, c.Wrote); diff != "" {
+			t.Errorf("wrote (-want +got):\n%s", diff)
+		}
+		put("inventory-fb5824e1")
+		if label != IDKey {
+			continue // the first has the present label as well now, and is the one
+		}
+		_, err = NewStore(c, aMapInventory(IDKey), true).Load(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "such as inventory-1e5824fb and inventory-fb5824e1") {
+			t.Errorf("error = %v", err)
+		}
+	}
+}
+
+func TestConfigMapOfAnotherIsRefused(t *testing.T) {
+	c := &enginetest.Cluster{}
+	other := aMapInventory(IDKey)
+	other.ID, other.Labels = "id-2", map[string]string{IDKey: "id-2"}
+	save(t, NewStore(c, other, true), aState("a"))
+	_, err := NewStore(c, aMapInventory(IDKey), true).Load(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `has the id "id-2", but this package has "id-1"`) {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -1,0 +1,161 @@
+package packages
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// PlanOptions are the options that shape a plan. A saved plan holds them.
+type PlanOptions struct {
+	ServerSide        bool                       `json:"serverSide"`
+	ForceConflicts    bool                       `json:"forceConflicts"`
+	FieldManager      string                     `json:"fieldManager"`
+	InventoryPolicy   string                     `json:"inventoryPolicy"`
+	Propagation       metav1.DeletionPropagation `json:"prunePropagationPolicy"`
+	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
+	Ordering          string                     `json:"ordering"`
+}
+
+// Adoption returns the degree of adoption that the inventory policy stands for.
+func (o PlanOptions) Adoption() plan.Adoption {
+	switch o.InventoryPolicy {
+	case "adopt":
+		return plan.AdoptUnowned
+	case "force-adopt":
+		return plan.AdoptAll
+	default:
+		return plan.AdoptNone
+	}
+}
+
+// Waves reports whether objects are written in waves.
+func (o PlanOptions) Waves() bool { return o.Ordering == "waves" }
+
+// policy returns the policy of a plan for the objects of an inventory.
+func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
+	p, err := Policy(inv, o.Adoption())
+	p.Waves = o.Waves()
+	p.ServerSide, p.Force, p.Manager = o.ServerSide, o.ForceConflicts, o.FieldManager
+	if o.FieldManager == DefaultManager {
+		p.LastAppliedManager = lastAppliedManager
+	}
+	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
+	return p, err
+}
+
+// ApplyOptions are the options of PrepareApply.
+type ApplyOptions struct {
+	PlanOptions
+	Rules      []ready.Rule
+	Definition DefinitionPolicy
+	NoStatuses bool // the record does not hold how each object is left
+	Notice     func(string)
+}
+
+// Operation is what a command does to the objects of a package: what its plan is made from, and the plan.
+type Operation struct {
+	Inventory *inventory.Inventory
+	Cluster   Cluster
+	Rules     *ready.RuleSet
+	Policy    plan.Policy
+	Plan      *plan.Plan // nil before MakePlan
+	Desired   []plan.Desired
+
+	options PlanOptions
+	store   *inventory.Store
+	engine  *engine.Engine
+}
+
+// PrepareApply prepares to apply a package. It writes nothing to the cluster except the ResourceGroup definition, if the
+// options want that.
+func PrepareApply(ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired, o ApplyOptions) (*Operation, error) {
+	if err := ensureDefinition(ctx, c, inv, o.Definition, o.Notice); err != nil {
+		return nil, err
+	}
+	policy, err := o.policy(inv)
+	if err != nil {
+		return nil, err
+	}
+	inv.Advise(o.Notice)
+	rules, err := JudgeBy(ctx, c, o.Rules, refsOf(desired))
+	if err != nil {
+		return nil, err
+	}
+	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
+	op.Desired, op.options = desired, o.PlanOptions
+	return op, nil
+}
+
+// DestroyOptions are the options of PrepareDestroy. Of the options of a plan only InventoryPolicy, Propagation and Ordering
+// count.
+type DestroyOptions struct {
+	PlanOptions
+	NoStatuses bool // the record does not hold how each object is left
+	Notice     func(string)
+}
+
+// PrepareDestroy prepares to delete everything that a package deployed.
+func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Operation, error) {
+	rules, err := Policy(inv, o.Adoption())
+	if err != nil {
+		return nil, err
+	}
+	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
+	inv.Advise(o.Notice)
+	return newOperation(c, inv, nil, rules, !o.NoStatuses), nil // what is deleted is not judged
+}
+
+func newOperation(c Cluster, inv *inventory.Inventory, rules *ready.RuleSet, p plan.Policy, statuses bool) *Operation {
+	store := inventory.NewStore(c, inv, statuses)
+	return &Operation{
+		Inventory: inv, Cluster: c, Rules: rules, Policy: p, store: store,
+		engine: &engine.Engine{Cluster: c, Records: store, Rules: rules},
+	}
+}
+
+// MakePlan reads the record and the cluster and makes the plan.
+func (o *Operation) MakePlan(ctx context.Context) error {
+	p, err := o.engine.Plan(ctx, engine.Request{Desired: o.Desired, Policy: o.Policy})
+	o.Plan = p
+	return err
+}
+
+// Recorded reports whether the cluster had a record of the package when the plan was made.
+func (o *Operation) Recorded() bool { return o.store.Exists() }
+
+// Run runs the plan.
+func (o *Operation) Run(ctx context.Context, options engine.Options, sink event.Sink) (event.Summary, error) {
+	return o.engine.Apply(ctx, o.Plan, options, sink)
+}
+
+// Observe watches objects and reports their states.
+func Observe(ctx context.Context, c Cluster, rules *ready.RuleSet, refs []object.Ref, o engine.ObserveOptions, sink event.Sink) (bool, error) {
+	eng := &engine.Engine{Cluster: c, Records: record.Discard{}, Rules: rules}
+	return eng.Observe(ctx, refs, o, sink)
+}
+
+func refsOf(desired []plan.Desired) []object.Ref {
+	refs := make([]object.Ref, len(desired))
+	for i, d := range desired {
+		refs[i] = object.RefOf(d.Object)
+	}
+	return refs
+}
+
+// Sources returns the file and document that describes each object.
+func Sources(desired []plan.Desired) map[object.Ref]string {
+	sources := make(map[object.Ref]string, len(desired))
+	for _, d := range desired {
+		sources[object.RefOf(d.Object)] = d.Source
+	}
+	return sources
+}

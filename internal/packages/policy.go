@@ -1,0 +1,113 @@
+package packages
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// The annotations and labels of packages.
+const (
+	DependsOnKey   = "config.kubernetes.io/depends-on"
+	MutationKey    = "config.kubernetes.io/apply-time-mutation"
+	localConfigKey = "config.kubernetes.io/local-config"
+	ownerKey       = "config.k8s.io/owning-inventory"
+	onRemoveKey    = "cli-utils.sigs.k8s.io/on-remove"
+	deletionKey    = "client.lifecycle.config.k8s.io/deletion"
+	changesKey     = "client.lifecycle.config.k8s.io/mutation"
+	lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
+
+	waitKey    = "muster.dev/wait"
+	timeoutKey = "muster.dev/timeout"
+)
+
+// The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
+// over to server-side apply. The server keeps it up to date for the default one alone.
+const (
+	DefaultManager     = "kubectl"
+	lastAppliedManager = "kubectl-last-applied"
+)
+
+// The annotations by which tools that work on files tell each other where an object came from.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	PathKey        = internalPrefix + "path"
+	OlderPathKey   = "config.kubernetes.io/path"
+	olderIndexKey  = "config.kubernetes.io/index"
+)
+
+//go:embed kinds.yaml
+var kindsFile []byte
+
+// kindOrder reads the order in which kinds are written.
+func kindOrder() (plan.KindOrder, error) {
+	var file struct{ First, Last []string }
+	if err := yaml.UnmarshalStrict(kindsFile, &file); err != nil {
+		return plan.KindOrder{}, fmt.Errorf("read the order of kinds: %w", err)
+	}
+	return plan.KindOrder{First: groupKinds(file.First), Last: groupKinds(file.Last)}, nil
+}
+
+func groupKinds(names []string) []schema.GroupKind {
+	parsed := make([]schema.GroupKind, len(names))
+	for i, name := range names {
+		parsed[i] = schema.ParseGroupKind(name)
+	}
+	return parsed
+}
+
+// Policy is what every command of the dialect wants for the objects of an inventory.
+func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, error) {
+	order, err := kindOrder()
+	if err != nil {
+		return plan.Policy{}, err
+	}
+	return plan.Policy{
+		Order: order,
+		Owner: plan.Owner{
+			Annotation: ownerKey, ID: inv.ID, Adoption: adoption,
+			AdoptHint: "--inventory-policy=adopt takes it over",
+			KeepHint:  "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+		},
+		Retain: []plan.Annotation{
+			{Key: onRemoveKey, Value: "keep"},
+			{Key: deletionKey, Value: "detach"},
+		},
+		CreateOnly:      []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+		DependsOn:       DependsOn,
+		Substitutions:   substitutions,
+		Waiting:         waiting,
+		RecordNamespace: object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace},
+		LastApplied:     lastAppliedKey,
+	}, nil
+}
+
+// waiting reads the annotations by which an object says how it is waited for.
+func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
+	var w plan.Waiting
+	annotations := obj.GetAnnotations()
+	if text, ok := annotations[waitKey]; ok {
+		wait, err := strconv.ParseBool(text)
+		if err != nil {
+			return w, fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", waitKey, text)
+		}
+		w.Skip = !wait
+	}
+	if text, ok := annotations[timeoutKey]; ok {
+		timeout, err := time.ParseDuration(text)
+		if err != nil || timeout <= 0 {
+			return w, fmt.Errorf("annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey, text)
+		}
+		w.Timeout = timeout
+	}
+	return w, nil
+}

@@ -1,0 +1,74 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+)
+
+// StatusTargets is what status shows: objects, and the inventories that each belongs to. Inventories may share a name in different
+// namespaces, and objects may be in several of them.
+type StatusTargets struct {
+	All    *object.Set
+	Owners map[object.Ref][]object.Ref
+	Remote bool // several inventories, so that it has to be said which
+}
+
+func (m *StatusTargets) add(inv object.Ref, refs []object.Ref) {
+	for _, ref := range refs {
+		m.All.Insert(ref)
+		m.Owners[ref] = append(m.Owners[ref], inv)
+	}
+}
+
+// Inventories are those that an object belongs to.
+func (m *StatusTargets) Inventories(ref object.Ref) []object.Ref { return m.Owners[ref] }
+
+// LocalMembers returns the objects that one inventory lists.
+func LocalMembers(ctx context.Context, c Cluster, inv *inventory.Inventory, notice func(string)) (*StatusTargets, error) {
+	inv.Advise(notice)
+	if err := DemandDefinition(ctx, c, inv); err != nil {
+		return nil, err
+	}
+	state, err := inventory.NewStore(c, inv, true).Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}}
+	m.add(inv.Ref, state.Refs())
+	return m, nil
+}
+
+// RemoteMembers returns the objects that the ResourceGroups of a namespace list, or those of all namespaces if it is empty;
+// with names, only of the ResourceGroups with one of them. A damaged one is reported and left out.
+func RemoteMembers(ctx context.Context, c Cluster, namespace string, names []string, notice func(string)) (*StatusTargets, error) {
+	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}, Remote: true}
+	groups, err := c.List(ctx, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
+		err = ErrNoDefinition
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		if len(names) > 0 && !slices.Contains(names, group.GetName()) {
+			continue
+		}
+		inv, err := inventory.New(manifest.Object{Unstructured: group})
+		if err != nil {
+			continue // a part of another, or somebody else's use of the kind
+		}
+		refs, err := inventory.NewStore(c, inv, true).MembersOf(ctx, group, groups)
+		if err != nil {
+			notice("Warning: " + err.Error())
+			continue
+		}
+		m.add(inv.Ref, refs)
+	}
+	return m, nil
+}
