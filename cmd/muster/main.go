@@ -13,8 +13,8 @@ func main() {
 	os.Exit(run())
 }
 
-// run is the program: the commands of packages and of apps, or those of the tool whose name it is called by. A build with
-// the tag profile puts its profiles around it.
+// run is the program: the commands of packages and of apps, or those of the tool whose name it is
+// called by. A build with the tag profile puts its profiles around it.
 var run = func() int {
 	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
 		cli.Group{Title: "Packages", Name: "kpt", Commands: packagescmd.Commands},

@@ -12,8 +12,8 @@ import (
 // allocatedPerSample is how many bytes are allocated from one sample of the profile to the next.
 const allocatedPerSample = 64 << 10
 
-// init has the program write NAME.cpu.pprof and NAME.allocs.pprof at its end, where NAME is in the environment variable
-// MUSTER_PROFILE. Without it the program is as it always is.
+// init makes the program write NAME.cpu.pprof and NAME.allocs.pprof at its end, where NAME is in
+// the environment variable MUSTER_PROFILE.
 func init() {
 	name := os.Getenv("MUSTER_PROFILE")
 	if name == "" {
@@ -48,7 +48,7 @@ func init() {
 	}
 }
 
-// complain says why there are no profiles, and gives the exit code.
+// complain prints why there are no profiles, and returns the exit code.
 func complain(err error) int {
 	fmt.Fprintln(os.Stderr, "muster: profiles:", err)
 	return 1

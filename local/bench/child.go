@@ -21,7 +21,7 @@ type Sample struct {
 	Wall   float64 `json:"wall"`   // seconds
 	CPU    float64 `json:"cpu"`    // seconds, of the command alone, user and system
 	Peak   float64 `json:"peak"`   // most memory at once, in MB (10^6 bytes)
-	Server float64 `json:"server"` // seconds of CPU, of the API server, from the start of the command until it had nothing to do
+	Server float64 `json:"server"` // CPU seconds of the API server, until it is idle again
 }
 
 // invocation is a command of a tool that is run.
@@ -30,17 +30,17 @@ type invocation struct {
 	args  []string
 	mode  mode
 	label string                  // of the profiles
-	line  func(string, time.Time) // is told of every line on the standard output as it comes; may be nil
+	line  func(string, time.Time) // gets every line of the standard output; may be nil
 }
 
-// ran is a command that is over.
+// ran is the result of a command.
 type ran struct {
 	Sample
 	traffic *Traffic // when it was counted
 }
 
-// command runs a command on a ground. It runs below "bench measure": the kernel charges a child with the memory that its
-// parent had when it was started, so the parent has to be small.
+// command runs a command on a ground. It runs below "bench measure": the kernel charges a child
+// with the memory that its parent had when it was started, so the parent has to be small.
 func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -78,7 +78,8 @@ func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, err
 	return done, err
 }
 
-// measured runs a "bench measure", and tells of the lines on its standard output. The error has the end of what was said.
+// measured runs a "bench measure" and calls line for each line of its standard output. The error
+// quotes the end of the output.
 func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err error) {
 	report, theirs, err := os.Pipe()
 	if err != nil {
@@ -108,13 +109,13 @@ func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err e
 	return sample, reported
 }
 
-// ending keeps the end of what is written to it, by anybody at any time.
+// ending is a writer that keeps the end of its input. It may be used concurrently.
 type ending struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// kept is how much is kept, in bytes.
+// kept is the size of that end in bytes.
 const kept = 2000
 
 func (e *ending) Write(p []byte) (int, error) {
@@ -125,14 +126,14 @@ func (e *ending) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all is what was kept.
+// all returns the kept text.
 func (e *ending) all() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return string(e.text)
 }
 
-// readLines tells of lines until there are no more.
+// readLines calls line for every line until the reader ends.
 func readLines(from io.Reader, line func(string, time.Time)) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20) // a line may hold a whole object
@@ -141,11 +142,11 @@ func readLines(from io.Reader, line func(string, time.Time)) {
 			line(lines.Text(), time.Now())
 		}
 	}
-	_, _ = io.Copy(io.Discard, from) // what is longer still must not keep the command from going on
+	_, _ = io.Copy(io.Discard, from) // a longer line must not block the command
 }
 
-// measure runs a command with the streams of this process, writes a Sample to the third extra file, and gives the exit
-// code.
+// measure runs a command with the streams of this process, writes a Sample to the third extra file,
+// and returns the exit code.
 func measure(args []string) int {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -169,7 +170,7 @@ func measure(args []string) int {
 	return state.ExitCode()
 }
 
-// peak is the most memory that a process had, in bytes.
+// peak returns the maximum resident memory of a process, in bytes.
 func peak(state *os.ProcessState) float64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

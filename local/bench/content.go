@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// content makes the manifests of a package, as file names with what is in them. One object in changedShare is of the given
-// edition, all others are of the first. No manifest holds "{{", which a chart would take for its own.
+// content makes the manifests of a package, as file names with what is in them. One object in
+// changedShare is of the given edition, all others are of the first. No manifest holds "{{", which
+// a chart would take for its own.
 type content func(p *pack, n, edition int) iter.Seq2[string, []byte]
 
 const (
@@ -17,10 +18,11 @@ const (
 	perFile      = 1000 // objects in a file; charts do not take files of more than 5 MB
 )
 
-// shape is a kind of object, as what follows its apiVersion and kind; %[1]s is its name, and %[2]s its metadata.
+// shape is a kind of object, as what follows its apiVersion and kind; %[1]s is its name, and %[2]s
+// its metadata.
 type shape string
 
-// template is what all deployments have in common. The label set tells whose pods they are.
+// template is what all deployments have in common. The label set identifies their pods.
 const template = `
   selector: {matchLabels: {app: %[1]s}}
   template:
@@ -30,10 +32,12 @@ const template = `
 
 var (
 	shapes = []shape{
-		"apiVersion: v1\nkind: ConfigMap\n%[2]sdata: {key: value, long: some text that a program reads}\n",
+		"apiVersion: v1\nkind: ConfigMap\n%[2]s" +
+			"data: {key: value, long: some text that a program reads}\n",
 		"apiVersion: v1\nkind: Secret\n%[2]sdata: {password: bm90LW9uZQ==}\n",
 		"apiVersion: v1\nkind: ServiceAccount\n%[2]s",
-		"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n%[2]srules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list]}]\n",
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n%[2]s" +
+			"rules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list]}]\n",
 		"apiVersion: apps/v1\nkind: Deployment\n%[2]sspec:\n  replicas: 0" + template,
 	}
 	// running is the shape of objects that have pods to wait for.
@@ -47,7 +51,7 @@ var (
 	foreign = shaped("foreign", shapes)
 )
 
-// shaped gives objects split evenly over shapes, whose names begin with a word.
+// shaped returns n objects split evenly over shapes. Their names begin with a word.
 func shaped(word string, shapes []shape) content {
 	return func(p *pack, n, edition int) iter.Seq2[string, []byte] {
 		return func(yield func(string, []byte) bool) {
@@ -56,7 +60,13 @@ func shaped(word string, shapes []shape) content {
 				for i := first; i < min(first+perFile, n); i++ {
 					name := fmt.Sprintf("%s-%05d", word, i)
 					file.WriteString("---\n")
-					fmt.Fprintf(&file, string(shapes[i%len(shapes)]), name, p.metadata(name, i, edition), p.home+"-"+word)
+					fmt.Fprintf(
+						&file,
+						string(shapes[i%len(shapes)]),
+						name,
+						p.metadata(name, i, edition),
+						p.home+"-"+word,
+					)
 				}
 				if !yield(fmt.Sprintf("objects-%03d.yaml", first/perFile), file.Bytes()) {
 					return
@@ -66,13 +76,17 @@ func shaped(word string, shapes []shape) content {
 	}
 }
 
-// metadata is that of the object of a number, in its turn of the namespaces.
+// metadata returns the metadata of an object by its number; namespaces take turns.
 func (p *pack) metadata(name string, i, edition int) string {
-	return fmt.Sprintf("metadata:\n  name: %s\n  namespace: %s\n  annotations: {example.com/edition: '%d'}\n",
-		name, p.namespaces[i%len(p.namespaces)], editionOf(i, edition))
+	return fmt.Sprintf(
+		"metadata:\n  name: %s\n  namespace: %s\n  annotations: {example.com/edition: '%d'}\n",
+		name,
+		p.namespaces[i%len(p.namespaces)],
+		editionOf(i, edition),
+	)
 }
 
-// editionOf is the edition of the object of a number.
+// editionOf returns the edition of an object by its number.
 func editionOf(i, edition int) int {
 	if i%changedShare == 0 {
 		return edition
@@ -89,11 +103,14 @@ const (
 	schemaText  = 200     // bytes of the description of each
 )
 
-// large are n ConfigMaps of 900 kB, a definition of about 400 kB, and a file of 4 MB.
+// large returns n ConfigMaps of 900 kB, a definition of about 400 kB, and a file of 4 MB.
 func large(p *pack, n, edition int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for i := range n {
-			if !yield(fmt.Sprintf("large-%03d.yaml", i), p.textMap(fmt.Sprintf("large-%03d", i), i, edition, largeText)) {
+			if !yield(
+				fmt.Sprintf("large-%03d.yaml", i),
+				p.textMap(fmt.Sprintf("large-%03d", i), i, edition, largeText),
+			) {
 				return
 			}
 		}
@@ -107,22 +124,31 @@ func large(p *pack, n, edition int) iter.Seq2[string, []byte] {
 	}
 }
 
-// textMap is a ConfigMap with a text.
+// textMap returns a ConfigMap that holds a text.
 func (p *pack) textMap(name string, i, edition, size int) []byte {
-	return fmt.Appendf(nil, "---\napiVersion: v1\nkind: ConfigMap\n%sdata:\n  text: |\n%s", p.metadata(name, i, edition), words(uint64(i), size, "    "))
+	return fmt.Appendf(
+		nil,
+		"---\napiVersion: v1\nkind: ConfigMap\n%sdata:\n  text: |\n%s",
+		p.metadata(name, i, edition),
+		words(uint64(i), size, "    "),
+	)
 }
 
-// definition is one of a kind with many fields, which is this package's own.
+// definition returns a definition of this package's own, of a kind with many fields.
 func (p *pack) definition() []byte {
 	var fields strings.Builder
 	for i := range schemaParts {
-		fmt.Fprintf(&fields, "              field%d:\n                type: string\n                description: |\n%s",
-			i, words(uint64(i), schemaText, "                  "))
+		fmt.Fprintf(
+			&fields,
+			"              field%d:\n                type: string\n                description: |\n%s",
+			i,
+			words(uint64(i), schemaText, "                  "),
+		)
 	}
 	return []byte(customDefinition(p.home+".example.com", "Large", fields.String()))
 }
 
-// customDefinition is a definition of a kind in a group, with fields of its spec.
+// customDefinition returns the definition of a kind in a group, with the given fields in its spec.
 func customDefinition(group, kind, fields string) string {
 	lower := strings.ToLower(kind)
 	return fmt.Sprintf(`---
@@ -149,7 +175,8 @@ spec:
 %[4]s`, group, lower, kind, fields)
 }
 
-// words are lines of some size in bytes, the same for the same seed, that compress about as text does.
+// words returns lines of a total size in bytes. They are the same for the same seed, and compress
+// about as well as text.
 func words(seed uint64, size int, indent string) []byte {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var text bytes.Buffer

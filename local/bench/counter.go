@@ -27,7 +27,7 @@ type Traffic struct {
 	Received int64          `json:"received"` // bytes to the tool
 }
 
-// Requests is how many there were in all.
+// Requests returns the total number of requests.
 func (t *Traffic) Requests() int {
 	total := 0
 	for _, n := range t.Verbs {
@@ -36,8 +36,8 @@ func (t *Traffic) Requests() int {
 	return total
 }
 
-// counter stands between tools and an API server, speaks TLS and HTTP/2 to both, and counts. It lets everybody in as the
-// administrator.
+// counter stands between tools and an API server, speaks TLS and HTTP/2 to both, and counts. It
+// lets everybody in as the administrator.
 type counter struct {
 	kubeconfig     string // that names it
 	server         *httptest.Server
@@ -51,7 +51,7 @@ type counter struct {
 // newCounter begins to listen on loopback, and writes the kubeconfig.
 func newCounter(config *rest.Config, kubeconfig string) (*counter, error) {
 	config = rest.CopyConfig(config)
-	config.DisableCompression = true // what a tool asks for is passed on, and nothing else is asked for
+	config.DisableCompression = true // the proxy adds no Accept-Encoding of its own
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err
@@ -70,10 +70,12 @@ func newCounter(config *rest.Config, kubeconfig string) (*counter, error) {
 		FlushInterval: -1, // events of watches are passed on at once
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
-	c.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.count(r.Method, r.URL)
-		proxy.ServeHTTP(w, r)
-	}))
+	c.server = httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c.count(r.Method, r.URL)
+			proxy.ServeHTTP(w, r)
+		}),
+	)
 	c.server.Listener = &countingListener{c.server.Listener, c}
 	c.server.Config.ErrorLog = proxy.ErrorLog
 	c.server.EnableHTTP2 = true
@@ -84,7 +86,10 @@ func newCounter(config *rest.Config, kubeconfig string) (*counter, error) {
 func (c *counter) writeKubeconfig() error {
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.server.Certificate().Raw})
 	config := clientcmdapi.NewConfig()
-	config.Clusters["counted"] = &clientcmdapi.Cluster{Server: c.server.URL, CertificateAuthorityData: authority}
+	config.Clusters["counted"] = &clientcmdapi.Cluster{
+		Server:                   c.server.URL,
+		CertificateAuthorityData: authority,
+	}
 	config.AuthInfos["counted"] = &clientcmdapi.AuthInfo{Token: "not-needed"}
 	config.Contexts["counted"] = &clientcmdapi.Context{Cluster: "counted", AuthInfo: "counted"}
 	config.CurrentContext = "counted"
@@ -109,11 +114,16 @@ func (c *counter) count(verb string, target *url.URL) {
 	c.verbs[verb]++
 }
 
-// take gives what was counted since it was called last.
+// take returns the traffic since its last call.
 func (c *counter) take() *Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &Traffic{Verbs: maps.Clone(c.verbs), Watches: len(c.watched), Sent: c.sent.Swap(0), Received: c.received.Swap(0)}
+	t := &Traffic{
+		Verbs:    maps.Clone(c.verbs),
+		Watches:  len(c.watched),
+		Sent:     c.sent.Swap(0),
+		Received: c.received.Swap(0),
+	}
 	clear(c.verbs)
 	clear(c.watched)
 	return t

@@ -11,17 +11,17 @@ import (
 
 // The two clusters of the scenario crowded, and what is in the second besides the package.
 const (
-	inEmpty     = "empty"
-	inCrowd     = "crowded"
-	definitions = 300
-	crowdSpread = 2 // namespaces that the package and the foreign objects share
+	inEmpty       = "empty"
+	inCrowded     = "crowded"
+	definitions   = 300
+	crowdedSpread = 2 // namespaces that the package and the foreign objects share
 )
 
-// crowded does the same work in turn on an empty cluster and on one with many definitions and, in the package's own
-// namespaces, many objects of others.
+// crowded does the same work in turn on an empty cluster and on one with many definitions and, in
+// the package's own namespaces, many objects of others.
 func crowded(ctx context.Context, s *site) (results []*Result, err error) {
 	grounds := map[string]*ground{}
-	for _, where := range []string{inEmpty, inCrowd} {
+	for _, where := range []string{inEmpty, inCrowded} {
 		g, err := s.raise(ctx, where)
 		if err != nil {
 			return nil, err
@@ -29,12 +29,12 @@ func crowded(ctx context.Context, s *site) (results []*Result, err error) {
 		defer func() { err = errors.Join(err, g.down(ctx)) }()
 		grounds[where] = g
 	}
-	if err := s.crowd(ctx, grounds[inCrowd]); err != nil {
+	if err := s.fill(ctx, grounds[inCrowded]); err != nil {
 		return nil, err
 	}
 	return s.turns(func(t tool, round int, m mode, set *resultSet) error {
 		for where, g := range inTurn(grounds, round) {
-			w := work{content: mixed, spread: crowdSpread, fixed: true, where: where}
+			w := work{content: mixed, spread: crowdedSpread, fixed: true, where: where}
 			if err := s.turn(ctx, g, w, t, round, m, set); err != nil {
 				return err
 			}
@@ -46,32 +46,46 @@ func crowded(ctx context.Context, s *site) (results []*Result, err error) {
 	})
 }
 
-// inTurn gives the two grounds, beginning with the other one in every round.
+// inTurn returns the two grounds; the first one alternates between rounds.
 func inTurn(grounds map[string]*ground, round int) iter.Seq2[string, *ground] {
-	order := []string{inEmpty, inCrowd}
+	order := []string{inEmpty, inCrowded}
 	return func(yield func(string, *ground) bool) {
 		first, second := order[round%2], order[(round+1)%2]
 		_ = yield(first, grounds[first]) && yield(second, grounds[second])
 	}
 }
 
-// crowd fills a cluster, and waits until it has come to rest.
-func (s *site) crowd(ctx context.Context, g *ground) error {
-	fmt.Fprintf(os.Stderr, "bench: crowded: making %d definitions and %d objects\n", definitions, s.options.foreign)
+// fill creates the foreign objects of the crowded cluster and waits until it is idle.
+func (s *site) fill(ctx context.Context, g *ground) error {
+	fmt.Fprintf(
+		os.Stderr,
+		"bench: crowded: making %d definitions and %d objects\n",
+		definitions,
+		s.options.foreign,
+	)
 	home := s.name
 	for _, part := range []struct {
 		name    string
 		content content
 		number  int
 	}{{"definitions", manyDefinitions, definitions}, {"objects", foreign, s.options.foreign}} {
-		p, err := newPack(filepath.Join(s.temp, "foreign-"+part.name), home, spreadOver(home, crowdSpread))
+		p, err := newPack(
+			filepath.Join(s.temp, "foreign-"+part.name),
+			home,
+			spreadOver(home, crowdedSpread),
+		)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(part.content, part.number, 1)); err != nil {
+		err = errors.Join(
+			g.makeNamespaces(ctx, p.namespaces),
+			p.write(part.content, part.number, 1),
+		)
+		if err != nil {
 			return err
 		}
-		if _, err := s.command(ctx, g, invocation{tool: tools[0], args: p.fill(tools[0].create), mode: timing}); err != nil {
+		create := invocation{tool: tools[0], args: p.fill(tools[0].create), mode: timing}
+		if _, err := s.command(ctx, g, create); err != nil {
 			return err
 		}
 	}
@@ -79,11 +93,15 @@ func (s *site) crowd(ctx context.Context, g *ground) error {
 	return err
 }
 
-// manyDefinitions are n definitions in as many groups.
+// manyDefinitions returns n definitions in as many groups.
 func manyDefinitions(_ *pack, n, _ int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for i := range n {
-			text := customDefinition(fmt.Sprintf("group%03d.example.com", i), "Foreign", "              text: {type: string}\n")
+			text := customDefinition(
+				fmt.Sprintf("group%03d.example.com", i),
+				"Foreign",
+				"              text: {type: string}\n",
+			)
 			if !yield(fmt.Sprintf("definition-%03d.yaml", i), []byte(text)) {
 				return
 			}

@@ -4,7 +4,12 @@ import "slices"
 
 // The figures that targets are about.
 
-func toFloor(_ []*Result, r *Result) (float64, bool) { return r.Ratios.floor(), r.Ratios.floor() > 0 }
+func toFloor(
+	_ []*Result,
+	r *Result,
+) (float64, bool) {
+	return r.Ratios.floor(), r.Ratios.floor() > 0
+}
 
 func toPeer(_ []*Result, r *Result) (float64, bool) { return r.Ratios.peer(), r.Ratios.peer() > 0 }
 
@@ -38,7 +43,7 @@ func serverToFloor(all []*Result, r *Result) (float64, bool) {
 	return used / floor, true
 }
 
-// growth is how many times the time per object is that with about a thousand objects.
+// growth returns the ratio of the time per object to that with about a thousand objects.
 func growth(all []*Result, r *Result) (float64, bool) {
 	few := find(all, r, func(other *Result) bool {
 		return other.Where == r.Where && other.Objects >= 1000 && other.Objects <= 1001
@@ -51,19 +56,27 @@ func growth(all []*Result, r *Result) (float64, bool) {
 	return took / float64(r.Objects) / (before / float64(few.Objects)), known && before > 0
 }
 
-func crowdTime(all []*Result, r *Result) (float64, bool) {
+func crowdedTime(all []*Result, r *Result) (float64, bool) {
 	before, now, known := beside(all, r, wall)
 	return now / before, known && before > 0
 }
 
-func crowdMemory(all []*Result, r *Result) (float64, bool) {
+func crowdedMemory(all []*Result, r *Result) (float64, bool) {
 	before, now, known := beside(all, r, memory)
 	return now - before, known
 }
 
-// beside is the median of a field in the empty cluster, and that of a result.
-func beside(all []*Result, r *Result, field func(Sample) float64) (before, now float64, known bool) {
-	empty := find(all, r, func(other *Result) bool { return other.Where == inEmpty && other.Objects == r.Objects })
+// beside returns the medians of a field in the empty cluster and in that of the result.
+func beside(
+	all []*Result,
+	r *Result,
+	field func(Sample) float64,
+) (before, now float64, known bool) {
+	empty := find(
+		all,
+		r,
+		func(other *Result) bool { return other.Where == inEmpty && other.Objects == r.Objects },
+	)
 	if empty == nil {
 		return 0, 0, false
 	}
@@ -72,10 +85,11 @@ func beside(all []*Result, r *Result, field func(Sample) float64) (before, now f
 	return before, now, first && second
 }
 
-// find gives the result of the same step of the same tool that is asked for, or nil.
+// find returns the result of the same step of the same tool that matches, or nil.
 func find(all []*Result, r *Result, which func(*Result) bool) *Result {
 	i := slices.IndexFunc(all, func(other *Result) bool {
-		return other.Scenario == r.Scenario && other.Tool == r.Tool && other.Step == r.Step && which(other)
+		return other.Scenario == r.Scenario && other.Tool == r.Tool && other.Step == r.Step &&
+			which(other)
 	})
 	if i < 0 {
 		return nil

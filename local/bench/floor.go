@@ -24,10 +24,11 @@ import (
 // atOnce is how many requests of the floor are under way at once.
 const atOnce = 32
 
-// floor sends one request for every object of a folder, in no order, and knows nothing about what is there: what is left
-// of a deployment when nothing is read, compared, recorded or waited for. Its arguments are create, delete or clear (which
-// deletes and does not mind what is missing), and the folder. The verb ready creates, and then waits until all Deployments
-// are as a tool that waits wants them.
+// floor sends one request for every object of a folder, in no order, and knows nothing about what
+// is there: what is left of a deployment when nothing is read, compared, recorded or waited for.
+// Its arguments are create, delete or clear (which deletes and does not mind what is missing), and
+// the folder. The verb ready creates, and then waits until all Deployments are as a tool that waits
+// wants them.
 func floor(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: bench floor create|ready|delete|clear FOLDER")
@@ -52,7 +53,12 @@ func floor(ctx context.Context, args []string) error {
 }
 
 // send sends the request of a verb for every object.
-func send(ctx context.Context, client dynamic.Interface, verb string, objects []*unstructured.Unstructured) error {
+func send(
+	ctx context.Context,
+	client dynamic.Interface,
+	verb string,
+	objects []*unstructured.Unstructured,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, obj := range objects {
@@ -80,8 +86,13 @@ func send(ctx context.Context, client dynamic.Interface, verb string, objects []
 
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
-// untilReady lists and watches all Deployments until those among the objects have been rolled out, as their condition says.
-func untilReady(ctx context.Context, client dynamic.Interface, objects []*unstructured.Unstructured) error {
+// untilReady lists and watches all Deployments until those among the objects have been rolled out,
+// as their condition says.
+func untilReady(
+	ctx context.Context,
+	client dynamic.Interface,
+	objects []*unstructured.Unstructured,
+) error {
 	missing := map[string]bool{}
 	for _, obj := range objects {
 		if obj.GetKind() == "Deployment" {

@@ -36,14 +36,21 @@ func (s *site) raise(ctx context.Context, name string) (g *ground, err error) {
 		return nil, err
 	}
 	g = &ground{}
-	if g.plane, err = plane.Up(ctx, plane.Options{Dir: filepath.Join(s.temp, name), Bin: s.options.bin, Nodes: 2, Tied: true}); err != nil {
+	options := plane.Options{
+		Dir: filepath.Join(s.temp, name), Bin: s.options.bin, Nodes: 2, Tied: true,
+	}
+	if g.plane, err = plane.Up(ctx, options); err != nil {
 		return nil, err
 	}
 	if err := g.connect(ctx, filepath.Join(s.temp, name+".counted")); err != nil {
 		return nil, errors.Join(err, g.down(ctx))
 	}
 	// No tool is charged with the definition that two of them need.
-	install := invocation{tool: tool{program: "muster"}, args: []string{"install-resource-group"}, mode: timing}
+	install := invocation{
+		tool: tool{program: "muster"},
+		args: []string{"install-resource-group"},
+		mode: timing,
+	}
 	if _, err := s.command(ctx, g, install); err != nil {
 		return nil, errors.Join(err, g.down(ctx))
 	}
@@ -64,7 +71,10 @@ func (g *ground) connect(ctx context.Context, counted string) (err error) {
 		return err
 	}
 	all := g.plane.Status(ctx)
-	i := slices.IndexFunc(all, func(c plane.ComponentStatus) bool { return c.Name == "kube-apiserver" })
+	i := slices.IndexFunc(
+		all,
+		func(c plane.ComponentStatus) bool { return c.Name == "kube-apiserver" },
+	)
 	if i < 0 {
 		return errors.New("the plane has no kube-apiserver")
 	}
@@ -80,7 +90,7 @@ func (g *ground) down(ctx context.Context) error {
 	return g.plane.Down(context.WithoutCancel(ctx))
 }
 
-// cpu is the time that the API server has used so far, user and system, in seconds.
+// cpu returns the CPU time of the API server so far, user and system, in seconds.
 func (g *ground) cpu(ctx context.Context) (float64, error) {
 	times, err := g.server.TimesWithContext(ctx)
 	if err != nil {
@@ -89,19 +99,23 @@ func (g *ground) cpu(ctx context.Context) (float64, error) {
 	return times.User + times.System, nil
 }
 
-// makeNamespaces makes those that there are not yet, and waits until what is made in them by others is there.
+// makeNamespaces makes those that there are not yet, and waits until what is made in them by others
+// is there.
 func (g *ground) makeNamespaces(ctx context.Context, names []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		group.Go(func() error {
 			made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			if _, err := g.client.CoreV1().Namespaces().Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			_, err := g.client.CoreV1().Namespaces().Create(ctx, made, metav1.CreateOptions{})
+			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return err
 			}
 			return poll(ctx, func() (bool, error) {
 				_, first := g.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
-				_, second := g.client.CoreV1().ConfigMaps(name).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+				_, second := g.client.CoreV1().
+					ConfigMaps(name).
+					Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 				if apierrors.IsNotFound(first) || apierrors.IsNotFound(second) {
 					return false, nil
 				}
@@ -112,7 +126,8 @@ func (g *ground) makeNamespaces(ctx context.Context, names []string) error {
 	return group.Wait()
 }
 
-// settle waits until the controllers have removed what they made for the objects of packages in a namespace.
+// settle waits until the controllers have removed what they made for the objects of packages in a
+// namespace.
 func (g *ground) settle(ctx context.Context, home string) error {
 	of := metav1.ListOptions{Limit: 1, LabelSelector: "set=" + home + "-bench"}
 	return poll(ctx, func() (bool, error) {
@@ -128,7 +143,8 @@ func (g *ground) settle(ctx context.Context, home string) error {
 // idle is below what share of a core the API server has nothing to do.
 const idle = 0.15
 
-// rest waits until the API server has nothing to do, and gives the CPU time that it had used by then, in seconds.
+// rest waits until the API server is idle, and returns the CPU time that it had used by
+// then, in seconds.
 func (g *ground) rest(ctx context.Context) (float64, error) {
 	before, err := g.cpu(ctx)
 	if err != nil {

@@ -1,11 +1,13 @@
-// Command bench measures muster and other tools that deploy sets of objects, side by side, on a control plane of its own.
+// Command bench measures muster and other tools that deploy sets of objects, side by side, on a
+// control plane of its own.
 //
-// A scenario is a piece of work. Every tool on the PATH does it, some rounds one after the other, so that what the machine
-// does besides falls on all of them alike. Medians and targets go to the standard output, all samples to a file on request.
-// A target that is missed is printed and nothing more: docs/performance.md says how to read the figures.
+// A scenario is a piece of work. Every tool on the PATH does it, some rounds one after the other,
+// so that what the machine does besides falls on all of them alike. Medians and targets go to the
+// standard output, all samples to a file on request. A target that is missed is printed and nothing
+// more: docs/performance.md says how to read the figures.
 //
-// The program also runs itself: as "bench measure", which runs one command and tells what it used, and as "bench floor",
-// which is the least that any tool could do.
+// The program also runs itself: as "bench measure", which runs one command and reports what it
+// used, and as "bench floor", which is the least that any tool could do.
 package main
 
 import (
@@ -23,9 +25,10 @@ import (
 // scenario is a piece of work that is measured.
 type scenario struct {
 	name            string
-	objects, rounds int                                             // unless told otherwise
-	fixed           bool                                            // its number of objects is part of what it is
-	run             func(context.Context, *site) ([]*Result, error) // gives what there is also with an error
+	objects, rounds int  // defaults
+	fixed           bool // -n does not change the number of objects
+	// run returns the results so far with an error.
+	run func(context.Context, *site) ([]*Result, error)
 }
 
 var scenarios = []scenario{
@@ -94,7 +97,11 @@ func bench(ctx context.Context) error {
 			err = errors.Join(err, os.RemoveAll(s.temp))
 			all = append(all, results...)
 			compare(results, recorded, absent(found))
-			printTable(os.Stdout, fmt.Sprintf("%s, %d objects, %d rounds", s.name, s.objects, s.rounds), results)
+			printTable(
+				os.Stdout,
+				fmt.Sprintf("%s, %d objects, %d rounds", s.name, s.objects, s.rounds),
+				results,
+			)
 			if err != nil {
 				return errors.Join(fmt.Errorf("scenario %s: %w", s.name, err), writeJSON(o.json, all, nil))
 			}
@@ -105,7 +112,7 @@ func bench(ctx context.Context) error {
 	return writeJSON(o.json, all, verdicts)
 }
 
-// scenariosNamed gives the scenarios of some names.
+// scenariosNamed returns the scenarios with the given names, or all.
 func scenariosNamed(wanted []string) ([]scenario, error) {
 	var names []string
 	for _, s := range scenarios {

@@ -27,13 +27,31 @@ type options struct {
 func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	only := flags.String("scenario", "", "scenarios to run, separated by commas (default: all)")
-	with := flags.String("tools", "", "tools to run, separated by commas (default: all that are on the PATH)")
-	objects := flags.String("n", "", "numbers of objects, separated by commas (default: the scenario's own), of the scenarios ready, mixed and namespaces")
+	with := flags.String(
+		"tools",
+		"",
+		"tools to run, separated by commas (default: all that are on the PATH)",
+	)
+	objects := flags.String(
+		"n",
+		"",
+		"numbers of objects, separated by commas (ready, mixed, namespaces)",
+	)
 	flags.IntVar(&o.rounds, "rounds", 0, "number of rounds (default: the scenario's own)")
 	flags.IntVar(&o.foreign, "foreign", 20000, "number of foreign objects in the crowded cluster")
-	flags.BoolVar(&o.uncounted, "uncounted", false, "leave out the round that counts requests and bytes")
+	flags.BoolVar(
+		&o.uncounted,
+		"uncounted",
+		false,
+		"leave out the round that counts requests and bytes",
+	)
 	flags.StringVar(&o.json, "json", "", "file that gets all samples and verdicts")
-	flags.StringVar(&o.profile, "profile", "", "folder that gets profiles of muster, of a round of its own")
+	flags.StringVar(
+		&o.profile,
+		"profile",
+		"",
+		"folder that gets profiles of muster, of a round of its own",
+	)
 	flags.StringVar(&o.bin, "bin", filepath.Join("..", "bin"), "folder of the built programs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -63,12 +81,12 @@ func parseOptions(args []string) (o options, err error) {
 	return o, nil
 }
 
-// list gives the parts of a text that are separated by commas, without those that are empty.
+// list returns the parts of a text that are separated by commas, without empty ones.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }
 
-// sizes are the numbers of objects with which a scenario runs.
+// sizes returns the numbers of objects with which a scenario runs.
 func (o options) sizes(s scenario) []int {
 	if len(o.objects) == 0 || s.fixed {
 		return []int{s.objects}
@@ -76,8 +94,8 @@ func (o options) sizes(s scenario) []int {
 	return o.objects
 }
 
-// buildProfiled builds the muster that writes profiles, if any are wanted. The folder of the tool's module is above that of
-// this module, in which the bench is run.
+// buildProfiled builds the muster that writes profiles, if any are wanted. The folder of the tool's
+// module is above that of this module, in which the bench is run.
 func (o options) buildProfiled(ctx context.Context, temp string) (string, error) {
 	if o.profile == "" {
 		return "", nil

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// pack is a package on disk: the objects in a folder of their own, what packages need beside it, and a chart of the same
-// objects.
+// pack is a package on disk: the objects in a folder of their own, what packages need beside it,
+// and a chart of the same objects.
 type pack struct {
 	dir        string
 	home       string   // the namespace of the record
@@ -23,9 +23,13 @@ func newPack(root, home string, namespaces []string) (*pack, error) {
 		}
 	}
 	for name, text := range map[string]string{
-		filepath.Join(p.dir, "Kptfile"): "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: bench}\n",
-		filepath.Join(p.dir, "resourcegroup.yaml"): fmt.Sprintf("apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata:\n  name: bench\n"+
-			"  namespace: %[1]s\n  labels: {cli-utils.sigs.k8s.io/inventory-id: bench-%[1]s}\n", home),
+		filepath.Join(p.dir, "Kptfile"): "apiVersion: kpt.dev/v1\nkind: Kptfile\n" +
+			"metadata: {name: bench}\n",
+		filepath.Join(p.dir, "resourcegroup.yaml"): fmt.Sprintf(
+			"apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata:\n  name: bench\n"+
+				"  namespace: %[1]s\n  labels: {cli-utils.sigs.k8s.io/inventory-id: bench-%[1]s}\n",
+			home,
+		),
 		filepath.Join(p.chart(), "Chart.yaml"): "apiVersion: v2\nname: bench\nversion: 1.0.0\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -37,7 +41,8 @@ func newPack(root, home string, namespaces []string) (*pack, error) {
 
 func (p *pack) objects() string { return filepath.Join(p.dir, "objects") }
 
-// chart is beside the package and not in it, where it would be part of it.
+// chart returns the path of the Helm chart, which is beside the package: inside, it would be part
+// of it.
 func (p *pack) chart() string { return filepath.Join(filepath.Dir(p.dir), "chart") }
 
 // write writes n objects of a content, in an edition.
@@ -50,7 +55,8 @@ func (p *pack) write(c content, n, edition int) error {
 	return nil
 }
 
-// spreadOver gives the names of the namespaces of a package: that of the record alone, or so many that come after its name.
+// spreadOver returns the namespaces of a package: that of the record alone, or n others with its
+// name as prefix.
 func spreadOver(home string, number int) []string {
 	if number == 1 {
 		return []string{home}

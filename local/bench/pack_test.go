@@ -100,7 +100,8 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	for _, obj := range objects {
 		namespaces = append(namespaces, obj.GetNamespace())
 	}
-	if got := strings.Join(namespaces, " "); got != "home-000 home-001 home-002 home-000 home-001 home-002 home-000" {
+	if got := strings.Join(namespaces, " "); got != "home-000 home-001 home-002 home-000 home-001 "+
+		"home-002 home-000" {
 		t.Errorf("namespaces: %s", got)
 	}
 }

@@ -30,7 +30,7 @@ func (r *Ratios) peer() float64 {
 	return r.Peer
 }
 
-// name is the best peer, in brackets.
+// name returns the best peer in brackets.
 func (r *Ratios) name() string {
 	if r == nil || r.Peer == 0 {
 		return ""
@@ -45,8 +45,8 @@ func (*Ratios) text(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-// Recorded is how many times the floor's wall time a step of a tool took in measurements made elsewhere. It stands in for a
-// tool that is not on the PATH.
+// Recorded is how many times the floor's wall time a step of a tool took in measurements made
+// elsewhere. It stands in for a tool that is not on the PATH.
 type Recorded struct {
 	Scenario string  `json:"scenario"`
 	Tool     string  `json:"tool"`
@@ -66,14 +66,14 @@ func mustDecode(data []byte) (all []Recorded) {
 	return all
 }
 
-// absent tells of a name whether it is not that of a tool that takes part.
+// absent returns a function that reports whether no tool of that name takes part.
 func absent(found []tool) func(string) bool {
 	return func(name string) bool {
 		return !slices.ContainsFunc(found, func(t tool) bool { return t.name == name })
 	}
 }
 
-// compare gives the results of one scenario their ratios.
+// compare sets the ratios of the results of one scenario.
 func compare(results []*Result, recorded []Recorded, absent func(string) bool) {
 	for _, r := range results {
 		took, known := r.median(wall)
@@ -94,8 +94,8 @@ func compare(results []*Result, recorded []Recorded, absent func(string) bool) {
 	}
 }
 
-// floorOf is the median of a field of the floor, for what a result is about. The floor only creates and deletes: applying
-// again is compared with its creation.
+// floorOf returns the median of a field of the floor for the work of a result. The floor only
+// creates and deletes: applying again is compared with its creation.
 func floorOf(results []*Result, r *Result, field func(Sample) float64) (float64, bool) {
 	step := created
 	if r.Step == deleted {
@@ -110,8 +110,15 @@ func floorOf(results []*Result, r *Result, field func(Sample) float64) (float64,
 	return 0, false
 }
 
-// bestPeer is the least wall time of a peer for the same step, and its name, which is empty if there is none.
-func bestPeer(results []*Result, r *Result, recorded []Recorded, absent func(string) bool, floor float64) (best float64, name string) {
+// bestPeer returns the least wall time of a peer for the same step, and the peer's name, which is
+// empty if there is none.
+func bestPeer(
+	results []*Result,
+	r *Result,
+	recorded []Recorded,
+	absent func(string) bool,
+	floor float64,
+) (best float64, name string) {
 	offer := func(took float64, of string) {
 		if took > 0 && (name == "" || took < best) {
 			best, name = took, of
@@ -133,7 +140,7 @@ func bestPeer(results []*Result, r *Result, recorded []Recorded, absent func(str
 	return best, name
 }
 
-// sameWork tells whether two results are of the same work.
+// sameWork reports whether two results are of the same work.
 func (r *Result) sameWork(other *Result) bool {
 	return r.Scenario == other.Scenario && r.Where == other.Where && r.Objects == other.Objects
 }

@@ -7,11 +7,23 @@ import (
 
 // took makes a result of one sample.
 func took(tool string, role role, step string, objects int, wall float64) *Result {
-	return &Result{Scenario: "mixed", Tool: tool, Step: step, Objects: objects, role: role, Samples: []Sample{{Wall: wall, Server: wall / 2, Peak: 100}}}
+	return &Result{
+		Scenario: "mixed",
+		Tool:     tool,
+		Step:     step,
+		Objects:  objects,
+		role:     role,
+		Samples:  []Sample{{Wall: wall, Server: wall / 2, Peak: 100}},
+	}
 }
 
 func TestCompare(t *testing.T) {
-	known := []Recorded{{"mixed", "kapp", created, 3}, {"mixed", "kapp", unchanged, 0.5}, {"mixed", "kpt", unchanged, 0.1}, {"other", "flux", created, 0.1}}
+	known := []Recorded{
+		{"mixed", "kapp", created, 3},
+		{"mixed", "kapp", unchanged, 0.5},
+		{"mixed", "kpt", unchanged, 0.1},
+		{"other", "flux", created, 0.1},
+	}
 	results := []*Result{
 		took("floor", base, created, 200, 2),
 		took("floor", base, deleted, 200, 1),
@@ -25,13 +37,17 @@ func TestCompare(t *testing.T) {
 		took("helm", peer, unchanged, 200, 0.1),
 	}
 	results[9].Failed = "exit status 1"
-	compare(results, known, absent([]tool{{name: "floor"}, {name: "muster"}, {name: "kpt"}, {name: "helm"}}))
+	compare(
+		results,
+		known,
+		absent([]tool{{name: "floor"}, {name: "muster"}, {name: "kpt"}, {name: "helm"}}),
+	)
 	for _, tc := range []struct {
 		result int
 		want   Ratios
 	}{
 		{3, Ratios{1.5, 0.5, "kapp, recorded"}},  // 3 × 2 s
-		{4, Ratios{0.25, 0.5, "kapp, recorded"}}, // 0.5 × 2 s; what is recorded of kpt does not count, since it was measured
+		{4, Ratios{0.25, 0.5, "kapp, recorded"}}, // 0.5 × 2 s; kpt was measured, so its record is ignored
 		{5, Ratios{0.25, 0, ""}},
 		{6, Ratios{1, 0, ""}},
 	} {
@@ -41,7 +57,11 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if results[0].Ratios != nil || results[9].Ratios != nil {
-		t.Errorf("the floor and what has failed have ratios: %v, %v", results[0].Ratios, results[9].Ratios)
+		t.Errorf(
+			"the floor and what has failed have ratios: %v, %v",
+			results[0].Ratios,
+			results[9].Ratios,
+		)
 	}
 }
 

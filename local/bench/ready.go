@@ -15,9 +15,9 @@ import (
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
 
-// ready applies Deployments with a pod each, waits until all are ready, and destroys them. Only tools that tell of each
-// object that is ready take part: the latency is the time from the moment at which a watch of our own shows that a
-// Deployment is ready to the line that says so.
+// ready applies Deployments with a pod each, waits until all are ready, and destroys them. Only
+// tools that report each ready object take part: the latency is the time from the moment
+// at which a watch of our own shows that a Deployment is ready to the line that says so.
 func ready(ctx context.Context, s *site) (results []*Result, err error) {
 	g, err := s.raise(ctx, "plane")
 	if err != nil {
@@ -32,39 +32,53 @@ func ready(ctx context.Context, s *site) (results []*Result, err error) {
 	})
 }
 
-func (s *site) readyTurn(ctx context.Context, g *ground, t tool, round int, m mode, set *resultSet) error {
+func (s *site) readyTurn(
+	ctx context.Context,
+	g *ground,
+	t tool,
+	round int,
+	m mode,
+	set *resultSet,
+) error {
 	home := fmt.Sprintf("ready-%s-%d", t.name, round)
 	p, err := newPack(filepath.Join(s.temp, home), home, []string{home})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(pods, s.objects, 1)); err != nil {
+	err = errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(pods, s.objects, 1))
+	if err != nil {
 		return err
 	}
 	watched, err := observe(ctx, g.client, home)
 	if err != nil {
 		return err
 	}
-	told := map[string]time.Time{}
+	reported := map[string]time.Time{}
 	made := set.of(s, t, "", created)
-	err = s.do(ctx, g, made, invocation{tool: t, args: p.fill(t.create), mode: m, line: func(line string, at time.Time) {
-		if found := t.ready.FindStringSubmatch(line); found != nil && told[found[1]].IsZero() {
-			told[found[1]] = at
-		}
-	}})
+	err = s.do(
+		ctx,
+		g,
+		made,
+		invocation{tool: t, args: p.fill(t.create), mode: m, line: func(line string, at time.Time) {
+			if found := t.ready.FindStringSubmatch(line); found != nil && reported[found[1]].IsZero() {
+				reported[found[1]] = at
+			}
+		}},
+	)
 	seen, lost := watched.end()
 	if err := errors.Join(err, lost); err != nil {
 		return err
 	}
 	if m == timing {
-		for name, at := range told {
+		for name, at := range reported {
 			if since, ok := seen[name]; ok {
 				made.Latency = append(made.Latency, float64(at.Sub(since).Microseconds())/1000)
 			}
 		}
 	}
 	if made.Failed == "" {
-		if err := s.do(ctx, g, set.of(s, t, "", deleted), invocation{tool: t, args: p.fill(t.destroy), mode: m}); err != nil {
+		destroy := invocation{tool: t, args: p.fill(t.destroy), mode: m}
+		if err := s.do(ctx, g, set.of(s, t, "", deleted), destroy); err != nil {
 			return err
 		}
 	}
@@ -81,8 +95,16 @@ type observer struct {
 }
 
 // observe begins to watch a namespace. end ends it.
-func observe(ctx context.Context, client kubernetes.Interface, namespace string) (*observer, error) {
-	o := &observer{deployments: client.AppsV1().Deployments(namespace), seen: map[string]time.Time{}, ended: make(chan struct{})}
+func observe(
+	ctx context.Context,
+	client kubernetes.Interface,
+	namespace string,
+) (*observer, error) {
+	o := &observer{
+		deployments: client.AppsV1().Deployments(namespace),
+		seen:        map[string]time.Time{},
+		ended:       make(chan struct{}),
+	}
 	none, err := o.deployments.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -99,15 +121,15 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 	return o, nil
 }
 
-// end gives what was seen.
+// end ends the watch and returns what it saw.
 func (o *observer) end() (map[string]time.Time, error) {
 	o.stop()
 	<-o.ended
 	return o.seen, o.err
 }
 
-// follow watches until the watch ends, and gives the version to go on from at once: the API server ends watches that do
-// not keep up with it for a moment, which happens when much is written.
+// follow watches until the watch ends, and returns the version for the next watch: the API server
+// ends watches that lag behind, which happens when much is written.
 func (o *observer) follow(ctx context.Context, version string) (string, error) {
 	events, err := o.deployments.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
@@ -136,18 +158,22 @@ func ignoreEnd(ctx context.Context, err error) error {
 	return fmt.Errorf("watch: %w", err)
 }
 
-// isReady says of a Deployment what internal/ready says, as far as these Deployments go: every counter has reached the
-// number that is wanted, and its controller has declared the rollout complete.
+// isReady reports whether a Deployment is ready by the rules of internal/ready, as far as these
+// Deployments need them: every counter has reached its wanted number, and the controller has
+// declared the rollout complete.
 func isReady(d *appsv1.Deployment) bool {
 	want, st := *d.Spec.Replicas, d.Status
-	if st.ObservedGeneration < d.Generation || st.Replicas != want || st.UpdatedReplicas != want || st.ReadyReplicas != want || st.AvailableReplicas != want {
+	if st.ObservedGeneration < d.Generation || st.Replicas != want || st.UpdatedReplicas != want ||
+		st.ReadyReplicas != want ||
+		st.AvailableReplicas != want {
 		return false
 	}
 	available, complete := false, false
 	for _, c := range st.Conditions {
 		holds := c.Status == corev1.ConditionTrue
 		available = available || c.Type == appsv1.DeploymentAvailable && holds
-		complete = complete || c.Type == appsv1.DeploymentProgressing && holds && c.Reason == "NewReplicaSetAvailable"
+		complete = complete ||
+			c.Type == appsv1.DeploymentProgressing && holds && c.Reason == "NewReplicaSetAvailable"
 	}
 	return available && complete
 }

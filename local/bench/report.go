@@ -21,7 +21,10 @@ var columns = []column{
 	{"step", func(r *Result) string { return strings.TrimSuffix(r.Step+", "+r.Where, ", ") }},
 	{"wall s", field(wall, "%.3f")},
 	{"× floor", func(r *Result) string { return r.Ratios.text(r.Ratios.floor()) }},
-	{"× best peer", func(r *Result) string { return r.Ratios.text(r.Ratios.peer()) + r.Ratios.name() }},
+	{
+		"× best peer",
+		func(r *Result) string { return r.Ratios.text(r.Ratios.peer()) + r.Ratios.name() },
+	},
 	{"client CPU s", field(cpu, "%.2f")},
 	{"peak MB", field(memory, "%.0f")},
 	{"server CPU s", field(server, "%.2f")},
@@ -36,8 +39,9 @@ var columns = []column{
 	}},
 }
 
-// printTable writes a table in Markdown, with medians and, where there are several rounds, the least and the most. Columns
-// in which nothing stands are left out, and so is a table without results.
+// printTable writes a table in Markdown, with medians and, where there are several rounds, the
+// least and the most. Columns in which nothing stands are left out, and so is a table without
+// results.
 func printTable(out io.Writer, title string, results []*Result) {
 	if len(results) == 0 {
 		return
@@ -69,7 +73,8 @@ func printRows(out io.Writer, title string, rows [][]string) {
 	table.Flush()
 }
 
-// field gives a cell with the median of one field, followed by the least and the most if there are several values.
+// field returns a cell with the median of one field, followed by its range if there are several
+// values.
 func field(of func(Sample) float64, format string) func(*Result) string {
 	return func(r *Result) string {
 		values := r.values(of)
@@ -84,7 +89,7 @@ func field(of func(Sample) float64, format string) func(*Result) string {
 	}
 }
 
-// requests are those in all, and by verb.
+// requests formats the number of requests, in total and by verb.
 func requests(r *Result) string {
 	if r.Traffic == nil {
 		return ""
@@ -93,7 +98,10 @@ func requests(r *Result) string {
 	for _, verb := range r.Traffic.verbsInOrder() {
 		parts = append(parts, fmt.Sprintf("%s %d", verb, r.Traffic.Verbs[verb]))
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%d: %s", r.Traffic.Requests(), strings.Join(parts, ", ")), ": ")
+	return strings.TrimSuffix(
+		fmt.Sprintf("%d: %s", r.Traffic.Requests(), strings.Join(parts, ", ")),
+		": ",
+	)
 }
 
 func bytesOf(r *Result) string {
@@ -115,7 +123,13 @@ func latency(r *Result) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f, %.1f, %.1f (%d objects)", quantile(values, 0.5), quantile(values, 0.9), slices.Max(values), len(values))
+	return fmt.Sprintf(
+		"%.1f, %.1f, %.1f (%d objects)",
+		quantile(values, 0.5),
+		quantile(values, 0.9),
+		slices.Max(values),
+		len(values),
+	)
 }
 
 func size(r *Result) string {

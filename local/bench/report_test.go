@@ -20,9 +20,20 @@ func TestQuantile(t *testing.T) {
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	printTable(&out, "a title", []*Result{
-		{Tool: "a", Step: "create", Where: "empty", Samples: []Sample{{1, 0.5, 60, 2}, {3, 0.25, 61, 1}, {2, 0.75, 70, 3}},
-			Traffic: &Traffic{Verbs: map[string]int{"POST": 3, "GET": 1}, Watches: 1, Sent: 12345, Received: 999}, Latency: []float64{1, 3},
-			Ratios: &Ratios{Floor: 1.5, Peer: 0.25, Best: "b"}},
+		{
+			Tool:    "a",
+			Step:    "create",
+			Where:   "empty",
+			Samples: []Sample{{1, 0.5, 60, 2}, {3, 0.25, 61, 1}, {2, 0.75, 70, 3}},
+			Traffic: &Traffic{
+				Verbs:    map[string]int{"POST": 3, "GET": 1},
+				Watches:  1,
+				Sent:     12345,
+				Received: 999,
+			},
+			Latency: []float64{1, 3},
+			Ratios:  &Ratios{Floor: 1.5, Peer: 0.25, Best: "b"},
+		},
 		{Tool: "b", Step: "create", Samples: []Sample{{1, 2, 3, 4}}, Ratios: &Ratios{Floor: 6}},
 		{Tool: "c", Step: "create", Failed: "tool apply x: exit status 1\nand more: so"},
 	})

@@ -9,13 +9,13 @@ import (
 // Result is what was found out about one step of a tool's work.
 type Result struct {
 	Scenario string    `json:"scenario"`
-	Where    string    `json:"where,omitempty"` // what the cluster was like, where a scenario has several
+	Where    string    `json:"where,omitempty"` // the kind of cluster, if there are several
 	Tool     string    `json:"tool"`
 	Step     string    `json:"step"`
 	Objects  int       `json:"objects"`
 	Samples  []Sample  `json:"samples"`           // one for each round
 	Traffic  *Traffic  `json:"traffic,omitempty"` // of one run
-	Latency  []float64 `json:"latency,omitempty"` // milliseconds from ready to the line that says so, of all rounds
+	Latency  []float64 `json:"latency,omitempty"` // ms from ready to the line that reports it
 	Size     float64   `json:"size,omitempty"`    // of the program, in MB (10^6 bytes)
 	Ratios   *Ratios   `json:"ratios,omitempty"`  // of the wall time
 	Failed   string    `json:"failed,omitempty"`  // why the tool did not come to the end
@@ -35,17 +35,24 @@ func (r *Result) take(done *ran, m mode) {
 
 // label names the files of its profiles.
 func (r *Result) label() string {
-	parts := []string{r.Scenario, fmt.Sprint(r.Objects), r.Where, r.Tool, strings.NewReplacer(" ", "-", "%", "").Replace(r.Step)}
+	parts := []string{
+		r.Scenario,
+		fmt.Sprint(r.Objects),
+		r.Where,
+		r.Tool,
+		strings.NewReplacer(" ", "-", "%", "").Replace(r.Step),
+	}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "-")
 }
 
-// The fields of samples.
+// The fields of samples, for medians.
+
 func wall(s Sample) float64   { return s.Wall }
 func cpu(s Sample) float64    { return s.CPU }
 func memory(s Sample) float64 { return s.Peak }
 func server(s Sample) float64 { return s.Server }
 
-// values are those of one field of all samples.
+// values returns one field of all samples.
 func (r *Result) values(field func(Sample) float64) []float64 {
 	var values []float64
 	for _, s := range r.Samples {
@@ -54,7 +61,8 @@ func (r *Result) values(field func(Sample) float64) []float64 {
 	return values
 }
 
-// median is that of one field, which is known if there are samples and the tool has not failed.
+// median returns the median of one field. It is known if there are samples and the tool has not
+// failed.
 func (r *Result) median(field func(Sample) float64) (value float64, known bool) {
 	if len(r.Samples) == 0 || r.Failed != "" {
 		return 0, false
@@ -65,24 +73,34 @@ func (r *Result) median(field func(Sample) float64) (value float64, known bool) 
 // resultSet collects results by tool, place and step.
 type resultSet struct{ all []*Result }
 
-// of gives the result for a step of a tool, which is made when it is first asked for.
+// of returns the result for a step of a tool, and creates it on the first call.
 func (s *resultSet) of(at *site, t tool, where, step string) *Result {
 	for _, r := range s.all {
 		if r.Tool == t.name && r.Where == where && r.Step == step {
 			return r
 		}
 	}
-	r := &Result{Scenario: at.name, Where: where, Tool: t.name, Step: step, Objects: at.objects, role: t.role}
+	r := &Result{
+		Scenario: at.name,
+		Where:    where,
+		Tool:     t.name,
+		Step:     step,
+		Objects:  at.objects,
+		role:     t.role,
+	}
 	s.all = append(s.all, r)
 	return r
 }
 
-// failed tells whether a step of a tool has failed.
+// failed reports whether a step of a tool has failed.
 func (s *resultSet) failed(t tool) bool {
-	return slices.ContainsFunc(s.all, func(r *Result) bool { return r.Tool == t.name && r.Failed != "" })
+	return slices.ContainsFunc(
+		s.all,
+		func(r *Result) bool { return r.Tool == t.name && r.Failed != "" },
+	)
 }
 
-// inOrder gives the results in the order of the tools.
+// inOrder returns the results in the order of the tools.
 func (s *resultSet) inOrder(tools []tool) []*Result {
 	var ordered []*Result
 	for _, t := range tools {
@@ -95,7 +113,7 @@ func (s *resultSet) inOrder(tools []tool) []*Result {
 	return ordered
 }
 
-// quantile gives the value below which a share of the values lies, or that lies between the two nearest. It panics
+// quantile returns a quantile of the values, interpolated between the two nearest. It panics
 // without values.
 func quantile(values []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))

@@ -15,8 +15,8 @@ const (
 	status  = "status"
 )
 
-// start measures what is there before any work: how long a program takes to say its version and the state of a small
-// package, and how large it is.
+// start measures the cost before any work: how long a program takes to say its version and the
+// state of a small package, and how large it is.
 func start(ctx context.Context, s *site) (results []*Result, err error) {
 	g, err := s.raise(ctx, "plane")
 	if err != nil {
@@ -33,10 +33,12 @@ func start(ctx context.Context, s *site) (results []*Result, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(mixed, s.objects, 1)); err != nil {
+		err = errors.Join(g.makeNamespaces(ctx, p.namespaces), p.write(mixed, s.objects, 1))
+		if err != nil {
 			return nil, err
 		}
-		if _, err := s.command(ctx, g, invocation{tool: t, args: p.fill(t.create), mode: timing}); err != nil {
+		create := invocation{tool: t, args: p.fill(t.create), mode: timing}
+		if _, err := s.command(ctx, g, create); err != nil {
 			return nil, err
 		}
 		packs[t.name] = p
@@ -48,18 +50,24 @@ func start(ctx context.Context, s *site) (results []*Result, err error) {
 				return err
 			}
 			set.of(s, t, "", program).Size = size
-			if err := s.do(ctx, g, set.of(s, t, "", version), invocation{tool: t, args: t.version, mode: m}); err != nil {
+			in := invocation{tool: t, args: t.version, mode: m}
+			if err := s.do(ctx, g, set.of(s, t, "", version), in); err != nil {
 				return err
 			}
 		}
 		if p := packs[t.name]; p != nil {
-			return s.do(ctx, g, set.of(s, t, "", status), invocation{tool: t, args: p.fill(t.status), mode: m})
+			return s.do(
+				ctx,
+				g,
+				set.of(s, t, "", status),
+				invocation{tool: t, args: p.fill(t.status), mode: m},
+			)
 		}
 		return nil
 	})
 }
 
-// sizeOf is the size of a program on the PATH, in MB.
+// sizeOf returns the size of a program on the PATH, in MB.
 func sizeOf(program string) (float64, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

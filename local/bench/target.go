@@ -34,15 +34,25 @@ var (
 		{"requests of unchanged", "mixed", "", []string{unchanged}, 0, requestsInAll, 20, ""},
 		{"API server CPU of create, × floor", "mixed", "", []string{created}, 0, serverToFloor, 1.2, ""},
 		{"API server CPU of delete, × floor", "mixed", "", []string{deleted}, 0, serverToFloor, 1.2, ""},
-		{"time in a crowded cluster, × empty", "crowded", inCrowd, applied, 0, crowdTime, 1.3, ""},
-		{"peak in a crowded cluster, more than empty", "crowded", inCrowd, applied, 0, crowdMemory, 10, " MB"},
+		{"time in a crowded cluster, × empty", "crowded", inCrowded, applied, 0, crowdedTime, 1.3, ""},
+		{
+			"peak in a crowded cluster, more than empty",
+			"crowded",
+			inCrowded,
+			applied,
+			0,
+			crowdedMemory,
+			10,
+			" MB",
+		},
 		{"version", "start", "", []string{version}, 0, milliseconds, 20, " ms"},
 		{"status of 6 objects", "start", "", []string{status}, 6, milliseconds, 150, " ms"},
 		{"program", "start", "", []string{program}, 0, programSize, 60, " MB"},
 	}
 )
 
-// Verdict is what became of a target, for one tool and number of objects. Of several steps the worst counts.
+// Verdict is the result of a target, for one tool and number of objects. Of several steps the
+// worst counts.
 type Verdict struct {
 	Target  string  `json:"target"`
 	Tool    string  `json:"tool,omitempty"`
@@ -54,7 +64,7 @@ type Verdict struct {
 	Verdict string  `json:"verdict"`
 }
 
-// What may become of a target.
+// The results of a target.
 const (
 	met      = "met"
 	missed   = "missed"
@@ -62,13 +72,16 @@ const (
 	unjudged = "not measured"
 )
 
-// judge holds the results against the targets. A target that nothing tells of has one verdict, of no tool.
+// judge compares the results with the targets. A target without results has one verdict, without a
+// tool.
 func judge(results []*Result) []Verdict {
 	var verdicts []Verdict
 	for _, t := range targets {
 		var judged []Verdict
 		for _, r := range results {
-			if r.role != ours || r.Scenario != t.scenario || r.Where != t.where || !slices.Contains(t.steps, r.Step) || t.objects != 0 && t.objects != r.Objects {
+			if r.role != ours || r.Scenario != t.scenario || r.Where != t.where ||
+				!slices.Contains(t.steps, r.Step) ||
+				t.objects != 0 && t.objects != r.Objects {
 				continue
 			}
 			judged = worse(judged, t.verdict(results, r))
@@ -82,7 +95,15 @@ func judge(results []*Result) []Verdict {
 }
 
 func (t target) verdict(results []*Result, r *Result) Verdict {
-	v := Verdict{Target: t.name, Tool: r.Tool, Objects: r.Objects, Step: r.Step, Limit: t.limit, Unit: t.unit, Verdict: unjudged}
+	v := Verdict{
+		Target:  t.name,
+		Tool:    r.Tool,
+		Objects: r.Objects,
+		Step:    r.Step,
+		Limit:   t.limit,
+		Unit:    t.unit,
+		Verdict: unjudged,
+	}
 	if r.Failed != "" {
 		v.Verdict = failing
 		return v
@@ -99,7 +120,10 @@ func (t target) verdict(results []*Result, r *Result) Verdict {
 
 // worse adds a verdict, or keeps the worse of two for the same tool and number of objects.
 func worse(judged []Verdict, v Verdict) []Verdict {
-	i := slices.IndexFunc(judged, func(other Verdict) bool { return other.Tool == v.Tool && other.Objects == v.Objects })
+	i := slices.IndexFunc(
+		judged,
+		func(other Verdict) bool { return other.Tool == v.Tool && other.Objects == v.Objects },
+	)
 	if i < 0 {
 		return append(judged, v)
 	}
@@ -113,7 +137,10 @@ func worse(judged []Verdict, v Verdict) []Verdict {
 
 // printVerdicts writes a line for each.
 func printVerdicts(out io.Writer, verdicts []Verdict) {
-	rows := [][]string{{"target", "limit", "tool", "objects", "step", "figure", "verdict"}, slices.Repeat([]string{"---"}, 7)}
+	rows := [][]string{
+		{"target", "limit", "tool", "objects", "step", "figure", "verdict"},
+		slices.Repeat([]string{"---"}, 7),
+	}
 	for _, v := range verdicts {
 		figure, objects := "", ""
 		if v.Verdict == met || v.Verdict == missed {
@@ -122,7 +149,18 @@ func printVerdicts(out io.Writer, verdicts []Verdict) {
 		if v.Objects > 0 {
 			objects = fmt.Sprint(v.Objects)
 		}
-		rows = append(rows, []string{v.Target, fmt.Sprintf("%g%s", v.Limit, v.Unit), v.Tool, objects, v.Step, figure, v.Verdict})
+		rows = append(
+			rows,
+			[]string{
+				v.Target,
+				fmt.Sprintf("%g%s", v.Limit, v.Unit),
+				v.Tool,
+				objects,
+				v.Step,
+				figure,
+				v.Verdict,
+			},
+		)
 	}
 	printRows(out, "targets", rows)
 }

@@ -15,7 +15,7 @@ func TestJudge(t *testing.T) {
 	failed := took("muster-app", ours, created, 1000, 1)
 	failed.Failed = "exit status 1"
 	quiet, busy := took("muster", ours, created, 20, 1), took("muster", ours, created, 20, 1.25)
-	for where, r := range map[string]*Result{inEmpty: quiet, inCrowd: busy} {
+	for where, r := range map[string]*Result{inEmpty: quiet, inCrowded: busy} {
 		r.Scenario, r.Where = "crowded", where
 	}
 	busy.Samples[0].Peak = 111
@@ -26,13 +26,19 @@ func TestJudge(t *testing.T) {
 		got[strings.TrimSuffix(v.Target+" "+v.Tool, " ")] = v
 	}
 	for name, want := range map[string]Verdict{
-		"create, × floor muster-app":                        {Objects: 1000, Step: created, Verdict: failing},
-		"create, × best peer muster":                        {Objects: 20000, Step: created, Verdict: unjudged},
-		"time per object, × that at 1,000 muster":           {Objects: 20000, Step: created, Figure: 2, Verdict: missed},
-		"peak at 5,001":                                     {Verdict: unjudged},
-		"peak at 20,000 muster":                             {Objects: 20000, Step: created, Figure: 351, Verdict: missed},
-		"time in a crowded cluster, × empty muster":         {Objects: 20, Step: created, Figure: 1.25, Verdict: met},
-		"peak in a crowded cluster, more than empty muster": {Objects: 20, Step: created, Figure: 11, Verdict: missed},
+		"create, × floor muster-app": {Objects: 1000, Step: created,
+			Verdict: failing},
+		"create, × best peer muster": {Objects: 20000, Step: created,
+			Verdict: unjudged},
+		"time per object, × that at 1,000 muster": {Objects: 20000, Step: created, Figure: 2,
+			Verdict: missed},
+		"peak at 5,001": {Verdict: unjudged},
+		"peak at 20,000 muster": {Objects: 20000, Step: created, Figure: 351,
+			Verdict: missed},
+		"time in a crowded cluster, × empty muster": {Objects: 20, Step: created, Figure: 1.25,
+			Verdict: met},
+		"peak in a crowded cluster, more than empty muster": {Objects: 20, Step: created, Figure: 11,
+			Verdict: missed},
 	} {
 		v, ok := got[name]
 		v.Target, v.Tool, v.Limit, v.Unit = "", "", 0, ""

@@ -17,25 +17,25 @@ const (
 	peer  role = iota // what muster is compared with
 	ours              // muster
 	base              // the floor
-	bound             // the floor, and a watch until all is ready: what a tool that waits can come near to
+	bound             // the floor, and a watch until all objects are ready
 )
 
-// tool is one of those that are compared. In its arguments {dir} stands for the folder of the package, {objects} for the
-// folder in it that holds nothing but manifests, {chart} for a chart of the same manifests, and {ns} for the namespace of
-// the record.
+// tool is one of those that are compared. In its arguments {dir} stands for the folder of the
+// package, {objects} for the folder in it that holds nothing but manifests, {chart} for a chart of
+// the same manifests, and {ns} for the namespace of the record.
 type tool struct {
 	name    string
 	program string // on the PATH; empty for this program itself
 	role    role
 	create  []string
 	apply   []string // for what was created before; nil: the same as create
-	large   []string // more arguments of both, for objects too large for the annotation that else holds a copy of them
+	large   []string // more arguments of both, for objects too large for last-applied annotations
 	destroy []string
 	clear   []string       // destroy that does not mind what is missing; only the floor's
 	status  []string       // shows the state of a package; nil: not measured
 	version []string       // nil: not measured
-	probe   []string       // a command whose answer "unknown command" says that the tool cannot take part yet
-	ready   *regexp.Regexp // the line on the standard output that tells of an object that is ready, by its name
+	probe   []string       // a command; "unknown command" means that the tool cannot take part
+	ready   *regexp.Regexp // the line that reports a ready object, with its name
 	once    bool           // it can only create and delete
 }
 
@@ -103,10 +103,12 @@ var tools = []tool{
 	},
 }
 
-// reconciledByApp is kapp's line about an object that is ready, in which its kind comes before its name.
+// reconciledByApp is kapp's line about an object that is ready, in which its kind comes before its
+// name.
 var reconciledByApp = regexp.MustCompile(`ok: reconcile deployment/(\S+) `)
 
-// findTools gives the named tools, or all. Those that are not there are left out, which is said.
+// findTools returns the named tools, or all. It prints which tools are not installed and leaves
+// them out.
 func findTools(ctx context.Context, wanted []string) ([]tool, error) {
 	for _, name := range wanted {
 		if !slices.ContainsFunc(tools, func(t tool) bool { return t.name == name }) {
@@ -130,7 +132,7 @@ func findTools(ctx context.Context, wanted []string) ([]tool, error) {
 	return found, nil
 }
 
-// lack says why the tool cannot take part, or nothing if it can.
+// lack returns the reason why a tool cannot take part, or nothing.
 func (t tool) lack(ctx context.Context) string {
 	if t.program == "" {
 		return ""
@@ -151,7 +153,16 @@ func (t tool) lack(ctx context.Context) string {
 
 // fill puts what the placeholders stand for into arguments.
 func (p *pack) fill(args []string) []string {
-	replace := strings.NewReplacer("{dir}", p.dir, "{objects}", p.objects(), "{chart}", p.chart(), "{ns}", p.home)
+	replace := strings.NewReplacer(
+		"{dir}",
+		p.dir,
+		"{objects}",
+		p.objects(),
+		"{chart}",
+		p.chart(),
+		"{ns}",
+		p.home,
+	)
 	filled := make([]string, len(args))
 	for i, arg := range args {
 		filled[i] = replace.Replace(arg)

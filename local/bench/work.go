@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// work is what tools do in most scenarios: they create a package, apply it again unchanged, apply it with one object in a
-// hundred changed, and delete it.
+// work is what tools do in most scenarios: they create a package, apply it again unchanged, apply
+// it with one object in a hundred changed, and delete it.
 type work struct {
 	content content
 	spread  int    // namespaces that the objects take turns in
@@ -19,7 +19,8 @@ type work struct {
 	where   string // what the cluster is like, where a scenario has several
 }
 
-// mode is what a round is for. Only one of them keeps times, since what is done for the others takes time itself.
+// mode is what a round is for. Only one of them keeps times, since what is done for the others
+// takes time itself.
 type mode int
 
 const (
@@ -51,7 +52,7 @@ var steps = []step{
 	{deleted, func(t tool) []string { return t.destroy }, 2, false},
 }
 
-// again are the arguments for what was created before.
+// again returns the arguments for objects that exist.
 func (t tool) again() []string {
 	if t.apply != nil {
 		return t.apply
@@ -59,7 +60,7 @@ func (t tool) again() []string {
 	return t.create
 }
 
-// modes are the rounds of a scenario.
+// modes returns the rounds of a scenario.
 func (s *site) modes() []mode {
 	modes := slices.Repeat([]mode{timing}, s.rounds)
 	if !s.options.uncounted {
@@ -83,9 +84,11 @@ func (w work) run(ctx context.Context, s *site) (results []*Result, err error) {
 	})
 }
 
-// turns calls for all rounds of all tools that take part in them, and gives the results in the order of the tools. A tool
-// that has failed has no more turns.
-func (s *site) turns(turn func(t tool, round int, m mode, set *resultSet) error) ([]*Result, error) {
+// turns calls for all rounds of all tools that take part in them, and returns the results in the
+// order of the tools. A tool that has failed has no more turns.
+func (s *site) turns(
+	turn func(t tool, round int, m mode, set *resultSet) error,
+) ([]*Result, error) {
 	var set resultSet
 	for round, m := range s.modes() {
 		for _, t := range rotated(s.tools, round) {
@@ -107,8 +110,16 @@ func rotated(tools []tool, round int) []tool {
 	return slices.Concat(tools[at:], tools[:at])
 }
 
-// turn is one round of one tool.
-func (s *site) turn(ctx context.Context, g *ground, w work, t tool, round int, m mode, set *resultSet) error {
+// turn runs one round of one tool.
+func (s *site) turn(
+	ctx context.Context,
+	g *ground,
+	w work,
+	t tool,
+	round int,
+	m mode,
+	set *resultSet,
+) error {
 	home := fmt.Sprintf("%s-%s-%d", s.name, t.name, round)
 	dir := filepath.Join(s.temp, home+w.where)
 	if w.fixed {
@@ -143,7 +154,8 @@ func (s *site) turn(ctx context.Context, g *ground, w work, t tool, round int, m
 	return s.tidy(ctx, g, p)
 }
 
-// do runs a command, and has the result say what it took, or that it failed. The error is that of the bench itself.
+// do runs a command, and has the result say what it took, or that it failed. The error is that of
+// the bench itself.
 func (s *site) do(ctx context.Context, g *ground, result *Result, in invocation) error {
 	in.label = result.label()
 	done, err := s.command(ctx, g, in)
@@ -152,16 +164,23 @@ func (s *site) do(ctx context.Context, g *ground, result *Result, in invocation)
 	}
 	if err != nil {
 		result.Failed = err.Error()
-		fmt.Fprintf(os.Stderr, "bench: %s has failed and is left out from here on: %v\n", in.tool.name, err)
+		fmt.Fprintf(
+			os.Stderr,
+			"bench: %s has failed and is left out from here on: %v\n",
+			in.tool.name,
+			err,
+		)
 		return nil
 	}
 	result.take(done, in.mode)
 	return nil
 }
 
-// tidy removes what a tool left behind, and waits until the controllers are done with it, so that this falls on nobody else.
+// tidy removes what a tool left behind, and waits until the controllers are done with it, so that
+// this falls on nobody else.
 func (s *site) tidy(ctx context.Context, g *ground, p *pack) error {
-	if _, err := s.command(ctx, g, invocation{tool: tools[0], args: p.fill(tools[0].clear), mode: timing}); err != nil {
+	remove := invocation{tool: tools[0], args: p.fill(tools[0].clear), mode: timing}
+	if _, err := s.command(ctx, g, remove); err != nil {
 		return err
 	}
 	return g.settle(ctx, p.home)

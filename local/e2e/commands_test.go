@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// commands are what scripts can do besides the commands of testscript.
+// commands returns the commands of scripts besides those of testscript.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"eventually":       eventually,
@@ -24,7 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"expand":           expand,
 		"sorted":           sorted,
 		"terminal":         terminal,
-		"told":             told,
+		"compare":          compare,
 		"replay":           replay,
 		"replayapp":        replayApp,
 		"requests":         requests,
@@ -38,7 +38,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// usage ends the script unless the command was called as it should be.
+// usage ends the script unless the arguments are valid.
 func usage(ts *testscript.TestScript, ok, neg bool, text string) {
 	if neg {
 		ts.Fatalf("there is no negation of this command; usage: %s", text)
@@ -70,7 +70,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// eventually repeats a command until it succeeds: for what the cluster makes known only after a while.
+// eventually repeats a command until it succeeds: for what the cluster makes known only after a
+// while.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) > 0, neg, "eventually COMMAND [ARGUMENT]...")
 	pause := time.NewTicker(100 * time.Millisecond)
@@ -86,7 +87,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// restartServer kills the API server and starts it again after a while. The plane is shared: nothing may run beside such a script.
+// restartServer kills the API server and starts it again after a while. The plane is shared:
+// nothing may run beside such a script.
 func restartServer(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "restartserver DURATION")
 	outage, err := time.ParseDuration(args[0])
@@ -110,9 +112,9 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sorted compares the lines of the last output with those of a file, whatever the order of either: objects that do not
-// depend on each other are written at the same time. Lines that say "reconcile pending" do not count: whether an object
-// is ready at the first look depends on how quick the cluster is. Nor do explanations, which name pods.
+// sorted compares the last output with a file, both with sorted lines: objects that do not depend
+// on each other are written concurrently. It ignores "reconcile pending", since readiness at the
+// first look depends on the speed of the cluster, and causes, which name pods.
 func sorted(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 2, neg, "sorted stdout|stderr FILE")
 	got, want := sortedLines(ts.ReadFile(args[0])), sortedLines(ts.ReadFile(args[1]))
@@ -131,7 +133,7 @@ func sorted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// uncounted are the lines that sorted passes over.
+// uncounted matches the lines that sorted ignores.
 var uncounted = regexp.MustCompile(`^    | reconcile pending\n$| is not (ready|gone):\n$`)
 
 func sortedLines(text string) []string {
@@ -142,7 +144,8 @@ func sortedLines(text string) []string {
 // traced is a line of -v6.
 var traced = regexp.MustCompile(`(?m)^(GET|POST|PUT|PATCH|DELETE) /.*$`)
 
-// requests counts the requests of the last command, which was run with -v6, and checks that there were not too many.
+// requests counts the requests of the last command, which was run with -v6, and checks that there
+// were not too many.
 func requests(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "requests MAXIMUM")
 	most, found := number(ts, args[0]), traced.FindAllString(ts.ReadFile("stderr"), -1)
@@ -161,7 +164,12 @@ func manyConfigMaps(ts *testscript.TestScript, neg bool, args []string) {
 	first, last := number(ts, args[0]), number(ts, args[1])
 	var text strings.Builder
 	for i := first; i <= last; i++ {
-		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-%03d\ndata:\n  number: %q\n", i, strconv.Itoa(i))
+		fmt.Fprintf(
+			&text,
+			"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-%03d\ndata:\n  number: %q\n",
+			i,
+			strconv.Itoa(i),
+		)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text.String()), 0o600))
 }

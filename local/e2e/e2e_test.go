@@ -1,9 +1,12 @@
-// Package e2e runs the programs of this repository as a user does, on a real control plane, and reads the screen.
+// Package e2e runs the programs of this repository as a user does, on a real control plane, and
+// reads the screen.
 //
-// One plane serves the whole run; it is started in a temporary folder and ends with it. Every script has a namespace of
-// its own and runs beside the others. The scripts are testdata/kpt/*.txtar, in the language of testscript with the
-// commands of commands_test.go; testdata/live/*.txtar are recorded sessions of kpt live, testdata/fresh holds what only a
-// cluster that nobody has used yet can show, and testdata/restart, one by one at the end, what disturbs all others.
+// One plane serves the whole run; it is started in a temporary folder and ends with it. Every
+// script has a namespace of its own and runs beside the others. The scripts are
+// testdata/kpt/*.txtar, in the language of testscript with the commands of commands_test.go;
+// testdata/live/*.txtar are recorded sessions of kpt live, testdata/fresh holds what only a cluster
+// that nobody has used yet can show, and testdata/restart, one by one at the end, what disturbs all
+// others.
 package e2e
 
 import (
@@ -47,7 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts the plane, runs the tests and ends the plane again, also when it is interrupted or killed.
+// run starts the plane, runs the tests and ends the plane again, also when it is interrupted or
+// killed.
 func run(m *testing.M) (code int, err error) {
 	ctx, stop := interrupts()
 	defer stop()
@@ -85,7 +89,8 @@ func startPlane(ctx context.Context) (err error) {
 	return err
 }
 
-// makeTemp makes the folder below which everything happens: the work folders of the scripts are below it, too.
+// makeTemp makes the folder below which everything happens: the work folders of the scripts are
+// below it, too.
 func makeTemp() (string, error) {
 	temp, err := os.MkdirTemp("", "muster-e2e-")
 	if err != nil {
@@ -100,7 +105,7 @@ func makeTemp() (string, error) {
 	return temp, nil
 }
 
-// findPrograms gives the folder of the programs.
+// findPrograms returns the folder of the programs.
 func findPrograms() (string, error) {
 	dir, err := filepath.Abs(filepath.Join("..", "..", "bin"))
 	if err != nil {
@@ -108,14 +113,18 @@ func findPrograms() (string, error) {
 	}
 	for _, name := range programs {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return "", fmt.Errorf("the program %s is not in %s; run \"make build\" at the top of the repository first", name, dir)
+			return "", fmt.Errorf(
+				"the program %s is not in %s; run \"make build\" at the top of the repository first",
+				name,
+				dir,
+			)
 		}
 	}
 	return dir, nil
 }
 
-// parallel lets more scripts run at once than there are processors, unless -parallel says otherwise: most of the time a
-// script waits for the plane.
+// parallel lets more scripts run at once than there are processors, unless -parallel says
+// otherwise: most of the time a script waits for the plane.
 func parallel() error {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
@@ -131,7 +140,8 @@ func TestFresh(t *testing.T) {
 }
 
 func TestKpt(t *testing.T) {
-	// TestFresh has installed the definition, unless -run left it out. Scripts should not differ by that.
+	// TestFresh has installed the definition, unless -run left it out. Scripts should not differ by
+	// that.
 	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)

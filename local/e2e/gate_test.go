@@ -32,7 +32,12 @@ type gate struct {
 
 // startGate starts a gate for a script and returns a kubeconfig that leads through it. The gate
 // ends with the context.
-func startGate(ctx context.Context, ts *testscript.TestScript, count int, pattern string) (*gate, string) {
+func startGate(
+	ctx context.Context,
+	ts *testscript.TestScript,
+	count int,
+	pattern string,
+) (*gate, string) {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	ts.Check(err)
 	transport, err := rest.TransportFor(config)
@@ -116,7 +121,8 @@ func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	await(ctx, g.passed)
 	_ = cmd.Process.Kill() // one that has ended is reported below
 	state := wait(ts, cmd)
-	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL || ctx.Err() != nil {
+	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL ||
+		ctx.Err() != nil {
 		ts.Fatalf("the command was not killed at the write: %v", state)
 	}
 }

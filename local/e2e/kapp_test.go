@@ -12,18 +12,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestKapp runs the scripts of testdata/kapp: apps, by the program's own commands and through a link named kapp.
+// TestKapp runs the scripts of testdata/kapp: apps, by the program's own commands and through a
+// link named kapp.
 func TestKapp(t *testing.T) {
 	testscript.Run(t, linked(params("kapp"), "kapp"))
 }
 
-// TestKappSessions replays sessions of kapp with a link of that name to the program, and compares all that it prints. Where
-// it differs on purpose the scripts say so; docs/compat-kapp.md has the list.
+// TestKappSessions replays sessions of kapp with a link of that name to the program, and compares
+// all that it prints. Where it differs on purpose the scripts say so; docs/compat-kapp.md has the
+// list.
 func TestKappSessions(t *testing.T) {
 	testscript.Run(t, linked(params("kappsessions"), "kapp"))
 }
 
-// TestKappBroken runs what breaks a part of the API that all can see: nothing else may run at the same time.
+// TestKappBroken runs what breaks a part of the API that all can see: nothing else may run at the
+// same time.
 func TestKappBroken(t *testing.T) {
 	testscript.Run(t, linked(params("kappbroken"), "kapp"))
 }
@@ -42,7 +45,8 @@ func linked(p testscript.Params, name string) testscript.Params {
 	return p
 }
 
-// varyingApp is what is different every time in what kapp prints.
+// varyingApp lists the parts of kapp's output that differ between runs: addresses, times, generated
+// names, and blanks between columns.
 var varyingApp = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -59,30 +63,44 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "ADDRESS"},
 	{regexp.MustCompile(`generation \d+ to`), "generation N to"},
 	{regexp.MustCompile(`-change-[a-z0-9]{5}\b`), "-change-HASH"},
-	{regexp.MustCompile(`\b(web|app|stuck)-[bcdfghjklmnpqrstvwxz2456789]{6,10}(-[a-z0-9]{5})?\b`), "$1-HASH$2"},
+	{
+		regexp.MustCompile(`\b(web|app|stuck)-[bcdfghjklmnpqrstvwxz2456789]{6,10}(-[a-z0-9]{5})?\b`),
+		"$1-HASH$2",
+	},
 	{regexp.MustCompile(`(-HASH|\bmigrate)-[a-z0-9]{5}\b`), "$1-POD"},
 	{regexp.MustCompile(`\b(web|lb|app)-[a-z0-9]{5}\b`), "$1-SLICE"},
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},
 	{regexp.MustCompile(`(age": ")\d+[smh]"`), `${1}AGE"`},
-	{regexp.MustCompile(` \(hint: found app 'web' in other namespaces: [^)]*\)`), ""}, // those of other scripts
-	{regexp.MustCompile(` *\t`), "|"},                                                 // between the columns of plain tables
+	{
+		regexp.MustCompile(` \(hint: found app 'web' in other namespaces: [^)]*\)`),
+		"",
+	}, // those of other scripts
+	{
+		regexp.MustCompile(` *\t`),
+		"|",
+	}, // between the columns of plain tables
 	{regexp.MustCompile(` +`), " "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 
 var (
-	// What is told while something is waited for depends on how quick the cluster is.
+	// Lines while waiting are dropped: they depend on the speed of the cluster.
 	roundOfWaiting = regexp.MustCompile(`^---- waiting on \d+ changes`)
 	stillWaiting   = regexp.MustCompile(`^ongoing: `)
 	belowWaiting   = regexp.MustCompile(`^ +(\^|L) `)
-	// When something is gone that others delete depends on how quick they are.
+	// Lines of finished deletions go to the end: garbage collection decides when they come.
 	goneApp = regexp.MustCompile(`^ok: delete `)
-	// What is done at the same time is told in any order; rows stand in the order of names that are made up.
-	looseApp = regexp.MustCompile(`^(create|update|delete|noop|exists|ok: \w+) [a-z]+/|^[^ |]+[ |] ?(L\.* )?[^ |]+[ |][A-Z][A-Za-z]+[ |](AGE|-|kapp|cluster)[ |]|^[a-z]+-change-HASH `)
+	// Such neighbouring lines are sorted: writes are concurrent, and rows follow generated names.
+	looseApp = regexp.MustCompile(
+		`^(create|update|delete|noop|exists|ok: \w+) [a-z]+/|` +
+			`^[^ |]+[ |] ?(L\.* )?[^ |]+[ |][A-Z][A-Za-z]+[ |](AGE|-|kapp|cluster)[ |]|` +
+			`^[a-z]+-change-HASH `,
+	)
 	repeated = regexp.MustCompile(`^\^ `)
 )
 
-// normalApp gives the lines of a transcript of kapp without what differs every time.
+// normalApp returns the lines of a transcript of kapp as sessions are compared: without variable
+// parts, with lines dropped and sorted as the patterns above say.
 func normalApp(text string) []string {
 	text = sortedRows(text)
 	for _, v := range varyingApp {
@@ -123,7 +141,8 @@ func normalApp(text string) []string {
 	return append(lines, gone...)
 }
 
-// sortedRows puts the rows of the tables of a JSON document into an order that no made up names decide.
+// sortedRows puts the rows of the tables of a JSON document into an order that no made up names
+// decide.
 func sortedRows(text string) string {
 	before, document, ok := strings.Cut(text, "[stdout]\n{\n")
 	if !ok {

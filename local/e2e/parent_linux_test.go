@@ -8,5 +8,11 @@ import (
 
 // endWithParent has the kernel end this run when "go test" ends before it, as when that is killed.
 func endWithParent() {
-	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0) // without it the run merely lasts longer
+	_ = unix.Prctl(
+		unix.PR_SET_PDEATHSIG,
+		uintptr(syscall.SIGTERM),
+		0,
+		0,
+		0,
+	) // without it the run merely lasts longer
 }

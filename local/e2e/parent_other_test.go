@@ -2,5 +2,5 @@
 
 package e2e
 
-// endWithParent does nothing: only Linux tells a process that its parent has ended.
+// endWithParent does nothing: only Linux signals the end of the parent process.
 func endWithParent() {}

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestLive replays sessions of kpt live with a link of that name to the program, and compares all that it prints. Where it
-// differs on purpose the scripts say so; docs/compat-kpt.md has the list.
+// TestLive replays sessions of kpt live with a link of that name to the program, and compares all
+// that it prints. Where it differs on purpose the scripts say so; docs/compat-kpt.md has the list.
 func TestLive(t *testing.T) {
 	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
 	if out, err := install.CombinedOutput(); err != nil {
@@ -23,15 +23,16 @@ func TestLive(t *testing.T) {
 	testscript.Run(t, linked(params("live"), "kpt"))
 }
 
-// replay runs the commands of a session and compares what they print and how they end. In the file a command stands behind
-// "$ ", then come the blocks [stdout] and [stderr], if there is something in them, and [exit CODE]. ${NS} stands for the
-// namespace of the script, ${NS10} for as much of it, or of one whose name begins with it and -demo, as a table shows.
+// replay runs the commands of a session and compares their output and exit codes, as normal says.
+// In the file a command follows "$ ", then come the blocks [stdout] and [stderr] if they are not
+// empty, and [exit CODE]. ${NS} is the namespace of the script, and ${NS10} its first ten
+// characters, as tables cut it, with -demo added if it is shorter.
 func replay(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "replay FILE")
 	replayAs(ts, args[0], normal)
 }
 
-// replayApp does what replay does with a session of kapp.
+// replayApp replays a session of kapp, compared as normalApp says.
 func replayApp(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, neg, "replayapp FILE")
 	replayAs(ts, args[0], normalApp)
@@ -39,7 +40,9 @@ func replayApp(ts *testscript.TestScript, neg bool, args []string) {
 
 func replayAs(ts *testscript.TestScript, file string, normal func(string) []string) {
 	namespace := ts.Getenv("NS")
-	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10], "${WORK}", ts.Getenv("WORK")).Replace(ts.ReadFile(file))
+	text := strings.NewReplacer("${NS}", namespace, "${NS10}", (namespace + "-demo")[:10], "${WORK}",
+		ts.Getenv("WORK")).
+		Replace(ts.ReadFile(file))
 	commands := strings.Split("\n"+text, "\n$ ")[1:]
 	if len(commands) == 0 {
 		ts.Fatalf("%s has no commands", file)
@@ -54,7 +57,7 @@ func replayAs(ts *testscript.TestScript, file string, normal func(string) []stri
 	}
 }
 
-// transcript runs a command line and gives what it prints, in the form of a session.
+// transcript runs a command line and returns its output in the form of a session.
 func transcript(ts *testscript.TestScript, line string) string {
 	err := ts.Exec("sh", "-c", line)
 	code := 0
@@ -72,7 +75,7 @@ func transcript(ts *testscript.TestScript, line string) string {
 	return b.String() + "[exit " + strconv.Itoa(code) + "]\n"
 }
 
-// same compares two transcripts, as far as they can be the same twice, and shows the difference.
+// same reports whether the lines are equal, and logs the difference.
 func same(ts *testscript.TestScript, g, w []string) bool {
 	if slices.Equal(g, w) {
 		return true
@@ -91,8 +94,10 @@ func same(ts *testscript.TestScript, g, w []string) bool {
 	return false
 }
 
-// What is different every time: times, names that are made up, and how often a table was drawn.
 var (
+	// varying lists the parts that differ between runs: times, generated names, widths of columns,
+	// and how often a table was redrawn. The controller of a HorizontalPodAutoscaler runs every few
+	// seconds, so that its lines are dropped.
 	varying = []struct {
 		pattern *regexp.Regexp
 		with    string
@@ -107,24 +112,27 @@ var (
 		{regexp.MustCompile(`((?:ReplicaSet|Pod)/[a-z-]+)-[0-9a-z-]+ +`), "$1  "},
 		{regexp.MustCompile(`(?m) +$`), ""},
 		{regexp.MustCompile(`(\S)   +`), "$1  "},
-		{regexp.MustCompile(`(?m)^.*(/hpa is |HorizontalPodAutoscaler/).*\n`), ""}, // its controller comes by now and then
+		{regexp.MustCompile(`(?m)^.*(/hpa is |HorizontalPodAutoscaler/).*\n`), ""},
 		{regexp.MustCompile(`(?s)(NAMESPACE[^\n]*\n).*\nNAMESPACE[^\n]*\n`), "$1"},
 	}
-	// Whether an object is ready at the first look depends on how quick the cluster is.
-	pendingLine = regexp.MustCompile(` reconcile pending$|"status":"Pending","timestamp":"TIME","type":"wait"}$`)
-	// Of such lines, those that follow each other may come in any order: what is done at the same time, and what changes in
-	// one object.
-	looseLine = regexp.MustCompile(`^\S+ (apply|prune|delete|reconcile) |"type":"(apply|prune|delete|wait)"}$|^\t\t[-+]\.`)
-	// These come whenever an object is seen.
+	// Dropped: whether an object is ready at the first look depends on the speed of the cluster.
+	pendingLine = regexp.MustCompile(
+		` reconcile pending$|"status":"Pending","timestamp":"TIME","type":"wait"}$`,
+	)
+	// Sorted among neighbours: writes are concurrent, and fields of one object come in any order.
+	looseLine = regexp.MustCompile(
+		`^\S+ (apply|prune|delete|reconcile) |"type":"(apply|prune|delete|wait)"}$|^\t\t[-+]\.`,
+	)
+	// Moved to the end and sorted: such a line comes with every watch event.
 	seenLine = regexp.MustCompile(`^[^ /]+/\S+ is [A-Z][a-zA-Z]+: |"type":"status"}$`)
-	// Conditions stand in the order in which they were written first, and only as many as there is room for.
+	// Sorted: controllers add conditions in any order. A list that was cut is ignored.
 	conditions = regexp.MustCompile(`\b[A-Z][A-Za-z]+(,[A-Z][A-Za-z]*)+ `)
 )
 
-// conditionsWidth is how long a list of conditions is in a table that has room for no more.
+// conditionsWidth is the width of the column of conditions: longer lists are cut.
 const conditionsWidth = 40
 
-// asSet makes a set of a list of conditions, and of one that is cut off what any other would be as well.
+// asSet sorts a list of conditions. All lists that were cut become the same.
 func asSet(list string) string {
 	list = strings.TrimSuffix(list, " ")
 	if len(list) == conditionsWidth {
@@ -135,7 +143,7 @@ func asSet(list string) string {
 	return strings.Join(names, ",") + " "
 }
 
-// canonical writes the list that a plan is in the form krm with its fields in the order of their names. Other texts stay.
+// canonical sorts the fields of a plan in the form krm. Other texts do not change.
 func canonical(text string) string {
 	before, list, ok := strings.Cut(text, "\napiVersion: config.kubernetes.io/v1\n")
 	if !ok {
@@ -153,8 +161,8 @@ func canonical(text string) string {
 	return before + "\n" + string(data) + "[" + after
 }
 
-// normal gives the lines of a transcript without what differs every time: those that may come in any order sorted, and those
-// for what was seen at the end.
+// normal returns the lines of a transcript of kpt as sessions are compared: without variable parts,
+// with lines dropped, sorted and moved as the patterns above say.
 func normal(text string) []string {
 	text = canonical(text)
 	for _, v := range varying {

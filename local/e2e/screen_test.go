@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// screen is what a terminal shows of the bytes that are written to it, together with what has scrolled away. It knows what our
-// programs use; anything else is an error, and so is a cursor that is to leave the screen at the top.
+// screen is what a terminal shows of the bytes that are written to it, together with what has
+// scrolled away. It knows what our programs use; anything else is an error, and so is a cursor that
+// is to leave the screen at the top.
 type screen struct {
 	columns, rows int
 
@@ -64,7 +65,11 @@ func (s *screen) obey(text []byte) (int, error) {
 	case what == "A":
 		n, err := strconv.Atoi(number)
 		if err != nil || s.y-n < s.top() {
-			return 0, fmt.Errorf("the cursor is to go up by %q from line %d of the screen", number, s.y-s.top())
+			return 0, fmt.Errorf(
+				"the cursor is to go up by %q from line %d of the screen",
+				number,
+				s.y-s.top(),
+			)
 		}
 		s.y -= n
 	case what == "J" && number == "":
@@ -110,8 +115,8 @@ func (s *screen) line() *[]rune {
 // top is the first line that has not scrolled away.
 func (s *screen) top() int { return max(0, len(s.lines)-s.rows, s.y+1-s.rows) }
 
-// text is all that was shown and not drawn over, without blanks at the ends of lines. It ends with a newline if the cursor is at
-// the beginning of a line.
+// text is all that was shown and not drawn over, without blanks at the ends of lines. It ends with
+// a newline if the cursor is at the beginning of a line.
 func (s *screen) text() string {
 	lines := make([]string, max(len(s.lines), s.y+1))
 	for i, line := range s.lines {
@@ -122,16 +127,17 @@ func (s *screen) text() string {
 
 func TestScreen(t *testing.T) {
 	for name, c := range map[string]struct{ bytes, want string }{
-		"lines":          {"one\r\ntwo\r\n", "one\ntwo\n"},
-		"prompt":         {"go? ", "go?"},
-		"colour":         {"\x1b[1;31mred\x1b[0m", "red"},
-		"drawn over":     {"a\r\nlonger\r\nc\r\n\x1b[2A\x1b[Jb\r\n", "a\nb\n"},
-		"not cleared":    {"a\r\nlonger\r\n\x1b[1Ab", "a\nbonger"},
-		"no return":      {"ab\nc", "ab\n  c"},
-		"wide":           {"äöüabcd\r\n", "äöüabc\nd\n"},
-		"full line":      {"abcdef\r\ng", "abcdef\ng"},
-		"scrolled":       {"1\r\n2\r\n3\r\n4\r\n\x1b[2A\x1b[Jx", "1\n2\nx"},
-		"beyond the top": {"1\r\n2\r\n3\r\n4\r\n\x1b[3A", `the cursor is to go up by "3" from line 2 of the screen`},
+		"lines":       {"one\r\ntwo\r\n", "one\ntwo\n"},
+		"prompt":      {"go? ", "go?"},
+		"colour":      {"\x1b[1;31mred\x1b[0m", "red"},
+		"drawn over":  {"a\r\nlonger\r\nc\r\n\x1b[2A\x1b[Jb\r\n", "a\nb\n"},
+		"not cleared": {"a\r\nlonger\r\n\x1b[1Ab", "a\nbonger"},
+		"no return":   {"ab\nc", "ab\n  c"},
+		"wide":        {"äöüabcd\r\n", "äöüabc\nd\n"},
+		"full line":   {"abcdef\r\ng", "abcdef\ng"},
+		"scrolled":    {"1\r\n2\r\n3\r\n4\r\n\x1b[2A\x1b[Jx", "1\n2\nx"},
+		"beyond the top": {"1\r\n2\r\n3\r\n4\r\n\x1b[3A",
+			`the cursor is to go up by "3" from line 2 of the screen`},
 		"cut":            {"a\x1b[", "a"},
 		"other sequence": {"a\x1b[2K", `unknown sequence "\x1b[2K"`},
 		"no sequence":    {"a\x1bx\r", `unknown sequence "\x1bx\r"`},

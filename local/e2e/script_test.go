@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// setup gives a script a namespace of its own ($NS), a kubeconfig whose context is in it ($KUBECONFIG), a home folder and
-// the folder of the examples ($EXAMPLES).
+// setup creates a namespace for a script ($NS), a kubeconfig with this namespace ($KUBECONFIG) and
+// a home folder ($HOME), and sets the folder of the examples ($EXAMPLES).
 func setup(env *testscript.Env, dir string) error {
 	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	began := time.Now()
@@ -46,7 +46,8 @@ func setup(env *testscript.Env, dir string) error {
 	return nil
 }
 
-// createNamespace makes a namespace in which pods can start, and removes it after the script without waiting for that.
+// createNamespace makes a namespace in which pods can start, and removes it after the script
+// without waiting for that.
 func createNamespace(env *testscript.Env, name string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	if err != nil {
@@ -58,7 +59,8 @@ func createNamespace(env *testscript.Env, name string) error {
 	}
 	ctx := context.Background()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace,
+		metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create the namespace of the script: %w", err)
 	}
 	env.Defer(func() { _ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}) })

@@ -20,8 +20,8 @@ import (
 // signalTimeout is how long a command may run that is waiting for its signal.
 const signalTimeout = time.Minute
 
-// interruptAfter runs a command, interrupts it (Ctrl-C) as soon as it has printed a number of lines that match, and checks
-// that it ends with exit code 130.
+// interruptAfter runs a command, interrupts it (Ctrl-C) as soon as it has printed a number of lines
+// that match, and checks that it ends with exit code 130.
 func interruptAfter(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "interruptafter COUNT REGEXP COMMAND [ARGUMENT]...")
 	if state := signalled(ts, syscall.SIGINT, args, func() {}); state.ExitCode() != exitInterrupted {
@@ -37,9 +37,10 @@ func hangUpAfter(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// headline runs a command until a line of its output matches a regular expression, and interrupts it then. Meanwhile it reads
-// a path of the API server, in which ${NS} is the namespace of the script, until what stands there matches another one. How
-// long after that the line came is written to the log of the test.
+// headline runs a command until a line of its output matches a regular expression, and interrupts
+// it then. Meanwhile it reads a path of the API server, in which ${NS} is the namespace of the
+// script, until what stands there matches another one. How long after that the line came is written
+// to the log of the test.
 func headline(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 4, neg, "headline PATH SHOWN REGEXP COMMAND [ARGUMENT]...")
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
@@ -61,7 +62,12 @@ func headline(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}()
 	var printed time.Time
-	state := signalled(ts, syscall.SIGINT, append([]string{"1"}, args[2:]...), func() { printed = time.Now() })
+	state := signalled(
+		ts,
+		syscall.SIGINT,
+		append([]string{"1"}, args[2:]...),
+		func() { printed = time.Now() },
+	)
 	if state.ExitCode() != exitInterrupted {
 		ts.Fatalf("the interrupted command ended otherwise: %v", state)
 	}
@@ -75,7 +81,12 @@ func headline(ts *testscript.TestScript, neg bool, args []string) {
 
 // signalled runs a command, sends it a signal after some lines and waits for its end. Met is called
 // when the last of the lines was read. The output can be read as after exec.
-func signalled(ts *testscript.TestScript, sig syscall.Signal, args []string, met func()) *os.ProcessState {
+func signalled(
+	ts *testscript.TestScript,
+	sig syscall.Signal,
+	args []string,
+	met func(),
+) *os.ProcessState {
 	count, pattern := number(ts, args[0]), regexp.MustCompile(args[1])
 	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
 	defer cancel()

@@ -12,11 +12,12 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// sweepEnv tells this program that it is the sweeper of a run, and of which folder.
+// sweepEnv is the environment variable that makes this program the sweeper of a folder.
 const sweepEnv = "MUSTER_E2E_SWEEP"
 
-// startSweeper starts a process that sweeps the folder of the run once the run has ended, in whatever way: also when it was
-// killed. The function that it returns waits for that at the end of the run.
+// startSweeper starts a process that sweeps the folder of the run once the run has ended, in
+// whatever way: also when it was killed. The function that it returns waits for that at the end of
+// the run.
 func startSweeper(temp string) (wait func() error, err error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), sweepEnv+"="+temp)
@@ -40,14 +41,15 @@ func sweepAtEnd(temp string) {
 	sweep(temp)
 }
 
-// sweep ends all processes that work in a folder, as the plane and the commands of all scripts do, and removes the folder.
+// sweep ends all processes that work in a folder, as the plane and the commands of all scripts do,
+// and removes the folder.
 func sweep(temp string) {
 	for endAll(temp) > 0 {
 	}
 	_ = os.RemoveAll(temp)
 }
 
-// endAll tells all processes that work in a folder to end, and how many there are.
+// endAll kills all processes that work in a folder, and returns their number.
 func endAll(temp string) int {
 	all, _ := process.Processes() // those that cannot be seen are not ours
 	found := 0

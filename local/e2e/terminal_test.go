@@ -12,8 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// terminal runs a command on a terminal of its own and checks its exit code. Afterwards stdout is what the screen shows at the
-// end, and stderr the bytes that came. What somebody does meanwhile is in a file, a step in each line:
+// terminal runs a command on a terminal of its own and checks its exit code. Afterwards stdout is
+// what the screen shows at the end, and stderr the bytes that came. What somebody does meanwhile is
+// in a file, a step in each line:
 //
 //	see REGEXP                  wait until the screen matches
 //	type TEXT                   write a line; what is typed is Enter alone if there is no text
@@ -24,13 +25,27 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 5, neg, "terminal CODE COLUMNS ROWS FILE COMMAND [ARGUMENT]...")
 	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
 	defer cancel()
-	s := &session{ts: ts, ctx: ctx, screen: screen{columns: number(ts, args[1]), rows: number(ts, args[2])}}
+	s := &session{
+		ts:     ts,
+		ctx:    ctx,
+		screen: screen{columns: number(ts, args[1]), rows: number(ts, args[2])},
+	}
 	cmd := exec.CommandContext(ctx, args[4], args[5:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"), "PATH="+ts.Getenv("PATH"),
-		"TERM=xterm", "NO_COLOR=", "FORCE_COLOR=")
+	cmd.Env = append(
+		os.Environ(),
+		"KUBECONFIG="+ts.Getenv("KUBECONFIG"),
+		"HOME="+ts.Getenv("HOME"),
+		"PATH="+ts.Getenv("PATH"),
+		"TERM=xterm",
+		"NO_COLOR=",
+		"FORCE_COLOR=",
+	)
 	var err error
-	s.file, err = pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(s.screen.columns), Rows: uint16(s.screen.rows)})
+	s.file, err = pty.StartWithSize(
+		cmd,
+		&pty.Winsize{Cols: uint16(s.screen.columns), Rows: uint16(s.screen.rows)},
+	)
 	ts.Check(err)
 	defer s.file.Close()
 	s.read()
@@ -52,7 +67,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// session is what goes on at a terminal.
+// session is a command on a terminal.
 type session struct {
 	ts     *testscript.TestScript
 	ctx    context.Context
@@ -62,7 +77,8 @@ type session struct {
 	raw    []byte
 }
 
-// read begins to read what is written to the terminal. It ends with the programs that hold it, or when the file is closed.
+// read begins to read what is written to the terminal. It ends with the programs that hold it, or
+// when the file is closed.
 func (s *session) read() {
 	s.chunks = make(chan []byte)
 	go func() {

@@ -13,7 +13,7 @@ const Prefix = "local.muster.dev/"
 // Annotations of a pod. Durations are read by the stages.
 const (
 	Behaviour    = Prefix + "behaviour"     // one of the behaviours below
-	Container    = Prefix + "container"     // the container that misbehaves; absent: every main container
+	Container    = Prefix + "container"     // the one that misbehaves; absent: every main container
 	ReadyAfter   = Prefix + "ready-after"   // how long a running container takes to become ready
 	ExitCode     = Prefix + "exit-code"     // the container ends with this code
 	ExitAfter    = Prefix + "exit-after"    // how long a container that ends runs
@@ -41,7 +41,11 @@ type wishes struct {
 
 func read(pod *corev1.Pod) wishes {
 	notes := pod.Annotations
-	w := wishes{behaviour: notes[Behaviour], container: notes[Container], slow: notes[ReadyAfter] != ""}
+	w := wishes{
+		behaviour: notes[Behaviour],
+		container: notes[Container],
+		slow:      notes[ReadyAfter] != "",
+	}
 	if text, ok := notes[ExitCode]; ok {
 		w.exits = true
 		if code, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -59,7 +63,7 @@ func read(pod *corev1.Pod) wishes {
 	return w
 }
 
-// hits tells whether a container is one of those that misbehave.
+// hits reports whether a container is one of those that misbehave.
 func (w wishes) hits(name string, main bool) bool {
 	if w.container == "" {
 		return main

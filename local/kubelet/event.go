@@ -11,7 +11,7 @@ import (
 // notice makes one kind of event about one container of a pod.
 type notice func(pod *corev1.Pod, c *corev1.Container) (kind, reason, message string)
 
-// notices are the events that a stage can name.
+// notices returns the events that a stage can name.
 func notices() map[string]notice {
 	warning := func(reason string, message func(*corev1.Pod, *corev1.Container) string) notice {
 		return func(pod *corev1.Pod, c *corev1.Container) (string, string, string) {
@@ -22,13 +22,23 @@ func notices() map[string]notice {
 		"pullFailed": warning("Failed", func(_ *corev1.Pod, c *corev1.Container) string {
 			return fmt.Sprintf("Failed to pull image %q: %s", c.Image, pullError(c.Image))
 		}),
-		"pullError": warning("Failed", func(*corev1.Pod, *corev1.Container) string { return "Error: " + errImagePull }),
+		"pullError": warning(
+			"Failed",
+			func(*corev1.Pod, *corev1.Container) string { return "Error: " + errImagePull },
+		),
 		"pullBackOff": func(_ *corev1.Pod, c *corev1.Container) (string, string, string) {
 			return corev1.EventTypeNormal, "BackOff", fmt.Sprintf("Back-off pulling image %q", c.Image)
 		},
-		"pullWaiting": warning("Failed", func(*corev1.Pod, *corev1.Container) string { return "Error: " + imagePullBackOff }),
+		"pullWaiting": warning(
+			"Failed",
+			func(*corev1.Pod, *corev1.Container) string { return "Error: " + imagePullBackOff },
+		),
 		"crashBackOff": warning("BackOff", func(pod *corev1.Pod, c *corev1.Container) string {
-			return fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, (&life{pod: pod}).title())
+			return fmt.Sprintf(
+				"Back-off restarting failed container %s in pod %s",
+				c.Name,
+				(&life{pod: pod}).title(),
+			)
 		}),
 		"probeFailed": warning("Unhealthy", func(*corev1.Pod, *corev1.Container) string {
 			return "Readiness probe failed: HTTP probe failed with statuscode: 503"
@@ -36,8 +46,8 @@ func notices() map[string]notice {
 	}
 }
 
-// Event makes the event of that name about the first container of the pod that misbehaves. The same event about the same
-// pod has the same name, so that writing it again counts it up.
+// Event makes the event of that name about the first container of the pod that misbehaves. The same
+// event about the same pod has the same name, so that writing it again counts it up.
 func Event(name string, pod *corev1.Pod, now time.Time) (*corev1.Event, error) {
 	describe, ok := notices()[name]
 	if !ok {
@@ -57,7 +67,8 @@ func Event(name string, pod *corev1.Pod, now time.Time) (*corev1.Event, error) {
 			Name:      pod.Name + "." + digest(string(pod.UID) + reason + message)[:16],
 		},
 		InvolvedObject: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, FieldPath: path,
+			APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+			FieldPath: path,
 		},
 		Type: kind, Reason: reason, Message: message, Count: 1,
 		Source:              corev1.EventSource{Component: "kubelet", Host: pod.Spec.NodeName},

@@ -30,7 +30,8 @@ func (l *life) terminal() bool {
 	return l.status.Phase == corev1.PodSucceeded || l.status.Phase == corev1.PodFailed
 }
 
-// phase follows the kubelet: running while anything runs or will run again, pending until all is initialized.
+// phase follows the kubelet: running while anything runs or will run again, pending until all is
+// initialized.
 func (l *life) phase() corev1.PodPhase {
 	if l.status.Phase == corev1.PodSucceeded || l.status.Phase == corev1.PodFailed {
 		return l.status.Phase
@@ -66,7 +67,8 @@ func (l *life) phase() corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-// lastPhase is the phase of a pod that is being deleted: failed unless everything has run to a good end.
+// lastPhase returns the phase of a pod that is being deleted: Failed, unless all containers have
+// succeeded.
 func (l *life) lastPhase() corev1.PodPhase {
 	phase := corev1.PodSucceeded
 	running := false
@@ -82,7 +84,7 @@ func (l *life) lastPhase() corev1.PodPhase {
 	return phase
 }
 
-// final tells whether a container that ended stays ended.
+// final reports whether a container that ended stays ended.
 func (l *life) final(c *corev1.Container, s *corev1.ContainerStatus, main bool) bool {
 	switch policy := l.pod.Spec.RestartPolicy; {
 	case sidecar(c):
@@ -131,7 +133,10 @@ func (l *life) containersReady() (corev1.ConditionStatus, string, string) {
 		}
 	})
 	if len(unready) > 0 {
-		return corev1.ConditionFalse, "ContainersNotReady", fmt.Sprintf("containers with unready status: %s", unready)
+		return corev1.ConditionFalse, "ContainersNotReady", fmt.Sprintf(
+			"containers with unready status: %s",
+			unready,
+		)
 	}
 	return corev1.ConditionTrue, "", ""
 }
@@ -142,11 +147,15 @@ func (l *life) gatesReady() (corev1.ConditionStatus, string, string) {
 	for _, gate := range l.pod.Spec.ReadinessGates {
 		found := l.condition(gate.ConditionType)
 		if found == nil {
-			unready = append(unready, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.",
-				gate.ConditionType))
+			unready = append(
+				unready,
+				fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.",
+					gate.ConditionType),
+			)
 		} else if found.Status != corev1.ConditionTrue {
-			unready = append(unready, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v",
-				gate.ConditionType, found.Status))
+			unready = append(unready,
+				fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v",
+					gate.ConditionType, found.Status))
 		}
 	}
 	if len(unready) > 0 {
@@ -165,7 +174,11 @@ func (l *life) condition(kind corev1.PodConditionType) *corev1.PodCondition {
 }
 
 // set writes a condition; its transition time changes only when its status does.
-func (l *life) set(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) {
+func (l *life) set(
+	kind corev1.PodConditionType,
+	status corev1.ConditionStatus,
+	reason, message string,
+) {
 	found := l.condition(kind)
 	if found == nil {
 		l.status.Conditions = append(l.status.Conditions, corev1.PodCondition{Type: kind})

@@ -21,10 +21,11 @@ const (
 	failed            = "Error"
 )
 
-// Step is one step in the life of a pod. It returns the whole next status, and leaves the pod as it is.
+// Step is one step in the life of a pod. It returns the whole next status, and leaves the pod as it
+// is.
 type Step func(pod *corev1.Pod, now time.Time) corev1.PodStatus
 
-// Steps are the steps that a stage can name.
+// Steps returns the steps that a stage can name.
 func Steps() map[string]Step {
 	return map[string]Step{
 		"created":   step((*life).created),
@@ -50,7 +51,12 @@ type life struct {
 
 func step(take func(*life)) Step {
 	return func(pod *corev1.Pod, now time.Time) corev1.PodStatus {
-		l := &life{pod: pod, status: *pod.Status.DeepCopy(), wishes: read(pod), now: metav1.NewTime(now).Rfc3339Copy()}
+		l := &life{
+			pod:    pod,
+			status: *pod.Status.DeepCopy(),
+			wishes: read(pod),
+			now:    metav1.NewTime(now).Rfc3339Copy(),
+		}
 		l.fill()
 		take(l)
 		l.judge()
@@ -69,12 +75,24 @@ func (l *life) fill() {
 			reason = podInitializing
 		}
 	}
-	l.status.InitContainerStatuses = fillStatuses(l.status.InitContainerStatuses, l.pod.Spec.InitContainers, reason)
-	l.status.ContainerStatuses = fillStatuses(l.status.ContainerStatuses, l.pod.Spec.Containers, reason)
+	l.status.InitContainerStatuses = fillStatuses(
+		l.status.InitContainerStatuses,
+		l.pod.Spec.InitContainers,
+		reason,
+	)
+	l.status.ContainerStatuses = fillStatuses(
+		l.status.ContainerStatuses,
+		l.pod.Spec.Containers,
+		reason,
+	)
 }
 
-// fillStatuses gives each container a status, in the order of the containers.
-func fillStatuses(have []corev1.ContainerStatus, containers []corev1.Container, reason string) []corev1.ContainerStatus {
+// fillStatuses adds a status for each container, in the order of the containers.
+func fillStatuses(
+	have []corev1.ContainerStatus,
+	containers []corev1.Container,
+	reason string,
+) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range containers {
 		status := corev1.ContainerStatus{Name: c.Name, Started: new(bool)}
@@ -100,7 +118,7 @@ func (l *life) each(f func(c *corev1.Container, s *corev1.ContainerStatus, main 
 	}
 }
 
-// sidecar tells whether an init container keeps running beside the main ones.
+// sidecar reports whether an init container keeps running beside the main ones.
 func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -145,7 +163,9 @@ func (l *life) main(c *corev1.Container) bool {
 }
 
 func wait(s *corev1.ContainerStatus, reason, message string) {
-	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	s.State = corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message},
+	}
 	s.Ready, s.Started = false, new(bool)
 }
 

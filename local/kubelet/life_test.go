@@ -16,7 +16,13 @@ var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 // newPod makes a pod with one main container, and annotations given as key, value, …
 func newPod(policy corev1.RestartPolicy, notes ...string) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1", Generation: 1, Annotations: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   "ns",
+			Name:        "pod",
+			UID:         "u1",
+			Generation:  1,
+			Annotations: map[string]string{},
+		},
 		Spec: corev1.PodSpec{
 			NodeName:      "node-0",
 			RestartPolicy: policy,
@@ -51,8 +57,12 @@ func take(t *testing.T, pod *corev1.Pod, steps ...string) *corev1.Pod {
 func line(pod *corev1.Pod) string {
 	out := []string{string(pod.Status.Phase)}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady || c.Type == corev1.PodInitialized && c.Status != corev1.ConditionTrue {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("%s=%s %s %s", c.Type, c.Status, c.Reason, c.Message)))
+		if c.Type == corev1.PodReady ||
+			c.Type == corev1.PodInitialized && c.Status != corev1.ConditionTrue {
+			out = append(
+				out,
+				strings.TrimSpace(fmt.Sprintf("%s=%s %s %s", c.Type, c.Status, c.Reason, c.Message)),
+			)
 		}
 	}
 	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
@@ -75,15 +85,26 @@ func line(pod *corev1.Pod) string {
 
 func TestSteps(t *testing.T) {
 	const unready = "Ready=False ContainersNotReady containers with unready status: [main]; "
-	always, never, onFailure := corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure
+	always, never := corev1.RestartPolicyAlways, corev1.RestartPolicyNever
+	onFailure := corev1.RestartPolicyOnFailure
 	tests := []struct {
 		name  string
 		pod   *corev1.Pod
 		steps string
 		want  string
 	}{
-		{"created", newPod(always), "created", "Pending; " + unready + "main waiting ContainerCreating restarts 0 ready false"},
-		{"started", newPod(always), "created started", "Running; Ready=True; main running restarts 0 ready true"},
+		{
+			"created",
+			newPod(always),
+			"created",
+			"Pending; " + unready + "main waiting ContainerCreating restarts 0 ready false",
+		},
+		{
+			"started",
+			newPod(always),
+			"created started",
+			"Running; Ready=True; main running restarts 0 ready true",
+		},
 		{"slow", newPod(always, "ready-after", "1s"), "created started",
 			"Running; " + unready + "main running restarts 0 ready false"},
 		{"slow, then ready", newPod(always, "ready-after", "1s"), "created started ready",
@@ -96,8 +117,12 @@ func TestSteps(t *testing.T) {
 			"Running; " + unready + "main ended 1 Error restarts 0 ready false"},
 		{"crash loop", newPod(always, "behaviour", "crash-loop"), "created started exited backedOff",
 			"Running; " + unready + "main waiting CrashLoopBackOff last 1 restarts 1 ready false"},
-		{"crash loop goes on", newPod(always, "behaviour", "crash-loop"), "created started exited backedOff crashed backedOff",
-			"Running; " + unready + "main waiting CrashLoopBackOff last 1 restarts 2 ready false"},
+		{
+			"crash loop continues",
+			newPod(always, "behaviour", "crash-loop"),
+			"created started exited backedOff crashed backedOff",
+			"Running; " + unready + "main waiting CrashLoopBackOff last 1 restarts 2 ready false",
+		},
 		{"exit 0, never", newPod(never, "exit-code", "0"), "created started exited",
 			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
 		{"exit 3, never", newPod(never, "exit-code", "3"), "created started exited",
@@ -111,15 +136,25 @@ func TestSteps(t *testing.T) {
 		{"no number", newPod(never, "exit-code", "x"), "created started exited",
 			"Failed; Ready=False PodFailed; main ended 1 Error restarts 0 ready false"},
 		{"init", withInit(newPod(always)), "created",
-			"Pending; Initialized=False ContainersNotInitialized containers with incomplete status: [init]; " + unready +
-				"init waiting PodInitializing restarts 0 ready false; main waiting PodInitializing restarts 0 ready false"},
+			"Pending; Initialized=False ContainersNotInitialized containers with incomplete status: " +
+				"[init]; " + unready +
+				"init waiting PodInitializing restarts 0 ready false; main waiting PodInitializing restarts " +
+				"0 ready false"},
 		{"init, started", withInit(newPod(always)), "created started",
-			"Running; Ready=True; init ended 0 Completed restarts 0 ready true; main running restarts 0 ready true"},
-		{"init fails, never", withInit(newPod(never, "exit-code", "2", "container", "init")), "created started",
-			"Failed; Initialized=False ContainersNotInitialized containers with incomplete status: [init]; Ready=False PodFailed; " +
-				"init ended 2 Error restarts 0 ready false; main waiting PodInitializing restarts 0 ready false"},
+			"Running; Ready=True; init ended 0 Completed restarts 0 ready true; main running restarts 0 " +
+				"ready true"},
+		{
+			"init fails, never",
+			withInit(newPod(never, "exit-code", "2", "container", "init")),
+			"created started",
+			"Failed; Initialized=False ContainersNotInitialized containers with incomplete status: " +
+				"[init]; Ready=False PodFailed; " +
+				"init ended 2 Error restarts 0 ready false; main waiting PodInitializing restarts 0 ready " +
+				"false",
+		},
 		{"gate", withGate(newPod(always)), "created started",
-			`Running; Ready=False ReadinessGatesNotReady corresponding condition of pod readiness gate "x/y" does not exist.; ` +
+			`Running; Ready=False ReadinessGatesNotReady corresponding condition of pod readiness gate ` +
+				`"x/y" does not exist.; ` +
 				"main running restarts 0 ready true"},
 		{"deleted", newPod(always), "created started stopped",
 			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
@@ -149,13 +184,18 @@ func withGate(pod *corev1.Pod) *corev1.Pod {
 
 func TestSidecarEndsWithThePod(t *testing.T) {
 	pod := newPod(corev1.RestartPolicyNever, "exit-code", "0")
-	pod.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	pod.Spec.InitContainers = []corev1.Container{
+		{Name: "side", Image: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
+	}
 	if got, want := line(take(t, pod, "created", "started")),
-		"Running; Ready=True; side running restarts 0 ready true; main running restarts 0 ready true"; got != want {
+		"Running; Ready=True; side running restarts 0 ready true; main running restarts 0 ready "+
+			"true"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, want := line(take(t, pod, "created", "started", "exited")), "Succeeded; Ready=False PodCompleted; "+
-		"side ended 0 Completed restarts 0 ready false; main ended 0 Completed restarts 0 ready false"; got != want {
+	if got, want := line(take(t, pod, "created", "started", "exited")), "Succeeded; Ready=False "+
+		"PodCompleted; "+
+		"side ended 0 Completed restarts 0 ready false; main ended 0 Completed restarts 0 ready "+
+		"false"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -188,7 +228,8 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if event.Message != "Back-off restarting failed container init in pod pod_ns(u1)" ||
-		event.InvolvedObject.FieldPath != "spec.initContainers{init}" || event.Type != "Warning" || event.Reason != "BackOff" {
+		event.InvolvedObject.FieldPath != "spec.initContainers{init}" || event.Type != "Warning" ||
+		event.Reason != "BackOff" {
 		t.Errorf("%+v", event)
 	}
 	again, err := Event("crashBackOff", pod, noon.Add(time.Hour))

@@ -15,14 +15,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Server answers what the API server asks a kubelet: the logs of containers, as the annotations of their pods give them.
+// Server answers what the API server asks a kubelet: the logs of containers, as the annotations of
+// their pods give them.
 type Server struct {
-	Pods   kubernetes.Interface
-	Client string // common name that a client's certificate must have to read logs; others may ask for health alone
+	Pods kubernetes.Interface
+	// Client is the common name of the client certificate that may read logs. Others get health only.
+	Client string
 	Health func() error
 }
 
-// Handler serves GET /healthz and GET /containerLogs/{namespace}/{pod}/{container}. Everything else is not simulated.
+// Handler serves GET /healthz and GET /containerLogs/{namespace}/{pod}/{container}. Everything else
+// is not simulated.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -40,7 +43,8 @@ func (s *Server) Handler() http.Handler {
 }
 
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
-	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || r.TLS.PeerCertificates[0].Subject.CommonName != s.Client {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 ||
+		r.TLS.PeerCertificates[0].Subject.CommonName != s.Client {
 		http.Error(w, "only the API server may read logs", http.StatusForbidden)
 		return
 	}
@@ -64,7 +68,9 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain")
-	if _, err := io.WriteString(w, query.apply(text, run.started, time.Now())); err != nil || !query.follow || run.ended {
+	if _, err := io.WriteString(w, query.apply(text, run.started, time.Now())); err != nil ||
+		!query.follow ||
+		run.ended {
 		return
 	}
 	if err := http.NewResponseController(w).Flush(); err == nil {
@@ -83,12 +89,20 @@ type containerRun struct {
 func logOf(pod *corev1.Pod, container string, previous bool) (string, containerRun, error) {
 	status := statusOf(pod, container)
 	if status == nil {
-		return "", containerRun{}, fmt.Errorf("container %q in pod %q is not available", container, pod.Name)
+		return "", containerRun{}, fmt.Errorf(
+			"container %q in pod %q is not available",
+			container,
+			pod.Name,
+		)
 	}
 	current, last := status.State, status.LastTerminationState.Terminated
 	switch {
 	case previous && last == nil:
-		return "", containerRun{}, fmt.Errorf("previous terminated container %q in pod %q not found", container, pod.Name)
+		return "", containerRun{}, fmt.Errorf(
+			"previous terminated container %q in pod %q not found",
+			container,
+			pod.Name,
+		)
 	case previous:
 		return note(pod, container, PreviousLogs, Logs), containerRun{last.StartedAt.Time, true}, nil
 	case current.Running != nil:
@@ -98,7 +112,12 @@ func logOf(pod *corev1.Pod, container string, previous bool) (string, containerR
 	case last != nil:
 		return note(pod, container, Logs), containerRun{last.StartedAt.Time, true}, nil
 	}
-	return "", containerRun{}, fmt.Errorf("container %q in pod %q is waiting to start: %s", container, pod.Name, whyWaiting(status))
+	return "", containerRun{}, fmt.Errorf(
+		"container %q in pod %q is waiting to start: %s",
+		container,
+		pod.Name,
+		whyWaiting(status),
+	)
 }
 
 func whyWaiting(status *corev1.ContainerStatus) string {
@@ -116,7 +135,9 @@ func whyWaiting(status *corev1.ContainerStatus) string {
 }
 
 func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
-	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{
+		pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses,
+	} {
 		for i := range list {
 			if list[i].Name == container {
 				return &list[i]
@@ -126,8 +147,8 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// note reads a log from the first of the annotations that is there; for each key that of the container comes before that
-// of the pod. Every line of a log is a whole one.
+// note reads a log from the first of the annotations that is there; for each key that of the
+// container comes before that of the pod. Every line of a log is a whole one.
 func note(pod *corev1.Pod, container string, keys ...string) string {
 	for _, key := range keys {
 		for _, name := range []string{key + "." + container, key} {

@@ -51,13 +51,36 @@ func TestQuery(t *testing.T) {
 }
 
 func TestServer(t *testing.T) {
-	running := take(t, newPod(corev1.RestartPolicyAlways, "logs", "a\nb", "logs.side", "c"), "created", "started")
-	crashed := take(t, newPod(corev1.RestartPolicyAlways, "behaviour", "crash-loop", "logs", "now", "previous-logs", "then"),
-		"created", "started", "exited", "backedOff")
+	running := take(
+		t,
+		newPod(corev1.RestartPolicyAlways, "logs", "a\nb", "logs.side", "c"),
+		"created",
+		"started",
+	)
+	crashed := take(
+		t,
+		newPod(
+			corev1.RestartPolicyAlways,
+			"behaviour",
+			"crash-loop",
+			"logs",
+			"now",
+			"previous-logs",
+			"then",
+		),
+		"created",
+		"started",
+		"exited",
+		"backedOff",
+	)
 	crashed.Name = "crashed"
 	waiting := take(t, newPod(corev1.RestartPolicyAlways), "created")
 	waiting.Name = "waiting"
-	server := &Server{Pods: fake.NewSimpleClientset(running, crashed, waiting), Client: "api", Health: func() error { return nil }}
+	server := &Server{
+		Pods:   fake.NewSimpleClientset(running, crashed, waiting),
+		Client: "api",
+		Health: func() error { return nil },
+	}
 	tests := []struct {
 		path, client string
 		code         int
@@ -67,12 +90,27 @@ func TestServer(t *testing.T) {
 		{"/containerLogs/ns/pod/main?tailLines=1", "api", 200, "b\n"},
 		{"/containerLogs/ns/pod/main", "other", 403, "only the API server may read logs\n"},
 		{"/containerLogs/ns/pod/main", "", 403, "only the API server may read logs\n"},
-		{"/containerLogs/ns/pod/none", "api", 400, "container \"none\" in pod \"pod\" is not available\n"},
+		{
+			"/containerLogs/ns/pod/none",
+			"api",
+			400,
+			"container \"none\" in pod \"pod\" is not available\n",
+		},
 		{"/containerLogs/ns/none/main", "api", 404, "pod \"none\" does not exist\n"},
-		{"/containerLogs/ns/pod/main?previous=true", "api", 400, "previous terminated container \"main\" in pod \"pod\" not found\n"},
+		{
+			"/containerLogs/ns/pod/main?previous=true",
+			"api",
+			400,
+			"previous terminated container \"main\" in pod \"pod\" not found\n",
+		},
 		{"/containerLogs/ns/crashed/main", "api", 200, "now\n"},
 		{"/containerLogs/ns/crashed/main?previous=true", "api", 200, "then\n"},
-		{"/containerLogs/ns/waiting/main", "api", 400, "container \"main\" in pod \"waiting\" is waiting to start: ContainerCreating\n"},
+		{
+			"/containerLogs/ns/waiting/main",
+			"api",
+			400,
+			"container \"main\" in pod \"waiting\" is waiting to start: ContainerCreating\n",
+		},
 		{"/containerLogs/ns/pod/main?follow=maybe", "api", 422, ""},
 		{"/exec/ns/pod/main", "api", 501, "the simulated kubelet does not serve /exec/ns/pod/main\n"},
 		{"/healthz", "", 200, "ok"},

@@ -17,7 +17,9 @@ type logQuery struct {
 
 func parseQuery(values url.Values) (logQuery, error) {
 	q := logQuery{}
-	for name, into := range map[string]*bool{"previous": &q.previous, "follow": &q.follow, "timestamps": &q.timestamps} {
+	for name, into := range map[string]*bool{
+		"previous": &q.previous, "follow": &q.follow, "timestamps": &q.timestamps,
+	} {
 		text := values.Get(name)
 		if text == "" {
 			continue
@@ -28,7 +30,11 @@ func parseQuery(values url.Values) (logQuery, error) {
 		}
 		*into = flag
 	}
-	numbers := map[string]**int64{"tailLines": &q.tail, "limitBytes": &q.limit, "sinceSeconds": &q.sinceSeconds}
+	numbers := map[string]**int64{
+		"tailLines":    &q.tail,
+		"limitBytes":   &q.limit,
+		"sinceSeconds": &q.sinceSeconds,
+	}
 	for name, into := range numbers {
 		text := values.Get(name)
 		if text == "" {

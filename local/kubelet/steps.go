@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// created: the kubelet has seen the pod.
+// created sets the state of a pod that the kubelet has seen.
 func (l *life) created() {}
 
-// pullFails: the image of the container that misbehaves cannot be pulled.
+// pullFails sets the failure to pull the image of the container that misbehaves.
 func (l *life) pullFails() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
 		if l.wishes.hits(c.Name, main) {
@@ -23,11 +23,15 @@ func (l *life) pullFails() {
 	})
 }
 
-// pullWaits: the kubelet waits before it pulls again.
+// pullWaits sets the wait of the kubelet before it pulls again.
 func (l *life) pullWaits() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, _ bool) {
 		if w := s.State.Waiting; w != nil && w.Reason == errImagePull {
-			wait(s, imagePullBackOff, fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", c.Image, w.Message))
+			wait(
+				s,
+				imagePullBackOff,
+				fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", c.Image, w.Message),
+			)
 		}
 	})
 }
@@ -37,7 +41,8 @@ func pullError(image string) string {
 		"failed to resolve reference %q: %s: not found", image, image, image)
 }
 
-// started: init containers have run, and the main ones run. An init container that crashes holds up the rest.
+// started ends the init containers and starts the main ones. An init container that crashes blocks
+// the rest.
 func (l *life) started() {
 	blocked := false
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
@@ -56,12 +61,12 @@ func (l *life) started() {
 	})
 }
 
-// promptlyReady tells whether the container that misbehaves is ready as soon as it runs.
+// promptlyReady reports whether the container that misbehaves is ready as soon as it runs.
 func (l *life) promptlyReady() bool {
 	return !l.wishes.slow && l.wishes.behaviour != NeverReady && l.wishes.behaviour != CrashLoop
 }
 
-// ready: the readiness probes pass.
+// ready makes the readiness probes pass.
 func (l *life) ready() {
 	l.each(func(_ *corev1.Container, s *corev1.ContainerStatus, _ bool) {
 		if s.State.Running != nil {
@@ -70,7 +75,7 @@ func (l *life) ready() {
 	})
 }
 
-// updated: containers whose image was changed run again, with the new one.
+// updated restarts containers whose image was changed, with the new one.
 func (l *life) updated() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
 		if main && s.State.Running != nil && s.ImageID != imageID(c) {
@@ -81,7 +86,7 @@ func (l *life) updated() {
 	})
 }
 
-// exited: the container that ends has ended.
+// exited ends the container that is to end.
 func (l *life) exited() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
 		if l.wishes.hits(c.Name, main) && s.State.Running != nil {
@@ -98,8 +103,8 @@ func (l *life) exited() {
 	})
 }
 
-// backedOff: a container ended too often, the kubelet waits before it starts it again. The first restart comes at once in
-// a kubelet, so the container has crashed once more by now.
+// backedOff sets the wait of the kubelet before a restart, after a container ended too often. A
+// kubelet does the first restart at once, so the container has crashed a second time.
 func (l *life) backedOff() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
 		if s.State.Terminated == nil || l.final(c, s, main) {
@@ -112,7 +117,7 @@ func (l *life) backedOff() {
 	})
 }
 
-// crashed: a container was started again, and has ended again.
+// crashed starts a container and ends it again.
 func (l *life) crashed() {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, _ bool) {
 		if s.State.Waiting != nil && s.State.Waiting.Reason == crashLoopBackOff {
@@ -122,7 +127,7 @@ func (l *life) crashed() {
 	})
 }
 
-// backOff is how long a kubelet says that it waits before a restart.
+// backOff returns the delay that a kubelet reports before a restart.
 func backOff(restarts int32) time.Duration {
 	const first, longest = 10 * time.Second, 5 * time.Minute
 	if restarts > 5 {
@@ -131,8 +136,8 @@ func backOff(restarts int32) time.Duration {
 	return first << (restarts - 1)
 }
 
-// stopped: the pod was deleted, and its containers have ended. Containers of a pod that was to run to its end were
-// interrupted; others stop as they should.
+// stopped ends the containers of a deleted pod. Containers of a pod that runs to completion were
+// interrupted; others stop normally.
 func (l *life) stopped() {
 	code := int32(0)
 	if l.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
@@ -150,7 +155,7 @@ func (l *life) title() string {
 	return fmt.Sprintf("%s_%s(%s)", l.pod.Name, l.pod.Namespace, l.pod.UID)
 }
 
-// before tells whether an init container comes before the one that misbehaves.
+// before reports whether an init container comes before the one that misbehaves.
 func (l *life) before(name string) bool {
 	for _, c := range l.pod.Spec.InitContainers {
 		switch c.Name {
@@ -163,7 +168,7 @@ func (l *life) before(name string) bool {
 	return false
 }
 
-// initialized tells whether every init container is done, or will be as none of them misbehaves.
+// initialized reports whether every init container is done, or will be as none of them misbehaves.
 func (l *life) initialized() bool {
 	for _, c := range l.pod.Spec.InitContainers {
 		if c.Name == l.wishes.container {

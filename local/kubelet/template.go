@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Functions are what the templates of stages can call:
+// Functions returns the functions for templates of stages:
 //
-//	Status STEP POD [IP]   the patch that takes a pod one step further; IP is the pod's address if it has none
+//	Status STEP POD [IP]   the patch for the next step of a pod; IP is its address if it has none
 //	Event NAME POD         an event about the pod
 //
 // now is the clock.
@@ -34,8 +34,8 @@ func Functions(now func() time.Time) template.FuncMap {
 	}
 }
 
-// patch is a merge patch. It holds only for the very pod that the step started from: a pod that has changed meanwhile is
-// judged again.
+// patch returns a merge patch. It holds only for the version of the pod that the step started
+// from: a pod that has changed in between is judged again.
 func patch(name string, data any, now time.Time, ip ...string) (string, error) {
 	take, ok := Steps()[name]
 	if !ok {

@@ -1,8 +1,8 @@
 // Package lifeline ties a process to the life of another.
 //
-// The holder keeps the writing end of a pipe open and hands the reading end to its children. When the holder ends, in
-// whatever way (also by SIGKILL), the kernel closes the pipe and every child ends itself. A child that was given no pipe
-// lives until it is told otherwise.
+// The holder keeps the writing end of a pipe open and hands the reading end to its children. When
+// the holder ends, in whatever way (also by SIGKILL), the kernel closes the pipe and every child
+// ends itself. A child without a pipe lives until it is stopped.
 package lifeline
 
 import (
@@ -10,14 +10,15 @@ import (
 	"os"
 )
 
-// FD is the number of the file descriptor on which a child finds its lifeline: the first of exec.Cmd.ExtraFiles.
+// FD is the number of the file descriptor on which a child finds its lifeline: the first of
+// exec.Cmd.ExtraFiles.
 const FD = 3
 
-// Env is the environment variable, set to "1", that tells a child that FD is its lifeline.
+// Env is the environment variable, set to "1", for a child whose lifeline is FD.
 const Env = "MUSTER_LOCAL_LIFELINE"
 
-// Follow ends this process with exit code 1 once the holder of the lifeline is gone. It returns at once, and does nothing
-// in a process that was started without a lifeline.
+// Follow ends this process with exit code 1 once the holder of the lifeline is gone. It returns at
+// once, and does nothing in a process that was started without a lifeline.
 func Follow() {
 	if os.Getenv(Env) != "1" {
 		return

@@ -2,7 +2,8 @@ package plane
 
 import "strconv"
 
-// Addresses inside the plane. Nothing routes them: services and pods have addresses, but no traffic reaches them.
+// Addresses inside the plane. Nothing routes them: services and pods have addresses, but no traffic
+// reaches them.
 const (
 	serviceRange = "10.96.0.0/16"
 	serviceIP    = "10.96.0.1" // of the service "kubernetes"

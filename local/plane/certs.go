@@ -40,7 +40,8 @@ const (
 	renewBefore   = 30 * 24 * time.Hour
 )
 
-// leaf says what one certificate is for. A leaf with hosts serves, and every leaf may be used by a client.
+// leaf says what one certificate is for. A leaf with hosts serves, and every leaf may be used by a
+// client.
 type leaf struct {
 	name   string // of its files
 	user   string
@@ -52,8 +53,8 @@ func loopback(more ...string) []string {
 	return append([]string{"127.0.0.1", "localhost"}, more...)
 }
 
-// leaves lists the certificates of a plane. Components that act for many users or for kubelets are administrators: the
-// plane guards its users from mistakes of theirs, not from its own components.
+// leaves lists the certificates of a plane. Components that act for many users or for kubelets are
+// administrators: the plane guards its users from mistakes of theirs, not from its own components.
 func leaves() []leaf {
 	masters := []string{"system:masters"}
 	return []leaf{
@@ -62,7 +63,12 @@ func leaves() []leaf {
 		{name: certAPIServer, user: "kube-apiserver", hosts: loopback("kubernetes", "kubernetes.default",
 			"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", serviceIP)},
 		{name: certKubeletClient, user: KubeletClientName},
-		{name: certControllers, user: "system:kube-controller-manager", groups: masters, hosts: loopback()},
+		{
+			name:   certControllers,
+			user:   "system:kube-controller-manager",
+			groups: masters,
+			hosts:  loopback(),
+		},
 		{name: certScheduler, user: "system:kube-scheduler", groups: masters, hosts: loopback()},
 		{name: certKubelet, user: "muster-kubelet", hosts: loopback()},
 		{name: certKwok, user: "muster-kwok", groups: masters},
@@ -70,7 +76,8 @@ func leaves() []leaf {
 	}
 }
 
-// ensureCerts makes what is missing or about to expire, and leaves the rest as it is: data that etcd kept stays valid.
+// ensureCerts makes what is missing or about to expire, and does not change the rest: data that
+// etcd kept stays valid.
 func ensureCerts(p paths, now time.Time) error {
 	ca, err := ensureAuthority(p, now)
 	if err != nil {
@@ -96,8 +103,8 @@ type pair struct {
 	key  *ecdsa.PrivateKey
 }
 
-// ensureAuthority reads the plane's authority, or makes one when there is none. An authority that cannot be read or is
-// about to expire is an error, since everything that it signed hangs on it.
+// ensureAuthority reads the plane's authority, or makes one when there is none. An authority that
+// cannot be read or is about to expire is an error, since everything that it signed hangs on it.
 func ensureAuthority(p paths, now time.Time) (*pair, error) {
 	ca, err := readPair(p, certAuthority, now)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +162,13 @@ func certTemplate(subject pkix.Name, now time.Time, life time.Duration) (*x509.C
 }
 
 // store signs a certificate for key and writes both files.
-func store(p paths, name string, template *x509.Certificate, ca *pair, key *ecdsa.PrivateKey) (*pair, error) {
+func store(
+	p paths,
+	name string,
+	template *x509.Certificate,
+	ca *pair,
+	key *ecdsa.PrivateKey,
+) (*pair, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, key.Public(), ca.key)
 	if err != nil {
 		return nil, err

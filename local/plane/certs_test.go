@@ -37,7 +37,10 @@ func TestCertificates(t *testing.T) {
 		if got.cert.Subject.CommonName != l.user || len(got.cert.Subject.Organization) != len(l.groups) {
 			t.Errorf("%s is for %v", l.name, got.cert.Subject)
 		}
-		client := x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		client := x509.VerifyOptions{
+			Roots:     roots,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}
 		if _, err := got.cert.Verify(client); err != nil {
 			t.Errorf("%s as a client: %v", l.name, err)
 		}
@@ -72,14 +75,14 @@ func TestCertificatesAreKeptAndRenewed(t *testing.T) {
 	ca, admin := read(certAuthority), read(certAdmin)
 	ensure(now.Add(time.Hour))
 	if !bytes.Equal(admin, read(certAdmin)) {
-		t.Error("a certificate that is good was made anew")
+		t.Error("a valid certificate was renewed")
 	}
 	ensure(now.Add(leafLife - time.Hour))
 	if bytes.Equal(admin, read(certAdmin)) {
-		t.Error("a certificate that is about to expire was not made anew")
+		t.Error("a certificate that is about to expire was not renewed")
 	}
 	if !bytes.Equal(ca, read(certAuthority)) {
-		t.Error("the authority was made anew")
+		t.Error("the authority was renewed")
 	}
 	if err := ensureCerts(p, now.Add(authorityLife)); err == nil {
 		t.Error("an authority that is about to expire is no error")

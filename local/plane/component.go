@@ -57,8 +57,8 @@ func components() []component {
 	}
 }
 
-// waves sorts components by their needs: everything in one wave needs only what is in earlier ones. A need that is not
-// in the list, or a cycle, is an error.
+// waves sorts components by their needs: everything in one wave needs only what is in earlier ones.
+// A need that is not in the list, or a cycle, is an error.
 func waves(all []component) ([][]component, error) {
 	placed := map[string]bool{}
 	for _, c := range all {

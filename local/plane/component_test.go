@@ -13,15 +13,36 @@ func TestWaves(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{"in order of needs, not of the list",
-			[]component{{name: "c", needs: []string{"b"}}, {name: "b", needs: []string{"a"}}, {name: "a"}}, "a | b | c"},
+			[]component{
+				{name: "c", needs: []string{"b"}},
+				{name: "b", needs: []string{"a"}},
+				{name: "a"},
+			}, "a | b | c"},
 		{"together what can be",
-			[]component{{name: "a"}, {name: "b", needs: []string{"a"}}, {name: "c", needs: []string{"a"}}, {name: "d"}}, "a d | b c"},
+			[]component{
+				{name: "a"},
+				{name: "b", needs: []string{"a"}},
+				{name: "c", needs: []string{"a"}},
+				{name: "d"},
+			}, "a d | b c"},
 		{"a cycle",
 			[]component{{name: "a", needs: []string{"b"}}, {name: "b", needs: []string{"a"}}, {name: "c"}},
 			"error: components need each other: a, b"},
-		{"needs itself", []component{{name: "a", needs: []string{"a"}}}, "error: components need each other: a"},
-		{"unknown need", []component{{name: "a", needs: []string{"x"}}}, "error: component a needs x, which does not exist"},
-		{"the real ones", components(), "etcd | kube-apiserver | kube-controller-manager kube-scheduler kwok"},
+		{
+			"needs itself",
+			[]component{{name: "a", needs: []string{"a"}}},
+			"error: components need each other: a",
+		},
+		{
+			"unknown need",
+			[]component{{name: "a", needs: []string{"x"}}},
+			"error: component a needs x, which does not exist",
+		},
+		{
+			"the real ones",
+			components(),
+			"etcd | kube-apiserver | kube-controller-manager kube-scheduler kwok",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -46,7 +67,8 @@ func TestArgumentsAreNoSecrets(t *testing.T) {
 	s := &state{Nodes: 1}
 	for _, c := range components() {
 		for _, arg := range c.args("/state", s) {
-			if strings.Contains(arg, "PRIVATE") || strings.Contains(arg, "token=") || strings.Contains(arg, "password") {
+			if strings.Contains(arg, "PRIVATE") || strings.Contains(arg, "token=") ||
+				strings.Contains(arg, "password") {
 				t.Errorf("%s: %s", c.name, arg)
 			}
 			if strings.Contains(arg, "0.0.0.0") {
@@ -62,7 +84,8 @@ func TestFreePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{0: true}
-	for _, port := range []int{p.Etcd, p.EtcdPeer, p.APIServer, p.Controllers, p.Scheduler, p.Kubelet} {
+	for _, port := range []int{p.Etcd, p.EtcdPeer, p.APIServer, p.Controllers, p.Scheduler,
+		p.Kubelet} {
 		if seen[port] {
 			t.Errorf("port %d is chosen twice or not at all: %+v", port, p)
 		}

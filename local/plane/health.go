@@ -34,8 +34,9 @@ func newProber(p paths) (*prober, error) {
 	return &prober{http: &http.Client{
 		Timeout: 2 * time.Second,
 		Transport: &http.Transport{
-			TLSClientConfig:   &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}},
-			DisableKeepAlives: true, // A component that was replaced must not be asked over its predecessor's connection.
+			TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}},
+			// A connection to a component that was replaced must not be used again.
+			DisableKeepAlives: true,
 		},
 	}}, nil
 }
@@ -76,8 +77,8 @@ func firstFailure(body string) string {
 	return first
 }
 
-// await asks until the component answers with health. It gives up when ctx is done, or ended is, which is the end of the
-// component: the error is then the cause.
+// await asks until the component answers with health. It gives up when ctx is done, or ended is,
+// which is the end of the component: the error is then the cause.
 func (h *prober) await(ctx, ended context.Context, port int, path string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeKubeconfigs writes the kubeconfig of the administrator and of each component that talks to the API server, all
-// with certificates and keys inside.
+// writeKubeconfigs writes the kubeconfig of the administrator and of each component that talks to
+// the API server, all with certificates and keys inside.
 func writeKubeconfigs(p paths, server string) error {
 	files := map[string]string{
 		certAdmin:       p.kubeconfig(),

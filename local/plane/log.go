@@ -56,10 +56,10 @@ func (e *ComponentError) Error() string {
 	return fmt.Sprintf("%s: %v; the end of %s:\n%s", e.Name, e.Err, e.Log, e.Tail)
 }
 
-// Unwrap gives what happened.
+// Unwrap returns the cause.
 func (e *ComponentError) Unwrap() error { return e.Err }
 
-// addressInUse tells whether the component ended because another process has its port.
+// addressInUse reports whether the component ended because another process has its port.
 func (e *ComponentError) addressInUse() bool {
 	return strings.Contains(e.Tail, "address already in use")
 }

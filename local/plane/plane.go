@@ -12,22 +12,23 @@ import (
 
 // Options says how a plane is started. Dir is needed; the zero value of the rest is the default.
 type Options struct {
-	Dir    string // state folder of this plane (mode 0700); everything that the plane writes is below it
-	Bin    string // folder with muster-components and muster-kwok; empty: the folder of the running executable
+	Dir    string // state folder of this plane (mode 0700); the plane writes nowhere else
+	Bin    string // folder with muster-components and muster-kwok; empty: that of the executable
 	Nodes  int    // simulated nodes; 0: as many as the plane had before, or 1
 	Tied   bool   // the components end when this process ends, in whatever way: for tests
 	NoWait bool   // return once every component is started, not when the plane is ready
 }
 
-// Plane is a control plane that was started at some time. It is not meant for concurrent use; several Planes, also of
-// other processes, may name the same folder.
+// Plane is a control plane that was started at some time. It is not meant for concurrent use;
+// several Planes, also of other processes, may name the same folder.
 type Plane struct {
 	paths   paths
 	state   *state
 	started []string
 }
 
-// Open reads the state folder of a plane, which may be up or down. The error is fs.ErrNotExist when there never was one.
+// Open reads the state folder of a plane, which may be up or down. The error is fs.ErrNotExist when
+// there never was one.
 func Open(dir string) (*Plane, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,10 +41,10 @@ func Open(dir string) (*Plane, error) {
 	return &Plane{paths: paths(abs), state: s}, nil
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (p *Plane) Kubeconfig() string { return p.paths.kubeconfig() }
 
-// Server is the URL of the API server, or empty when the plane is down.
+// Server returns the URL of the API server, or an empty one when the plane is down.
 func (p *Plane) Server() string {
 	if p.state.Ports == (ports{}) {
 		return ""
@@ -51,7 +52,8 @@ func (p *Plane) Server() string {
 	return httpsURL(p.state.Ports.APIServer)
 }
 
-// Log is the path of a component's log. The error names the components when there is none of that name.
+// Log returns the path of a component's log. The error lists the components if there is none of
+// that name.
 func (p *Plane) Log(component string) (string, error) {
 	if _, ok := find(component); !ok {
 		return "", fmt.Errorf("no component %q; there are %v", component, names(components()))
@@ -59,14 +61,16 @@ func (p *Plane) Log(component string) (string, error) {
 	return p.paths.log(component), nil
 }
 
-// Started names the components that Up started, in the order of the list of components: none when the plane was up.
+// Started names the components that Up started, in the order of the list of components: none when
+// the plane was up.
 func (p *Plane) Started() []string { return slices.Clone(p.started) }
 
 // Names lists the components of a plane.
 func Names() []string { return names(components()) }
 
-// Down ends exactly the processes that Up started, those that need others first. A process that does not end by itself
-// is killed. Down of a plane that is down does nothing. The data stays: Up continues with it.
+// Down ends exactly the processes that Up started, those that need others first. A process that
+// does not end by itself is killed. Down of a plane that is down does nothing. The data stays: Up
+// continues with it.
 func (p *Plane) Down(ctx context.Context) error {
 	unlock, err := lock(ctx, p.paths)
 	if err != nil {
@@ -81,7 +85,7 @@ func (p *Plane) Down(ctx context.Context) error {
 	return p.down(ctx)
 }
 
-// Delete is Down, and removes the state folder.
+// Delete stops the plane and removes its state folder.
 func (p *Plane) Delete(ctx context.Context) error {
 	if err := p.Down(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

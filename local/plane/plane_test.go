@@ -153,8 +153,8 @@ func TestPlanesSideBySide(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { t.Parallel(); killed(t, planes[2]) })
 }
 
-// upTwice: a plane that is up is left alone, also when it is asked for by its folder; down leaves nothing; its data is
-// still there when it comes up again.
+// upTwice: a plane that is up is left alone, also when it is asked for by its folder; down leaves
+// nothing; its data is still there when it comes up again.
 func upTwice(t *testing.T, p *plane.Plane) {
 	before := pids(p)
 	o := options(t)
@@ -170,7 +170,8 @@ func upTwice(t *testing.T, p *plane.Plane) {
 		t.Errorf("processes were %v and are %v", before, after)
 	}
 	o.Nodes = 7
-	if _, err := plane.Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "with 2 nodes") {
+	if _, err := plane.Up(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(), "with 2 nodes") {
 		t.Errorf("another number of nodes: %v", err)
 	}
 	uid := kubeSystem(t, again)
@@ -209,14 +210,20 @@ func upTwice(t *testing.T, p *plane.Plane) {
 
 func kubeSystem(t *testing.T, p *plane.Plane) string {
 	t.Helper()
-	namespace, err := connect(t, p).CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
+	namespace, err := connect(
+		t,
+		p,
+	).CoreV1().
+		Namespaces().
+		Get(t.Context(), "kube-system", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(namespace.UID)
 }
 
-// killed: a component that was killed is named, with the end of its log, and comes back on its port.
+// killed: a component that was killed is named, with the end of its log, and comes back on its
+// port.
 func killed(t *testing.T, p *plane.Plane) {
 	before, server := pids(p), p.Server()
 	if err := syscall.Kill(before["kube-apiserver"], syscall.SIGKILL); err != nil {
@@ -237,7 +244,8 @@ func killed(t *testing.T, p *plane.Plane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := again.Started(); !slices.Equal(got, []string{"kube-apiserver"}) || again.Server() != server {
+	if got := again.Started(); !slices.Equal(got, []string{"kube-apiserver"}) ||
+		again.Server() != server {
 		t.Errorf("started %v at %s, was at %s", got, again.Server(), server)
 	}
 	eventually(t, "health after the API server was started again", func(ctx context.Context) error {
@@ -256,16 +264,22 @@ func killed(t *testing.T, p *plane.Plane) {
 	assertGone(t, before)
 }
 
-// A start that is interrupted, or in which a component dies, leaves nothing behind and says what happened.
+// A start that is interrupted, or in which a component dies, leaves nothing behind and says what
+// happened.
 func TestFailedStartLeavesNothing(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		o := options(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { // Ends with the test: Up returns only after cancel.
-			_ = wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
-				p, err := plane.Open(o.Dir)
-				return err == nil && pids(p)["kube-apiserver"] != 0, nil
-			})
+			_ = wait.PollUntilContextCancel(
+				ctx,
+				time.Millisecond,
+				true,
+				func(context.Context) (bool, error) {
+					p, err := plane.Open(o.Dir)
+					return err == nil && pids(p)["kube-apiserver"] != 0, nil
+				},
+			)
 			cancel()
 		}()
 		if _, err := plane.Up(ctx, o); err == nil {
@@ -278,7 +292,8 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(o.Dir, "etcd", "member"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(o.Dir, "etcd", "member", "snap"), []byte("no folder"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(o.Dir, "etcd", "member", "snap"), []byte("no folder"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := plane.Up(t.Context(), o)
@@ -290,7 +305,8 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	})
 }
 
-// assertNothingOf checks that no process was started for a state folder, which every component has in its arguments.
+// assertNothingOf checks that no process was started for a state folder, which every component has
+// in its arguments.
 func assertNothingOf(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -16,11 +16,13 @@ type ports struct {
 	Kubelet     int `json:"kubelet"`
 }
 
-// freePorts picks ports that nobody listens on. All are held until the last is picked, so they differ. Another process
-// may take one before its component listens: that component then dies, and the plane picks again.
+// freePorts picks ports that nobody listens on. All are held until the last is picked, so they
+// differ. Another process may take one before its component listens: that component then dies, and
+// the plane picks again.
 func freePorts() (chosen ports, err error) {
 	for _, port := range []*int{
-		&chosen.Etcd, &chosen.EtcdPeer, &chosen.APIServer, &chosen.Controllers, &chosen.Scheduler, &chosen.Kubelet,
+		&chosen.Etcd, &chosen.EtcdPeer, &chosen.APIServer,
+		&chosen.Controllers, &chosen.Scheduler, &chosen.Kubelet,
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -25,13 +25,15 @@ type process struct {
 const (
 	// pollEvery is the pause between two questions to something that cannot be watched.
 	pollEvery = 20 * time.Millisecond
-	// startDrift is how far the start of a process may seem to move as the clock of the machine is set, in milliseconds.
+	// startDrift is how far the start of a process may seem to move as the clock of the machine is
+	// set, in milliseconds.
 	startDrift = 2000
 	// killAfter is how long a component may take to end by itself.
 	killAfter = 5 * time.Second
 )
 
-// alive tells whether exactly this process runs. One that ended but was not reaped by its parent does not.
+// alive reports whether exactly this process runs. A process that ended but was not reaped by its
+// parent does not.
 func (p process) alive(ctx context.Context) bool {
 	if p.PID <= 0 {
 		return false
@@ -50,7 +52,9 @@ func (p process) alive(ctx context.Context) bool {
 
 // signal sends a signal to exactly this process; none is sent when it is gone.
 func (p process) signal(ctx context.Context, sig os.Signal) error {
-	handle, err := os.FindProcess(p.PID) // Taken first: where the system can, it pins the process behind the number.
+	handle, err := os.FindProcess(
+		p.PID,
+	) // Taken first: where the system can, it pins the process behind the number.
 	if err != nil {
 		return nil
 	}
@@ -103,10 +107,11 @@ type child struct {
 	ended context.Context // done when it has ended
 }
 
-// spawn starts a component in a session of its own, so that it outlives the terminal, with its output in its log file.
-// With a lifeline it ends when this process does.
+// spawn starts a component in a session of its own, so that it outlives the terminal, with its
+// output in its log file. With a lifeline it ends when this process does.
 func spawn(ctx context.Context, p paths, s *state, c component, tie *os.File) (*child, error) {
-	if err := os.Rename(p.log(c.name), p.previousLog(c.name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Rename(p.log(c.name), p.previousLog(c.name)); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("keep previous log: %w", err)
 	}
 	log, err := os.OpenFile(p.log(c.name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -137,7 +142,8 @@ func spawn(ctx context.Context, p paths, s *state, c component, tie *os.File) (*
 	return out, nil
 }
 
-// startOf reads when a process started. It is called before anybody reaps the process, so there is one to ask.
+// startOf reads when a process started. It is called before anybody reaps the process, so there is
+// one to ask.
 func startOf(ctx context.Context, pid int) int64 {
 	found, err := ps.NewProcessWithContext(ctx, int32(pid))
 	if err != nil {

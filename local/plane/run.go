@@ -42,8 +42,8 @@ func newRun(p *Plane, o Options, running map[string]process) (*run, error) {
 	return r, nil
 }
 
-// holdOpen keeps the writing end of a pipe open until the process ends. The os.File cannot serve: it is closed as soon as
-// nobody refers to it.
+// holdOpen keeps the writing end of a pipe open until the process ends. The os.File cannot serve:
+// it is closed as soon as nobody refers to it.
 func holdOpen(file *os.File) error {
 	defer file.Close()
 	syscall.ForkLock.RLock() // No component may inherit the descriptor before it is marked.
@@ -67,8 +67,8 @@ func (r *run) names() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return r.children[name] == nil })
 }
 
-// all starts the components, each as soon as what it needs answers, and waits until the plane is ready. The first
-// failure ends the waiting for the others.
+// all starts the components, each as soon as what it needs answers, and waits until the plane is
+// ready. The first failure ends the waiting for the others.
 func (r *run) all(ctx context.Context) error {
 	order, err := waves(components())
 	if err != nil {
@@ -130,10 +130,14 @@ func (r *run) one(ctx context.Context, c component, answers map[string]chan stru
 }
 
 func (r *run) needed(c component) bool {
-	return slices.ContainsFunc(components(), func(o component) bool { return slices.Contains(o.needs, c.name) })
+	return slices.ContainsFunc(
+		components(),
+		func(o component) bool { return slices.Contains(o.needs, c.name) },
+	)
 }
 
-// await waits for the health of a component; what goes wrong is told with the end of its log, unless it is the interrupt.
+// await waits for the health of a component; an error quotes the end of its log,
+// unless it is the interrupt.
 func (r *run) await(ctx, ended context.Context, c component, path string) error {
 	err := r.prober.await(ctx, ended, c.port(r.plane.state.Ports), path)
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -142,8 +146,8 @@ func (r *run) await(ctx, ended context.Context, c component, path string) error 
 	return componentError(r.plane.paths, c.name, err)
 }
 
-// launch starts a component, unless it runs, and records its process. The context is done when the component ends; that of
-// one that ran before never is.
+// launch starts a component, unless it runs, and records its process. The context is done when the
+// component ends; that of one that ran before never is.
 func (r *run) launch(ctx context.Context, c component) (context.Context, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

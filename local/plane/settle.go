@@ -14,7 +14,8 @@ import (
 // storageClassDefault is the annotation that makes a storage class the default one.
 const storageClassDefault = "storageclass.kubernetes.io/is-default-class"
 
-// settle waits until what users expect of a fresh cluster is there. All of it is made by the components themselves.
+// settle waits until what users expect of a fresh cluster is there. All of it is made by the
+// components themselves.
 func (p *Plane) settle(ctx context.Context, r *run) error {
 	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig())
 	if err != nil {
@@ -41,9 +42,10 @@ func (p *Plane) settle(ctx context.Context, r *run) error {
 	}
 }
 
-// missing says what a ready plane has and this one has not yet.
+// missing returns what a ready plane has and this one has not yet.
 func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error {
-	if _, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
+	accounts := client.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("service account default: %w", err)
 	}
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -71,7 +73,7 @@ func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error 
 	return fmt.Errorf("no default storage class")
 }
 
-// usable tells whether pods can be scheduled on a node.
+// usable reports whether pods can be scheduled on a node.
 func usable(node *corev1.Node) bool {
 	if len(node.Spec.Taints) > 0 {
 		return false

@@ -37,14 +37,18 @@ func simulation(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// newPod makes a pod of one container with annotations, given as key, value, … without their prefix.
+// newPod makes a pod of one container with annotations, given as key, value, … without their
+// prefix.
 func newPod(t *testing.T, client kubernetes.Interface, name string, notes ...string) {
 	t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations(notes...)},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example/app:1"}}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "main", Image: "example/app:1"}},
+		},
 	}
-	if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,7 +108,9 @@ func describe(pod *corev1.Pod) string {
 func eventUntil(t *testing.T, client kubernetes.Interface, pod, kind, reason, message string) {
 	t.Helper()
 	eventually(t, "event "+reason, func(ctx context.Context) error {
-		list, err := client.CoreV1().Events(space).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
+		list, err := client.CoreV1().
+			Events(space).
+			List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
 		if err != nil {
 			return err
 		}
@@ -133,7 +139,9 @@ func imagePullError(t *testing.T, client kubernetes.Interface) {
 	eventUntil(t, client, "pull", "Warning", "Failed", "Error: ImagePullBackOff")
 	// A pod that stops to misbehave recovers.
 	patch := []byte(`{"metadata":{"annotations":{"local.muster.dev/behaviour":null}}}`)
-	_, err := client.CoreV1().Pods(space).Patch(t.Context(), "pull", "application/merge-patch+json", patch, metav1.PatchOptions{})
+	_, err := client.CoreV1().
+		Pods(space).
+		Patch(t.Context(), "pull", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +156,14 @@ func crashLoop(t *testing.T, client kubernetes.Interface) {
 	if got := pod.Status.ContainerStatuses[0].State.Waiting.Message; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	eventUntil(t, client, "crash", "Warning", "BackOff", "Back-off restarting failed container main in pod crash_default(")
+	eventUntil(
+		t,
+		client,
+		"crash",
+		"Warning",
+		"BackOff",
+		"Back-off restarting failed container main in pod crash_default(",
+	)
 	if got := logText(t, client, "crash", &corev1.PodLogOptions{Previous: true}); got != "it broke\n" {
 		t.Errorf("log of the previous run: %q", got)
 	}
@@ -162,8 +177,14 @@ func neverReady(t *testing.T, client kubernetes.Interface) {
 
 func pending(t *testing.T, client kubernetes.Interface) {
 	newPod(t, client, "stuck", "behaviour", "pending")
-	podUntil(t, client, "stuck", "Pending, Ready=False ContainersNotReady, main waiting ContainerCreating restarts 0")
-	if err := client.CoreV1().Pods(space).Delete(t.Context(), "stuck", metav1.DeleteOptions{}); err != nil {
+	podUntil(
+		t,
+		client,
+		"stuck",
+		"Pending, Ready=False ContainersNotReady, main waiting ContainerCreating restarts 0",
+	)
+	if err := client.CoreV1().Pods(space).Delete(t.Context(), "stuck",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	podGone(t, client, "stuck")
@@ -198,32 +219,41 @@ func initContainer(t *testing.T, client kubernetes.Interface) {
 				Containers:     []corev1.Container{{Name: "main", Image: "c"}},
 			},
 		}
-		if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod,
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	podUntil(t, client, "init-good", "Running, Ready=True, first terminated 0 Completed restarts 0, "+
 		"second terminated 0 Completed restarts 0, main running restarts 0")
-	podUntil(t, client, "init-bad", "Pending, Ready=False ContainersNotReady, first terminated 0 Completed restarts 0, "+
-		"second waiting CrashLoopBackOff last 1 Error restarts 1, main waiting PodInitializing restarts 0")
+	podUntil(
+		t,
+		client,
+		"init-bad",
+		"Pending, Ready=False ContainersNotReady, first terminated 0 Completed restarts 0, "+
+			"second waiting CrashLoopBackOff last 1 Error restarts 1, main waiting PodInitializing "+
+			"restarts 0",
+	)
 }
 
 func jobs(t *testing.T, client kubernetes.Interface) {
 	for name, notes := range map[string]struct{ job, template map[string]string }{
-		"good": {},
-		"bad":  {template: annotations("exit-code", "3")},
-		"told": {job: annotations("exit-code", "4")},
+		"good":      {},
+		"bad":       {template: annotations("exit-code", "3")},
+		"annotated": {job: annotations("exit-code", "4")},
 	} {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes.job}}
 		job.Spec.BackoffLimit = new(int32)
 		job.Spec.Template.Annotations = notes.template
 		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 		job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "example/job:1"}}
-		if _, err := client.BatchV1().Jobs(space).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		if _, err := client.BatchV1().Jobs(space).Create(t.Context(), job,
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]batchv1.JobConditionType{"good": batchv1.JobComplete, "bad": batchv1.JobFailed, "told": batchv1.JobFailed} {
+	for name, want := range map[string]batchv1.JobConditionType{"good": batchv1.JobComplete,
+		"bad": batchv1.JobFailed, "annotated": batchv1.JobFailed} {
 		eventually(t, "job "+name, func(ctx context.Context) error {
 			job, err := client.BatchV1().Jobs(space).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
@@ -237,11 +267,14 @@ func jobs(t *testing.T, client kubernetes.Interface) {
 			return fmt.Errorf("%+v", job.Status)
 		})
 	}
-	pods, err := client.CoreV1().Pods(space).List(t.Context(), metav1.ListOptions{LabelSelector: "job-name=bad"})
+	pods, err := client.CoreV1().
+		Pods(space).
+		List(t.Context(), metav1.ListOptions{LabelSelector: "job-name=bad"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatal(len(pods.Items), err)
 	}
-	if got := describe(&pods.Items[0]); got != "Failed, Ready=False PodFailed, main terminated 3 Error restarts 0" {
+	if got := describe(&pods.Items[0]); got != "Failed, Ready=False PodFailed, main terminated 3 "+
+		"Error restarts 0" {
 		t.Error(got)
 	}
 }
@@ -252,20 +285,29 @@ func logs(t *testing.T, client kubernetes.Interface) {
 	if got := logText(t, client, "talk", &corev1.PodLogOptions{}); got != "one\ntwo\nthree\n" {
 		t.Errorf("got %q", got)
 	}
-	if got := logText(t, client, "talk", &corev1.PodLogOptions{TailLines: new(int64(1))}); got != "three\n" {
+	if got := logText(t, client, "talk",
+		&corev1.PodLogOptions{TailLines: new(int64(1))}); got != "three\n" {
 		t.Errorf("got %q", got)
 	}
-	_, err := client.CoreV1().Pods(space).GetLogs("talk", &corev1.PodLogOptions{Previous: true}).Stream(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `previous terminated container "main" in pod "talk" not found`) {
+	_, err := client.CoreV1().
+		Pods(space).
+		GetLogs("talk", &corev1.PodLogOptions{Previous: true}).
+		Stream(t.Context())
+	if err == nil ||
+		!strings.Contains(err.Error(), `previous terminated container "main" in pod "talk" not found`) {
 		t.Errorf("log of a run that was not: %v", err)
 	}
 	// Following ends when the pod does.
-	stream, err := client.CoreV1().Pods(space).GetLogs("talk", &corev1.PodLogOptions{Follow: true}).Stream(t.Context())
+	stream, err := client.CoreV1().
+		Pods(space).
+		GetLogs("talk", &corev1.PodLogOptions{Follow: true}).
+		Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if err := client.CoreV1().Pods(space).Delete(t.Context(), "talk", metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().Pods(space).Delete(t.Context(), "talk",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := io.ReadAll(stream)
@@ -274,7 +316,12 @@ func logs(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-func logText(t *testing.T, client kubernetes.Interface, pod string, o *corev1.PodLogOptions) string {
+func logText(
+	t *testing.T,
+	client kubernetes.Interface,
+	pod string,
+	o *corev1.PodLogOptions,
+) string {
 	t.Helper()
 	data, err := client.CoreV1().Pods(space).GetLogs(pod, o).DoRaw(t.Context())
 	if err != nil {
@@ -287,11 +334,19 @@ func newImage(t *testing.T, client kubernetes.Interface) {
 	newPod(t, client, "image")
 	podUntil(t, client, "image", "Running, Ready=True, main running restarts 0")
 	patch := []byte(`{"spec":{"containers":[{"name":"main","image":"example/app:2"}]}}`)
-	_, err := client.CoreV1().Pods(space).Patch(t.Context(), "image", "application/strategic-merge-patch+json", patch, metav1.PatchOptions{})
+	_, err := client.CoreV1().
+		Pods(space).
+		Patch(t.Context(), "image", "application/strategic-merge-patch+json", patch,
+			metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := podUntil(t, client, "image", "Running, Ready=True, main running last 0 Completed restarts 1")
+	pod := podUntil(
+		t,
+		client,
+		"image",
+		"Running, Ready=True, main running last 0 Completed restarts 1",
+	)
 	if got := pod.Status.ContainerStatuses[0].Image; got != "example/app:2" {
 		t.Error(got)
 	}
@@ -301,16 +356,23 @@ func finalizer(t *testing.T, client kubernetes.Interface) {
 	newPod(t, client, "kept")
 	patch := []byte(`{"metadata":{"finalizers":["example.com/keep"]}}`)
 	pods := client.CoreV1().Pods(space)
-	if _, err := pods.Patch(t.Context(), "kept", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+	if _, err := pods.Patch(t.Context(), "kept", "application/merge-patch+json", patch,
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	podUntil(t, client, "kept", "Running, Ready=True, main running restarts 0")
 	if err := pods.Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	podUntil(t, client, "kept", "Succeeded, Ready=False PodCompleted, main terminated 0 Completed restarts 0")
+	podUntil(
+		t,
+		client,
+		"kept",
+		"Succeeded, Ready=False PodCompleted, main terminated 0 Completed restarts 0",
+	)
 	patch = []byte(`{"metadata":{"finalizers":null}}`)
-	if _, err := pods.Patch(t.Context(), "kept", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+	if _, err := pods.Patch(t.Context(), "kept", "application/merge-patch+json", patch,
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	podGone(t, client, "kept")

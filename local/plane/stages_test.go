@@ -10,7 +10,8 @@ import (
 	"github.com/muster-deploy/muster/local/plane/stages"
 )
 
-// The stages are YAML, and each has a name of its own. What they mean is tested beside the program that plays them.
+// The stages are YAML, and each has a name of its own. What they mean is tested beside the program
+// that plays them.
 func TestStagesParse(t *testing.T) {
 	files, err := fs.Glob(stages.Files, "*.yaml")
 	if err != nil || len(files) == 0 {

@@ -15,7 +15,7 @@ import (
 type state struct {
 	Nodes     int                `json:"nodes"`
 	Bin       string             `json:"bin"`
-	Boot      uint64             `json:"boot,omitempty"` // when the machine started, in seconds since 1970
+	Boot      uint64             `json:"boot,omitempty"` // start of the machine, in seconds since 1970
 	Ports     ports              `json:"ports,omitzero"`
 	Processes map[string]process `json:"processes,omitempty"` // by component
 }
@@ -23,7 +23,7 @@ type state struct {
 // bootDrift is how far the start of the machine may seem to move, as its clock is set, in seconds.
 const bootDrift = 60
 
-// rebooted tells whether the machine started anew since the state was written.
+// rebooted reports whether the machine has been restarted since the state was written.
 func (s *state) rebooted(boot uint64) bool {
 	if s.Boot == 0 || boot == 0 {
 		return false
@@ -31,7 +31,7 @@ func (s *state) rebooted(boot uint64) bool {
 	return boot > s.Boot+bootDrift
 }
 
-// bootTime is when the machine started, or 0 where that cannot be known.
+// bootTime returns the time when the machine started, or 0 if it is unknown.
 func bootTime(ctx context.Context) uint64 {
 	boot, err := host.BootTimeWithContext(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func lock(ctx context.Context, p paths) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			// Closing gives the lock back.
+			// Closing releases the lock.
 			return func() { file.Close() }, nil
 		}
 		select {

@@ -10,7 +10,13 @@ import (
 
 func TestState(t *testing.T) {
 	p := newPaths(t)
-	want := &state{Nodes: 3, Bin: "/bin", Boot: 7, Ports: ports{Etcd: 1}, Processes: map[string]process{etcd: {PID: 2, Started: 3}}}
+	want := &state{
+		Nodes:     3,
+		Bin:       "/bin",
+		Boot:      7,
+		Ports:     ports{Etcd: 1},
+		Processes: map[string]process{etcd: {PID: 2, Started: 3}},
+	}
 	if err := want.save(p); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +87,8 @@ func TestPlaneAfterRestartOfTheMachine(t *testing.T) {
 	if !plane.Restarted(ctx) {
 		t.Error("the restart was not noticed")
 	}
-	if got := plane.Status(ctx)[0]; got.Alive || got.Detail != "not running since the machine restarted" {
+	if got := plane.Status(ctx)[0]; got.Alive ||
+		got.Detail != "not running since the machine restarted" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -11,7 +11,8 @@ type ComponentStatus struct {
 	Detail  string // why it is not healthy; may have several lines
 }
 
-// Status tells how each component is doing, in the order of the list of components. It asks all of them at the same time.
+// Status returns the status of each component, in the order of the list of components. It asks all
+// of them at the same time.
 func (p *Plane) Status(ctx context.Context) []ComponentStatus {
 	list := components()
 	out := make([]ComponentStatus, len(list))
@@ -31,7 +32,12 @@ func (p *Plane) Status(ctx context.Context) []ComponentStatus {
 }
 
 // componentStatus asks one component; broken is why no prober could be made, if so.
-func (p *Plane) componentStatus(ctx context.Context, c component, h *prober, broken error) ComponentStatus {
+func (p *Plane) componentStatus(
+	ctx context.Context,
+	c component,
+	h *prober,
+	broken error,
+) ComponentStatus {
 	known, ok := p.state.Processes[c.name]
 	out := ComponentStatus{Name: c.name, PID: known.PID}
 	if !ok {
@@ -42,7 +48,9 @@ func (p *Plane) componentStatus(ctx context.Context, c component, h *prober, bro
 	if broken == nil {
 		problem = h.check(ctx, c.port(p.state.Ports), c.ready)
 	}
-	out.Alive = known.alive(ctx) // Asked last: a process that just ended must not pass for one that is merely unwell.
+	out.Alive = known.alive(
+		ctx,
+	) // Asked last: a process that just ended must not pass for one that is merely unwell.
 	switch {
 	case out.Alive && problem == nil:
 		out.Healthy = true
@@ -56,14 +64,15 @@ func (p *Plane) componentStatus(ctx context.Context, c component, h *prober, bro
 	return out
 }
 
-// detail is the error without the component's name.
+// detail returns the error without the component's name.
 func (e *ComponentError) detail() string {
 	without := *e
 	without.Name = ""
 	return without.Error()[len(": "):]
 }
 
-// Restarted tells whether the machine was restarted after the plane was started, so that nothing of it runs.
+// Restarted reports whether the machine was restarted after the plane was started, so that none of
+// its processes run.
 func (p *Plane) Restarted(ctx context.Context) bool {
 	return len(p.running(ctx)) == 0 && p.state.rebooted(bootTime(ctx))
 }

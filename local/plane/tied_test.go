@@ -47,7 +47,8 @@ func TestTiedPlaneEndsWithItsProcess(t *testing.T) {
 // holdPlane starts a tied plane and waits to be killed.
 func holdPlane(t *testing.T, dir string) {
 	// Not in a folder of this process's own: it is killed before it could remove that.
-	if _, err := plane.Up(t.Context(), plane.Options{Dir: dir, Bin: programs(t), Tied: true, NoWait: true}); err != nil {
+	if _, err := plane.Up(t.Context(), plane.Options{Dir: dir, Bin: programs(t), Tied: true,
+		NoWait: true}); err != nil {
 		t.Fatal(err)
 	}
 	os.Stdout.WriteString(".")

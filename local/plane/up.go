@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// upTimeout bounds a start when the caller gave no deadline: a machine that needs longer does not get there.
+	// upTimeout bounds a start when the caller gave no deadline: a machine that needs longer does not
+	// get there.
 	upTimeout = 2 * time.Minute
 	// portTries is how often ports are chosen, when other processes take them.
 	portTries = 3
@@ -21,10 +22,11 @@ const (
 
 var errTimeout = errors.New("the plane did not get ready in time")
 
-// Up starts a plane and returns when it is ready: the API server answers, the namespace and the service account default
-// exist, the nodes are ready and there is a default storage class. A plane that is up is returned as it is; of one that
-// is partly up, what is missing is started. When Up fails or ctx is cancelled, what it started is ended again. A
-// component that ends is reported as a *ComponentError.
+// Up starts a plane and returns when it is ready: the API server answers, the namespace and the
+// service account default exist, the nodes are ready and there is a default storage class. A plane
+// that is up does not change; of one that is partly up, what is missing is started. When Up
+// fails or ctx is cancelled, what it started is ended again. A component that ends is reported as a
+// *ComponentError.
 func Up(ctx context.Context, o Options) (*Plane, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, upTimeout, errTimeout)
 	defer cancel()
@@ -61,7 +63,11 @@ func (p *Plane) prepare(ctx context.Context, o Options) error {
 	p.state = s
 	running := len(p.running(ctx)) > 0
 	if running && o.Nodes > 0 && o.Nodes != s.Nodes {
-		return fmt.Errorf("the plane is up with %d nodes: take it down to start it with %d", s.Nodes, o.Nodes)
+		return fmt.Errorf(
+			"the plane is up with %d nodes: take it down to start it with %d",
+			s.Nodes,
+			o.Nodes,
+		)
 	}
 	if o.Nodes > 0 {
 		s.Nodes = o.Nodes
@@ -94,8 +100,8 @@ func programs(bin string) (string, error) {
 	return bin, nil
 }
 
-// up starts what does not run. Ports are chosen anew when nothing runs, and kept when something does, since the others
-// know them.
+// up starts what does not run. New ports are chosen when nothing runs, and kept when something
+// does, since the others know them.
 func (p *Plane) up(ctx context.Context, o Options, choose func() (ports, error)) error {
 	running := p.running(ctx)
 	if len(running) > 0 {
@@ -125,8 +131,8 @@ func (p *Plane) running(ctx context.Context) map[string]process {
 	return out
 }
 
-// start starts every component that is not running, and ends those that it started when one of them, or the wait for
-// readiness, fails.
+// start starts every component that is not running, and ends those that it started when one of
+// them, or the wait for readiness, fails.
 func (p *Plane) start(ctx context.Context, o Options, running map[string]process) error {
 	run, err := newRun(p, o, running)
 	if err != nil {
@@ -138,7 +144,10 @@ func (p *Plane) start(ctx context.Context, o Options, running map[string]process
 	if err == nil {
 		return nil
 	}
-	missing := slices.DeleteFunc(components(), func(c component) bool { return !slices.Contains(p.started, c.name) })
+	missing := slices.DeleteFunc(
+		components(),
+		func(c component) bool { return !slices.Contains(p.started, c.name) },
+	)
 	undo := context.WithoutCancel(ctx)
 	if len(running) == 0 {
 		return errors.Join(err, p.down(undo))

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A port that another process takes between the choice and the start is chosen again, but not for ever.
+// A port that another process takes between the choice and the start is chosen again, but not for
+// ever.
 func TestPortsAreChosenAgain(t *testing.T) {
 	bin, err := filepath.Abs("../../bin")
 	if err != nil {

@@ -14,12 +14,17 @@ import (
 )
 
 func loadBalancers(t *testing.T, client kubernetes.Interface) {
-	for name, notes := range map[string]map[string]string{"lb": nil, "lb-pending": annotations("load-balancer", "pending")} {
+	for name, notes := range map[string]map[string]string{"lb": nil,
+		"lb-pending": annotations("load-balancer", "pending")} {
 		service := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
-			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
+			Spec: corev1.ServiceSpec{
+				Type:  corev1.ServiceTypeLoadBalancer,
+				Ports: []corev1.ServicePort{{Port: 80}},
+			},
 		}
-		if _, err := client.CoreV1().Services(space).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().Services(space).Create(t.Context(), service,
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +53,9 @@ func volumes(t *testing.T, client kubernetes.Interface) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		claim.Spec.StorageClassName = class
 		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		claim.Spec.Resources.Requests = corev1.ResourceList{
+			corev1.ResourceStorage: resource.MustParse("1Gi"),
+		}
 		if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +69,8 @@ func volumes(t *testing.T, client kubernetes.Interface) {
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "late"}}}},
 		},
 	}
-	if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	boundTo(t, client, "late")

@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcdCommand runs a single etcd member. Its data is not flushed to disk on every write: a local plane is thrown away, and
-// a power failure may cost it.
+// etcdCommand runs a single etcd member. Its data is not flushed to disk on every write: a local
+// plane is thrown away, and a power failure may cost it.
 func etcdCommand() *cobra.Command {
 	var dir, client, peer, ca, cert, key string
 	cmd := &cobra.Command{
@@ -50,7 +50,7 @@ func runEtcd(dir, client, peer string, tls transport.TLSInfo) error {
 	cfg.Dir = dir
 	cfg.UnsafeNoFsync = true
 	cfg.LogLevel = "error"
-	cfg.TickMs, cfg.ElectionMs = 10, 100 // There is nobody to elect but this member: no need to wait long for votes.
+	cfg.TickMs, cfg.ElectionMs = 10, 100 // a single member need not wait long for votes
 	cfg.ClientTLSInfo, cfg.PeerTLSInfo = tls, tls
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*clientURL}, []url.URL{*clientURL}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peerURL}, []url.URL{*peerURL}

@@ -1,8 +1,9 @@
-// Command muster-components is the Kubernetes control plane in one binary: the first argument names the component, the
-// rest are that component's own flags.
+// Command muster-components is the Kubernetes control plane in one binary: the first argument names
+// the component, the rest are that component's own flags.
 //
-// Each component runs as a process of its own, started by muster-local: a crash stays where it happened, and the global
-// state that the components register (flags, metrics, feature gates) never meets.
+// Each component runs as a process of its own, started by muster-local: a crash stays where it
+// happened, and the global state that the components register (flags, metrics, feature gates) never
+// meets.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 	"github.com/muster-deploy/muster/local/lifeline"
 )
 
-// components gives the command of each component.
+// components returns the command of each component.
 func components() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"etcd":                    etcdCommand,

@@ -1,5 +1,6 @@
-// Command muster-kwok simulates what a plane does not run: nodes and the life of pods, volumes and load balancers. It runs
-// kwok's controllers with the stages of a plane, makes the nodes and storage classes, and serves logs as a kubelet does.
+// Command muster-kwok simulates what a plane does not run: nodes and the life of pods, volumes and
+// load balancers. It runs kwok's controllers with the stages of a plane, makes the nodes and
+// storage classes, and serves logs as a kubelet does.
 package main
 
 import (
@@ -41,7 +42,12 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says how to reach the API server")
 	flags.IntVar(&o.nodes, "nodes", 1, "number of nodes")
 	flags.StringVar(&o.listen, "listen", "", "address and port of the simulated kubelet")
-	flags.StringVar(&o.clientCA, "client-ca-file", "", "authority that signs the certificates of the kubelet's clients")
+	flags.StringVar(
+		&o.clientCA,
+		"client-ca-file",
+		"",
+		"authority that signs the certificates of the kubelet's clients",
+	)
 	flags.StringVar(&o.cert, "tls-cert-file", "", "serving certificate of the kubelet")
 	flags.StringVar(&o.key, "tls-private-key-file", "", "key of the serving certificate")
 	flags.StringVar(&o.logClient, "log-client", "", "common name of the client that may read logs")

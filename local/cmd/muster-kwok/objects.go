@@ -42,7 +42,12 @@ func (s *simulator) makeObjects(ctx context.Context) error {
 	return s.moveNodes(ctx)
 }
 
-func (s *simulator) makeClass(ctx context.Context, name string, mode storagev1.VolumeBindingMode, isDefault bool) error {
+func (s *simulator) makeClass(
+	ctx context.Context,
+	name string,
+	mode storagev1.VolumeBindingMode,
+	isDefault bool,
+) error {
 	class := &storagev1.StorageClass{
 		ObjectMeta:        metav1.ObjectMeta{Name: name},
 		Provisioner:       provisioner,
@@ -58,7 +63,10 @@ func (s *simulator) makeClass(ctx context.Context, name string, mode storagev1.V
 
 func (s *simulator) makeNode(ctx context.Context, i int) error {
 	name := fmt.Sprintf("node-%d", i)
-	cidr := net.IPNet{IP: net.IPv4(10, byte(128+i/256), byte(i%256), 0).To4(), Mask: net.CIDRMask(24, 32)}
+	cidr := net.IPNet{
+		IP:   net.IPv4(10, byte(128+i/256), byte(i%256), 0).To4(),
+		Mask: net.CIDRMask(24, 32),
+	}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,
@@ -74,7 +82,7 @@ func (s *simulator) makeNode(ctx context.Context, i int) error {
 	return ignoreExisting(err)
 }
 
-// moveNodes tells the API server on which port the kubelets of the nodes of an earlier start are now.
+// moveNodes updates the port of the kubelets in the nodes of an earlier start.
 func (s *simulator) moveNodes(ctx context.Context) error {
 	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -89,7 +97,9 @@ func (s *simulator) moveNodes(ctx context.Context) error {
 		if len(node.Status.Addresses) == 0 || node.Status.DaemonEndpoints == endpoint {
 			continue
 		}
-		_, err := s.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err := s.client.CoreV1().
+			Nodes().
+			Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		if err != nil {
 			return fmt.Errorf("move node %s: %w", node.Name, err)
 		}

@@ -81,8 +81,8 @@ func (s *simulator) start(ctx context.Context) error {
 	return nil
 }
 
-// config is the configuration of kwok's controllers. Its identity never changes, so that a restart takes over the leases
-// of the nodes at once.
+// config returns the configuration of kwok's controllers. Its identity never changes, so that a
+// restart takes over the leases of the nodes at once.
 func (s *simulator) config(version string) (controllers.Config, error) {
 	local, err := loadStages()
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *simulator) config(version string) (controllers.Config, error) {
 	}, nil
 }
 
-// serve is the simulated kubelet. It returns when ctx is done or it cannot serve.
+// serve runs the simulated kubelet until ctx is done or it cannot serve.
 func (s *simulator) serve(ctx context.Context) error {
 	ca, err := os.ReadFile(s.options.clientCA)
 	if err != nil {
@@ -147,7 +147,10 @@ func (s *simulator) serve(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
-	if err := server.ListenAndServeTLS(s.options.cert, s.options.key); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ListenAndServeTLS(s.options.cert, s.options.key); !errors.Is(
+		err,
+		http.ErrServerClosed,
+	) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/muster-deploy/muster/local/plane/stages"
 )
 
-// loadStages reads the stages, by the kind of object that they are about. A field that kwok does not know is an error.
+// loadStages reads the stages, by the kind of object that they are about. A field that kwok does
+// not know is an error.
 func loadStages() (map[internalversion.StageResourceRef][]*internalversion.Stage, error) {
 	files, err := fs.Glob(stages.Files, "*.yaml")
 	if err != nil {

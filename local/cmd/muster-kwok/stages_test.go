@@ -31,7 +31,9 @@ func newPlayer(t *testing.T) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	life, err := lifecycle.NewLifecycle(all[internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}])
+	life, err := lifecycle.NewLifecycle(
+		all[internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}],
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func newPlayer(t *testing.T) *player {
 	return p
 }
 
-// play plays stages until none matches, or as many as most, and names them with their delays. It fails when several match.
+// play plays stages until none matches, or as many as most, and names them with their delays. It
+// fails when several match.
 func (p *player) play(t *testing.T, pod *corev1.Pod, most int) string {
 	t.Helper()
 	var out []string
@@ -58,7 +61,13 @@ func (p *player) play(t *testing.T, pod *corev1.Pod, most int) string {
 			break
 		}
 		if len(possible) > 1 {
-			t.Fatalf("after %v %d stages match: %s, %s", out, len(possible), possible[0].Name(), possible[1].Name())
+			t.Fatalf(
+				"after %v %d stages match: %s, %s",
+				out,
+				len(possible),
+				possible[0].Name(),
+				possible[1].Name(),
+			)
 		}
 		delay, _, err := possible[0].Delay(context.Background(), event, p.now)
 		if err != nil {
@@ -77,7 +86,7 @@ func (p *player) play(t *testing.T, pod *corev1.Pod, most int) string {
 	return strings.Join(out, " ")
 }
 
-// step takes the steps of a stage, and tells whether they changed the pod.
+// step takes the steps of a stage, and reports whether they changed the pod.
 func (p *player) step(t *testing.T, pod *corev1.Pod, stage *lifecycle.Stage) bool {
 	t.Helper()
 	changed := false
@@ -110,7 +119,13 @@ func (p *player) step(t *testing.T, pod *corev1.Pod, stage *lifecycle.Stage) boo
 
 func testPod(policy corev1.RestartPolicy, change ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u", Generation: 1, Annotations: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   "ns",
+			Name:        "pod",
+			UID:         "u",
+			Generation:  1,
+			Annotations: map[string]string{},
+		},
 		Spec: corev1.PodSpec{
 			NodeName: "node-0", RestartPolicy: policy,
 			InitContainers: []corev1.Container{{Name: "init", Image: "i"}},
@@ -136,9 +151,11 @@ func gated(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "x/y"}}
 }
 
-// In every state of every kind of pod at most one stage matches, and a pod that is done is left alone.
+// In every state of every kind of pod at most one stage matches, and a pod that is done is left
+// alone.
 func TestPodStages(t *testing.T) {
-	always, never, onFailure := corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure
+	always, never := corev1.RestartPolicyAlways, corev1.RestartPolicyNever
+	onFailure := corev1.RestartPolicyOnFailure
 	tests := []struct {
 		name string
 		pod  *corev1.Pod
@@ -146,37 +163,94 @@ func TestPodStages(t *testing.T) {
 	}{
 		{"plain", testPod(always), "created started"},
 		{"slow", testPod(always, note("ready-after", "5s")), "created started ready@5s"},
-		{"slow, one of two", testPod(always, note("ready-after", "5s"), note("container", "other")), "created started ready@5s"},
+		{
+			"slow, one of two",
+			testPod(always, note("ready-after", "5s"), note("container", "other")),
+			"created started ready@5s",
+		},
 		{"gated", testPod(always, gated), "created started ready"},
-		{"pull error", testPod(always, note("behaviour", "image-pull-error")), "created pull-fails pull-waits@500ms"},
-		{"pull error of one", testPod(always, note("behaviour", "image-pull-error"), note("container", "other")),
-			"created pull-fails pull-waits@500ms"},
-		{"pull error of init", testPod(always, note("behaviour", "image-pull-error"), note("container", "init")),
-			"created pull-fails pull-waits@500ms"},
+		{
+			"pull error",
+			testPod(always, note("behaviour", "image-pull-error")),
+			"created pull-fails pull-waits@500ms",
+		},
+		{
+			"pull error of one",
+			testPod(always, note("behaviour", "image-pull-error"), note("container", "other")),
+			"created pull-fails pull-waits@500ms",
+		},
+		{
+			"pull error of init",
+			testPod(always, note("behaviour", "image-pull-error"), note("container", "init")),
+			"created pull-fails pull-waits@500ms",
+		},
 		{"crash loop", testPod(always, note("behaviour", "crash-loop")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms"},
-		{"crash loop of one", testPod(always, note("behaviour", "crash-loop"), note("container", "other")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms"},
-		{"crash loop of init", testPod(always, note("behaviour", "crash-loop"), note("container", "init")),
-			"created started backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms crashed@4s"},
-		{"crash loop, never", testPod(never, note("behaviour", "crash-loop")), "created started exited@300ms"},
+			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
+				"backed-off@300ms"},
+		{
+			"crash loop of one",
+			testPod(always, note("behaviour", "crash-loop"), note("container", "other")),
+			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
+				"backed-off@300ms",
+		},
+		{
+			"crash loop of init",
+			testPod(always, note("behaviour", "crash-loop"), note("container", "init")),
+			"created started backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms " +
+				"crashed@4s",
+		},
+		{
+			"crash loop, never",
+			testPod(never, note("behaviour", "crash-loop")),
+			"created started exited@300ms",
+		},
 		{"never ready", testPod(always, note("behaviour", "never-ready")), "created probe-fails"},
-		{"never ready, slow", testPod(always, note("behaviour", "never-ready"), note("ready-after", "1s")), "created probe-fails"},
-		{"never ready of one", testPod(always, note("behaviour", "never-ready"), note("container", "other")), "created probe-fails"},
+		{
+			"never ready, slow",
+			testPod(always, note("behaviour", "never-ready"), note("ready-after", "1s")),
+			"created probe-fails",
+		},
+		{
+			"never ready of one",
+			testPod(always, note("behaviour", "never-ready"), note("container", "other")),
+			"created probe-fails",
+		},
 		{"pending", testPod(always, note("behaviour", "pending")), "created"},
-		{"exits", testPod(never, note("exit-code", "3"), note("exit-after", "2s")), "created started exited@2s"},
+		{
+			"exits",
+			testPod(never, note("exit-code", "3"), note("exit-after", "2s")),
+			"created started exited@2s",
+		},
 		{"exits, on failure", testPod(onFailure, note("exit-code", "0")), "created started exited@300ms"},
 		{"exits again", testPod(onFailure, note("exit-code", "3")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms"},
-		{"one exits", testPod(never, note("exit-code", "3"), note("container", "other")), "created started exited@300ms"},
-		{"init fails", testPod(never, note("exit-code", "3"), note("container", "init")), "created started"},
+			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
+				"backed-off@300ms"},
+		{
+			"one exits",
+			testPod(never, note("exit-code", "3"), note("container", "other")),
+			"created started exited@300ms",
+		},
+		{
+			"init fails",
+			testPod(never, note("exit-code", "3"), note("container", "init")),
+			"created started",
+		},
 		{"job", testPod(never, ofJob), "created started exited@300ms"},
 		{"job, on failure", testPod(onFailure, ofJob), "created started exited@300ms"},
 		{"job, fails", testPod(never, ofJob, note("exit-code", "1")), "created started exited@300ms"},
-		{"job, never ready", testPod(never, ofJob, note("behaviour", "never-ready")), "created probe-fails"},
-		{"job, pull error", testPod(never, ofJob, note("behaviour", "image-pull-error")), "created pull-fails pull-waits@500ms"},
+		{
+			"job, never ready",
+			testPod(never, ofJob, note("behaviour", "never-ready")),
+			"created probe-fails",
+		},
+		{
+			"job, pull error",
+			testPod(never, ofJob, note("behaviour", "image-pull-error")),
+			"created pull-fails pull-waits@500ms",
+		},
 		{"job, crashes", testPod(onFailure, ofJob, note("behaviour", "crash-loop")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms"},
+			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
+				"backed-off@300ms"},
 		{"job, slow", testPod(never, ofJob, note("ready-after", "1s")), "created started exited@300ms"},
 	}
 	for _, test := range tests {
@@ -209,7 +283,8 @@ func TestPodStagesFollowTheAnnotations(t *testing.T) {
 		p.play(t, pod, 4)
 		delete(pod.Annotations, kubelet.Behaviour)
 		p.play(t, pod, 8)
-		if pod.Status.Phase != corev1.PodRunning || pod.Status.ContainerStatuses[0].State.Running == nil ||
+		if pod.Status.Phase != corev1.PodRunning ||
+			pod.Status.ContainerStatuses[0].State.Running == nil ||
 			!pod.Status.ContainerStatuses[0].Ready {
 			t.Errorf("%s: it does not recover: %+v", behaviour, pod.Status)
 		}
@@ -225,7 +300,8 @@ func TestPodStagesFollowTheAnnotations(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	pod.Generation, pod.Spec.Containers[0].Image = 2, "m:2"
-	if got := p.play(t, pod, 8); got != "updated" || pod.Status.ContainerStatuses[0].RestartCount != 1 {
+	if got := p.play(t, pod, 8); got != "updated" ||
+		pod.Status.ContainerStatuses[0].RestartCount != 1 {
 		t.Errorf("got %s, %+v", got, pod.Status)
 	}
 }

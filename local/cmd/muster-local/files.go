@@ -34,8 +34,9 @@ func logsCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logs COMPONENT",
 		Short: "Print the log of a component",
-		Long:  "Prints the log of a component since its last start. The log before that is beside it, as COMPONENT.previous.log.",
-		Args:  cobra.ExactArgs(1),
+		Long: "Prints the log of a component since its last start. The log of the start before is\n" +
+			"in the same folder, as COMPONENT.previous.log.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := t.open()
 			if err != nil {

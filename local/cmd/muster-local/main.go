@@ -14,7 +14,12 @@ import (
 var errQuiet = errors.New("said already")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(
+		context.Background(),
+		syscall.SIGINT,
+		syscall.SIGTERM,
+		syscall.SIGHUP,
+	)
 	// The second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 	err := rootCommand().ExecuteContext(ctx)

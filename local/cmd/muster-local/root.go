@@ -13,12 +13,12 @@ import (
 	"github.com/muster-deploy/muster/local/plane"
 )
 
-const rootHelp = `Runs a real Kubernetes control plane on this machine: etcd, kube-apiserver, kube-controller-manager and
-kube-scheduler, with simulated nodes. Pods become ready without running containers, and misbehave on demand
-(see docs/local.md). Everything listens on 127.0.0.1 alone.
+const rootHelp = `Runs a real Kubernetes control plane on this machine: etcd, kube-apiserver,
+kube-controller-manager and kube-scheduler, with simulated nodes. Pods become ready without running
+containers, and misbehave on demand (see docs/local.md). All servers listen on 127.0.0.1 only.
 
-Several planes can run side by side, each with a name. The state of a plane is the folder of its name under
-$MUSTER_LOCAL_STATE, or $XDG_STATE_HOME/muster-local, or ~/.local/state/muster-local.
+Several planes can run side by side, each with a name. The state of a plane is in the folder of its
+name under $MUSTER_LOCAL_STATE, or $XDG_STATE_HOME/muster-local, or ~/.local/state/muster-local.
 
 Exit codes: 0 success, 1 failure (of status: the plane is not healthy), 130 interrupted.`
 
@@ -37,11 +37,18 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&t.name, "name", "default", "name of the plane")
-	root.AddCommand(upCommand(t), downCommand(t), statusCommand(t), kubeconfigCommand(t), resetCommand(t), logsCommand(t))
+	root.AddCommand(
+		upCommand(t),
+		downCommand(t),
+		statusCommand(t),
+		kubeconfigCommand(t),
+		resetCommand(t),
+		logsCommand(t),
+	)
 	return root
 }
 
-// dir is the state folder of the plane.
+// dir returns the state folder of the plane.
 func (t *target) dir() (string, error) {
 	if t.name == "" || t.name != filepath.Base(t.name) || strings.HasPrefix(t.name, ".") {
 		return "", fmt.Errorf("%q is no name for a plane: it names a folder", t.name)

@@ -27,7 +27,11 @@ Exit codes: 0 all components are healthy, 1 some are not.`,
 			}
 			out := cmd.OutOrStdout()
 			if p.Restarted(cmd.Context()) {
-				fmt.Fprintf(out, "plane %q is not running: the machine was restarted since. Run \"muster-local up\".\n", t.name)
+				fmt.Fprintf(
+					out,
+					"plane %q is not running: the machine was restarted since. Run \"muster-local up\".\n",
+					t.name,
+				)
 				return errQuiet
 			}
 			if p.Server() == "" {

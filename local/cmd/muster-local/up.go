@@ -12,8 +12,9 @@ import (
 	"github.com/muster-deploy/muster/local/plane"
 )
 
-const upHelp = `Starts the plane and says how to reach it. A plane that is up is left alone; of one that is partly up, what is missing
-is started. A plane that was down continues with its data. When up fails or is interrupted, what it started is ended.`
+const upHelp = `Starts the plane and prints how to reach it. Components that run already are left alone. A plane
+that was down continues with its data. If up fails or is interrupted, it stops the components that it
+started.`
 
 func upCommand(t *target) *cobra.Command {
 	o := plane.Options{}
@@ -75,9 +76,9 @@ func quote(path string) string {
 func downCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
-		Short: "End the plane, keeping its data",
-		Long: `Ends exactly the processes that up started. The data stays: up continues with it. A plane that is down, or was
-never up, is left as it is.`,
+		Short: "Stop the plane and keep its data",
+		Long: `Stops the processes that up started. The data stays: up continues with it. Nothing happens if the
+plane is down.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := existing(t)
