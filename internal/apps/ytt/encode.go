@@ -85,7 +85,9 @@ func yamlOf(value any) (*yaml.Node, error) {
 	for _, it := range n.items {
 		if n.kind == mapping {
 			key := &yaml.Node{}
-			key.SetString(it.key)
+			if err := key.Encode(it.key); err != nil {
+				return nil, err
+			}
 			out.Content = append(out.Content, key)
 		}
 		in, err := yamlOf(it.value)
@@ -138,16 +140,19 @@ func toDict(value any) (starlark.Value, error) {
 	return nil, fmt.Errorf("a value of the type %T is not supported", value)
 }
 
-// makeStruct gives a struct of the arguments by name.
-func makeStruct(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// makeStruct returns a struct with the keyword arguments as its attributes, which keep their types.
+func makeStruct(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) > 0 {
 		return nil, fmt.Errorf("%s takes arguments by name", f.Name())
 	}
-	value, err := fromPairs(kwargs)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	data := make(map[string]any, len(kwargs))
+	for _, pair := range kwargs {
+		data[string(pair[0].(starlark.String))] = pair[1]
 	}
-	return toStarlark(typeStruct, plain(value)), nil
+	out := newMap(typeStruct, data)
+	out.starlark = true
+	return out, nil
 }
 
 func encodeStruct(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {

@@ -15,6 +15,8 @@ type mapValue struct {
 	data  map[string]any
 	keys  []string // in their order
 	nodes *nodes   // what it was made of; nil for plain data
+
+	starlark bool // the values of data are values of Starlark
 }
 
 var (

@@ -42,6 +42,8 @@ func toStarlark(name string, value any) starlark.Value {
 		return starlark.NewList(items)
 	case *nodes:
 		return fragment(v)
+	case starlark.Value:
+		return v
 	}
 	return starlark.None
 }
@@ -83,8 +85,11 @@ func fromStarlark(value starlark.Value) (any, error) {
 	case starlark.String:
 		return string(v), nil
 	case *mapValue:
-		if v.nodes != nil {
+		switch {
+		case v.nodes != nil:
 			return v.nodes, nil
+		case v.starlark:
+			return fromPairs(v.Items())
 		}
 		return v.data, nil
 	case listValue:
