@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/wire"
 )
 
 // Client talks to one API server. It may be used by several goroutines at once.
@@ -67,17 +66,22 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	}
 	config.GroupVersion, config.APIPath = nil, ""
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	var ways [2]rest.Interface
-	for _, form := range []wire.Form{wire.Whole, wire.Lean} {
-		config.NegotiatedSerializer = codecs{form}
-		if ways[form], err = rest.UnversionedRESTClientForConfigAndClient(config, httpClient); err != nil {
-			return nil, fmt.Errorf("set up the client: %w", err)
-		}
+	clientFor := func(c codecs) (*rest.RESTClient, error) {
+		config.NegotiatedSerializer = c
+		return rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
+	}
+	complete, err := clientFor(codecs{})
+	if err != nil {
+		return nil, fmt.Errorf("set up the client: %w", err)
+	}
+	lean, err := clientFor(codecs{dropManagedFields: true})
+	if err != nil {
+		return nil, fmt.Errorf("set up the client: %w", err)
 	}
 	return &Client{
-		rest:   ways[wire.Whole],
-		owners: dynamic.New(ways[wire.Whole]),
-		lean:   dynamic.New(ways[wire.Lean]),
+		rest:   complete,
+		owners: dynamic.New(complete),
+		lean:   dynamic.New(lean),
 		host:   config.Host,
 		memory: memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,12 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
-
-	"github.com/muster-deploy/muster/internal/wire"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// codecs is the JSON of a client: that of objects, read in a form, and by the library that of what else servers answer.
-type codecs struct{ form wire.Form }
+// codecs encodes and decodes the JSON of a client: objects here, other answers by the library.
+type codecs struct{ dropManagedFields bool }
 
 // known are the types that are read and written by the library.
 var known = func() *runtime.Scheme {
@@ -26,7 +26,7 @@ var known = func() *runtime.Scheme {
 // SupportedMediaTypes is JSON.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	library := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, known, known, kjson.SerializerOptions{})
-	ours := codec{library, c.form}
+	ours := codec{library, c.dropManagedFields}
 	return []runtime.SerializerInfo{{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true, Serializer: ours,
 		StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: ours, Framer: kjson.Framer},
@@ -59,7 +59,7 @@ func (c codecs) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersion
 // codec reads and writes single texts.
 type codec struct {
 	runtime.Serializer
-	form wire.Form
+	dropManagedFields bool
 }
 
 // Encode writes an object.
@@ -78,9 +78,7 @@ func (c codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 	case *unstructured.UnstructuredList:
 		return c.list(data, into)
 	case *metav1.WatchEvent:
-		var err error
-		into.Type, into.Object.Raw, err = wire.Event(data)
-		return into, &schema.GroupVersionKind{}, err
+		return into, &schema.GroupVersionKind{}, json.Unmarshal(data, into)
 	case nil:
 		out, gvk, err := c.object(data, &unstructured.Unstructured{})
 		if err == nil && *gvk != (schema.GroupVersionKind{Version: "v1", Kind: "Status"}) {
@@ -90,10 +88,18 @@ func (c codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 	return c.Serializer.Decode(data, defaults, into)
 }
 
-func (c codec) object(data []byte, into *unstructured.Unstructured) (_ runtime.Object, _ *schema.GroupVersionKind, err error) {
-	if into.Object, err = wire.Object(data, c.form); err != nil {
+func (c codec) object(
+	data []byte, into *unstructured.Unstructured,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	if c.dropManagedFields {
+		data = nullAt(objectManagedFields, data)
+	}
+	fields, err := decode(data)
+	if err != nil {
 		return nil, nil, err
 	}
+	c.trim(fields)
+	into.Object = fields
 	gvk := into.GroupVersionKind()
 	if gvk.Kind == "" {
 		return nil, &gvk, runtime.NewMissingKindErr(string(data))
@@ -101,24 +107,53 @@ func (c codec) object(data []byte, into *unstructured.Unstructured) (_ runtime.O
 	return into, &gvk, nil
 }
 
-// list reads a page. Its items need not say what they are.
-func (c codec) list(data []byte, into *unstructured.UnstructuredList) (runtime.Object, *schema.GroupVersionKind, error) {
-	head, items, err := wire.List(data, c.form)
+// list reads a page of a list. Its items may lack an apiVersion and a kind.
+func (c codec) list(
+	data []byte, into *unstructured.UnstructuredList,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	if c.dropManagedFields {
+		data = nullAt(listManagedFields, data)
+	}
+	fields, err := decode(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	into.Object, into.Items = head, make([]unstructured.Unstructured, len(items))
+	items, _ := fields["items"].([]any)
+	delete(fields, "items")
+	into.Object, into.Items = fields, make([]unstructured.Unstructured, len(items))
 	gvk := into.GroupVersionKind()
 	if gvk.Kind == "" {
 		return nil, &gvk, runtime.NewMissingKindErr(string(data))
 	}
 	for i := range items {
-		into.Items[i].Object = items[i]
-		if items[i]["kind"] == nil && items[i]["apiVersion"] == nil {
+		item, ok := items[i].(map[string]any)
+		if !ok {
+			return nil, &gvk, fmt.Errorf("JSON: item %d of the list is not an object", i)
+		}
+		c.trim(item)
+		into.Items[i].Object = item
+		if item["kind"] == nil && item["apiVersion"] == nil {
 			into.Items[i].SetGroupVersionKind(itemOf(gvk))
 		}
 	}
 	return into, &gvk, nil
+}
+
+// decode reads a JSON object. Whole numbers that fit are int64, all others float64.
+func decode(data []byte) (map[string]any, error) {
+	var fields map[string]any
+	err := utiljson.Unmarshal(data, &fields)
+	if err == nil && fields == nil {
+		err = fmt.Errorf("JSON: %.20q is not an object", data)
+	}
+	return fields, err
+}
+
+// trim deletes the managed fields of an object if the codec drops them.
+func (c codec) trim(fields map[string]any) {
+	if metadata, ok := fields["metadata"].(map[string]any); ok && c.dropManagedFields {
+		delete(metadata, "managedFields")
+	}
 }
 
 // itemOf is the kind of the items of a kind of list.

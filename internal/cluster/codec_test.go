@@ -10,13 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/muster-deploy/muster/internal/wire"
 )
 
-// jsonOf is the codec of a client that reads objects in a form.
-func jsonOf(form wire.Form) runtime.Serializer {
-	return codecs{form}.SupportedMediaTypes()[0].Serializer
+func jsonCodec(dropManagedFields bool) runtime.Serializer {
+	return codecs{dropManagedFields}.SupportedMediaTypes()[0].Serializer
 }
 
 // The library's own codec for objects of any kind says what is to be read.
@@ -28,7 +25,7 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 	} {
 		var want, got unstructured.Unstructured
 		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
-		_, _, err := jsonOf(wire.Whole).Decode([]byte(text), nil, &got)
+		_, _, err := jsonCodec(false).Decode([]byte(text), nil, &got)
 		if (err == nil) != (wantErr == nil) || runtime.IsMissingKind(err) != runtime.IsMissingKind(wantErr) {
 			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
 		}
@@ -42,7 +39,7 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 	} {
 		var want, got unstructured.UnstructuredList
 		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
-		_, _, err := jsonOf(wire.Whole).Decode([]byte(text), nil, &got)
+		_, _, err := jsonCodec(false).Decode([]byte(text), nil, &got)
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
 		}
@@ -52,10 +49,10 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
-func TestLeanCodecPassesOwnersOver(t *testing.T) {
+func TestCodecDropsManagedFields(t *testing.T) {
 	var obj unstructured.Unstructured
 	text := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`
-	if _, _, err := jsonOf(wire.Lean).Decode([]byte(text), nil, &obj); err != nil || obj.GetManagedFields() != nil || obj.GetName() != "a" {
+	if _, _, err := jsonCodec(true).Decode([]byte(text), nil, &obj); err != nil || obj.GetManagedFields() != nil || obj.GetName() != "a" {
 		t.Errorf("%v, %v", obj, err)
 	}
 }
@@ -63,18 +60,18 @@ func TestLeanCodecPassesOwnersOver(t *testing.T) {
 // What is not asked for as an object is a refusal if it says so, or an object of a watch.
 func TestCodecReadsRefusals(t *testing.T) {
 	status := `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Gone","code":410}`
-	out, _, err := jsonOf(wire.Lean).Decode([]byte(status), &schema.GroupVersionKind{Version: "v1"}, nil)
+	out, _, err := jsonCodec(true).Decode([]byte(status), &schema.GroupVersionKind{Version: "v1"}, nil)
 	if err != nil || !apierrors.IsGone(apierrors.FromObject(out)) {
 		t.Errorf("%v, %v", out, err)
 	}
 	var event metav1.WatchEvent
-	if _, _, err := jsonOf(wire.Lean).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil || string(event.Object.Raw) != status {
+	if _, _, err := jsonCodec(true).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil || string(event.Object.Raw) != status {
 		t.Errorf("%v, %v", event, err)
 	}
-	if out, _, err := jsonOf(wire.Lean).Decode([]byte("404 page not found"), nil, nil); err == nil {
+	if out, _, err := jsonCodec(true).Decode([]byte("404 page not found"), nil, nil); err == nil {
 		t.Errorf("a page that is no JSON is read as %v", out)
 	}
-	out, _, err = jsonOf(wire.Lean).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
+	out, _, err = jsonCodec(true).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
 	if obj, ok := out.(*unstructured.Unstructured); err != nil || !ok || obj.GetKind() != "ConfigMap" {
 		t.Errorf("%v, %v", out, err)
 	}
