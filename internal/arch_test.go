@@ -70,8 +70,8 @@ var rooms = map[string]room{
 	"apps/judge":  {2, []string{"object", "ready", "apps/resource"}, []string{machinery}, "pure: objects to judgements"},
 	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
-	"apps/config": {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
-	"apps/graph":  {3, []string{"apps/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"apps/config":      {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
+	"apps/changegraph": {3, []string{"apps/resource"}, []string{machinery}, "pure: groups and rules to an order"},
 	"apps/lastapplied": {3, []string{"builtin", "apps/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
 	"apps/change": {4, []string{"apps/resource", "apps/judge", "apps/textdiff"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
@@ -82,7 +82,7 @@ var rooms = map[string]room{
 		"apps/preflight", "apps/config", "apps/change"}, []string{machinery},
 		"use cases as functions of a cluster and a request: no flags, no output, no environment"},
 	"apps/cmd": {6, []string{"object", "diff", "ready", "ready/rules", "cluster", "plan", "event", "record", "engine", "view", "cli", "apps", "apps/resource", "apps/textdiff", "apps/app",
-		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/graph", "apps/lastapplied", "apps/change", "apps/ui"},
+		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/changegraph", "apps/lastapplied", "apps/change", "apps/ui"},
 		[]string{machinery, "github.com/spf13", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
 }
 

@@ -81,7 +81,7 @@ func (c *Client) Find(ctx context.Context, name Name) (*app.App, error) {
 func (c *Client) Existing(ctx context.Context, name Name) (*app.App, error) {
 	found, err := c.Find(ctx, name)
 	if err == nil && !found.Exists() {
-		err = found.Missing(ctx)
+		err = found.NotFoundError(ctx)
 	}
 	if err != nil {
 		return nil, err

@@ -87,10 +87,10 @@ func (d *deletion) open(ctx context.Context) error {
 			d.app = prev
 			return nil
 		}
-		d.Printer.Line(prev.Absent(ctx))
+		d.Printer.Line(prev.NotFoundText(ctx))
 	}
 	if !target.Exists() {
-		d.Printer.Line(target.Absent(ctx))
+		d.Printer.Line(target.NotFoundText(ctx))
 		return nil
 	}
 	d.app = target
@@ -145,7 +145,7 @@ func (d *deletion) execute(ctx context.Context, run Run) error {
 	if err := run.Plan(ctx); err != nil {
 		return err
 	}
-	namespaces := append(namespacesOf(nil, withoutTransient(d.objects)), d.app.Meta.LastChange.Namespaces...)
+	namespaces := append(namespacesOf(nil, withoutTransient(d.objects)), d.app.Meta.LastDeployment.Namespaces...)
 	if err := d.app.Begin(ctx, "delete", namespaces, false); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (d *deletion) execute(ctx context.Context, run Run) error {
 	if d.partial {
 		keep = ChangesToKeep
 	}
-	deleted, _, trimmed := d.app.Trim(closing, keep)
+	deleted, _, trimmed := d.app.TrimRecords(closing, keep)
 	d.printTrimmed(deleted)
 	if err == nil {
 		err = trimmed

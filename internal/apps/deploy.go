@@ -103,7 +103,7 @@ func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 		return result, d.saveMetadata()
 	}
 	if result.Changes == 0 {
-		if err := d.app.Settle(ctx, d.record); err != nil {
+		if err := d.app.Commit(ctx, d.record); err != nil {
 			return result, err
 		}
 		return result, d.saveMetadata()
@@ -120,7 +120,7 @@ func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 // open finds the app. A new app gets its record just before the first object is written.
 func (d *deployment) open(ctx context.Context) (err error) {
 	d.record = app.Request{
-		Name: d.req.App.Name, Namespace: d.req.App.Namespace, Prev: d.req.PrevName,
+		Name: d.req.App.Name, Namespace: d.req.App.Namespace, PreviousName: d.req.PrevName,
 		Labels: d.req.Labels, Group: d.req.Group, DryRun: true,
 	}
 	d.app, err = d.Records.Ensure(ctx, d.record)
@@ -165,12 +165,12 @@ func (d *deployment) execute(ctx context.Context, run Run) error {
 	if err := run.Plan(ctx); err != nil {
 		return err
 	}
-	if err := d.app.Settle(ctx, d.record); err != nil {
+	if err := d.app.Commit(ctx, d.record); err != nil {
 		return err
 	}
 	before := withoutTransient(d.live.objects)
-	d.app.Covers(usedKinds(d.inputs, before))
-	unlisted := d.live.unlistable.within(d.app.Meta.LastChange.Namespaces)
+	d.app.AddKinds(usedKinds(d.inputs, before))
+	unlisted := d.live.unlistable.within(d.app.Meta.LastDeployment.Namespaces)
 	namespaces := append(namespacesOf(d.inputs, before), unlisted...)
 	if err := d.app.Begin(ctx, d.describe(run), namespaces, d.req.KeepChanges > 0); err != nil {
 		return err
@@ -184,11 +184,11 @@ func (d *deployment) execute(ctx context.Context, run Run) error {
 	if failed == nil {
 		remaining := d.remaining(run)
 		versions, kinds := usedKinds(d.inputs, remaining)
-		d.app.Used(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
+		d.app.SetKinds(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
 		namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
 	}
 	err := d.app.Finish(closing, failed == nil, namespaces)
-	if lost := (*app.LostError)(nil); errors.As(err, &lost) {
+	if lost := (*app.RecordDeletedError)(nil); errors.As(err, &lost) {
 		return d.resolveLostRecord(closing, failed, lost, namespaces)
 	}
 	if failed != nil {
@@ -215,7 +215,7 @@ func (d *deployment) describe(run Run) string {
 func (d *deployment) remaining(run Run) []liveObject {
 	gone := map[types.UID]bool{}
 	for _, c := range run.Changes() {
-		if c.ApplyOp() == change.Delete && c.WaitOp() == change.Gone {
+		if c.ApplyOp() == change.Delete && c.WaitOp() == change.AwaitDelete {
 			gone[c.Existing.GetUID()] = true
 		}
 	}
@@ -232,7 +232,7 @@ func (d *deployment) trim(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	deleted, _, err := d.app.Trim(ctx, d.req.KeepChanges)
+	deleted, _, err := d.app.TrimRecords(ctx, d.req.KeepChanges)
 	if err == nil {
 		d.printTrimmed(deleted)
 	}

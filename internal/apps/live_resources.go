@@ -59,7 +59,7 @@ func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
 // readLabelled returns the live objects with the label of the app. It prints which of them the user
 // may not list.
 func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
-	if d.app.New {
+	if d.app.IsNew {
 		return nil, nil
 	}
 	found, err := d.selectObjects(ctx, d.deploySelection())
@@ -79,7 +79,7 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 // checkRecordName refuses an input that has the name of the app's record.
 func (d *deployment) checkRecordName() error {
 	for _, r := range d.inputs {
-		if object.RefOf(r.Unstructured) == d.app.Record() {
+		if object.RefOf(r.Unstructured) == d.app.RecordRef() {
 			return fmt.Errorf("Resource '%s' would overwrite the record of the app, which is kept under this name (hint: give the app or the resource another name) (%s)",
 				resource.Describe(r.Unstructured), r.Origin)
 		}
@@ -103,7 +103,7 @@ func (d *deployment) deploySelection() cluster.Selection {
 			kinds = append(kinds, gvk.GroupKind())
 		}
 	}
-	if used := d.app.Meta.UsedGKs; used != nil && !d.req.AllKinds && !d.app.Labelled() {
+	if used := d.app.Meta.UsedGKs; used != nil && !d.req.AllKinds && !d.app.IsLabelled() {
 		kinds = append(kinds, *used...)
 		if d.req.Logs != nil {
 			kinds = append(kinds, podKind)

@@ -14,7 +14,7 @@ import (
 // again if objects are left; if there is another app of the name, it names these objects. Failed is
 // the error of the run, which may be nil.
 func (d *deployment) resolveLostRecord(
-	ctx context.Context, failed error, lost *app.LostError, namespaces []string,
+	ctx context.Context, failed error, lost *app.RecordDeletedError, namespaces []string,
 ) error {
 	if successor := d.successor(ctx); successor != nil {
 		d.Printer.Info(fmt.Sprintf("the app was given another record meanwhile, which has all of it: %s", successor), "App")
@@ -30,7 +30,7 @@ func (d *deployment) resolveLostRecord(
 	}
 	list := ":\n- " + strings.Join(left, "\n- ")
 	var refused error = lost
-	if !lost.Other {
+	if !lost.Recreated {
 		refused = d.app.Restore(ctx, namespaces)
 	}
 	if refused == nil {

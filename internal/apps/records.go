@@ -17,13 +17,13 @@ type ChangesRequest struct {
 }
 
 // Changes returns the recorded changes of an app, the oldest first.
-func (c *Client) Changes(ctx context.Context, r ChangesRequest) ([]app.ChangeRecord, error) {
+func (c *Client) Changes(ctx context.Context, r ChangesRequest) ([]app.RecordedDeployment, error) {
 	target, err := c.Existing(ctx, r.App)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := target.Changes(ctx)
-	return slices.DeleteFunc(changes, func(change app.ChangeRecord) bool {
+	changes, err := target.RecordedDeployments(ctx)
+	return slices.DeleteFunc(changes, func(change app.RecordedDeployment) bool {
 		return !r.Before.IsZero() && !change.StartedAt.Before(r.Before) ||
 			!r.After.IsZero() && !change.StartedAt.After(r.After)
 	}), err
@@ -32,8 +32,8 @@ func (c *Client) Changes(ctx context.Context, r ChangesRequest) ([]app.ChangeRec
 // TrimRequest asks to delete the oldest change records of an app.
 type TrimRequest struct {
 	App   Name
-	Keep  int                            // how many records stay
-	Print func([]app.ChangeRecord) error // prints the records that will be deleted
+	Keep  int                                  // how many records stay
+	Print func([]app.RecordedDeployment) error // prints the records that will be deleted
 }
 
 // TrimChanges deletes the oldest change records of an app once the user has confirmed it.
@@ -42,7 +42,7 @@ func (c *Client) TrimChanges(ctx context.Context, r TrimRequest) error {
 	if err != nil {
 		return err
 	}
-	changes, err := target.Changes(ctx)
+	changes, err := target.RecordedDeployments(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Client) TrimChanges(ctx context.Context, r TrimRequest) error {
 	if err := c.Confirm(ctx); err != nil {
 		return err
 	}
-	if err := target.Drop(ctx, old); err != nil {
+	if err := target.DeleteRecords(ctx, old); err != nil {
 		return err
 	}
 	c.Printer.Line(fmt.Sprintf("Kept %d, deleted %d app changes", len(changes)-len(old), len(old)))
@@ -70,7 +70,7 @@ func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
 	if err != nil {
 		return err
 	}
-	if target.Labelled() {
+	if target.IsLabelled() {
 		return errors.New("Not supported")
 	}
 	name, namespace := r.To.Name, r.To.Namespace

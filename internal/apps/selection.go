@@ -60,7 +60,7 @@ func (c *Client) selectKinds(
 func (c *Client) selection(target *app.App, o SearchOptions, owners bool) cluster.Selection {
 	return cluster.Selection{
 		Selector: target.Selector(), Fallback: c.fallback(target), OnlyFallback: o.OnlyFallback,
-		ManagedFields: owners, Ignore: ignorable(target, o, nil), WantedVersion: resource.Deployed,
+		ManagedFields: owners, Ignore: ignorable(target, o, nil), WantedVersion: resource.DeployedVersion,
 		Report: func(text string) { c.Printer.Info(text) },
 	}
 }
@@ -77,7 +77,7 @@ func ignorable(
 	for _, r := range inputs {
 		required[r.GroupVersionKind().GroupVersion()] = true
 	}
-	unknown := !target.Labelled() && !target.New &&
+	unknown := !target.IsLabelled() && !target.IsNew &&
 		len(target.Meta.UsedGVs) == 0 && target.Meta.UsedGKs == nil
 	return func(gv schema.GroupVersion) bool { return o.IgnoreFailing || !unknown && !required[gv] }
 }
@@ -122,7 +122,7 @@ func (c *Client) awaitDiscovery(ctx context.Context, ignorable func(schema.Group
 func (c *Client) fallback(target *app.App, more ...string) []string {
 	var all []string
 	seen := map[string]bool{"": true, clusterScope: true}
-	for _, namespace := range slices.Concat([]string{c.Namespace}, target.Meta.LastChange.Namespaces, more) {
+	for _, namespace := range slices.Concat([]string{c.Namespace}, target.Meta.LastDeployment.Namespaces, more) {
 		if !seen[namespace] {
 			seen[namespace] = true
 			all = append(all, namespace)
@@ -166,7 +166,7 @@ func unwrap(resources []resource.Resource) []liveObject {
 
 // withoutTransient returns the objects that no controller created.
 func withoutTransient(objects []liveObject) []liveObject {
-	return slices.DeleteFunc(slices.Clone(objects), resource.Transient)
+	return slices.DeleteFunc(slices.Clone(objects), resource.IsTransient)
 }
 
 // uniqueKinds sorts kinds and removes duplicates, in place.

@@ -32,7 +32,7 @@ func (c *Client) unlistableOf(
 	ctx context.Context, target *app.App, missed map[schema.GroupKind]cluster.UnlistedKind,
 ) (unlistable, error) {
 	var u unlistable
-	if target.Labelled() || target.Meta.UsedGKs == nil || len(missed) == 0 {
+	if target.IsLabelled() || target.Meta.UsedGKs == nil || len(missed) == 0 {
 		return u, nil
 	}
 	var listed []cluster.UnlistedKind // the namespaced kinds that may be listed somewhere
@@ -50,7 +50,7 @@ func (c *Client) unlistableOf(
 			listed = append(listed, m)
 		}
 	}
-	for _, namespace := range target.Meta.LastChange.Namespaces {
+	for _, namespace := range target.Meta.LastDeployment.Namespaces {
 		visible := func(m cluster.UnlistedKind) bool { return !slices.Contains(m.Namespaces, namespace) }
 		if len(listed) > 0 && !slices.ContainsFunc(listed, visible) {
 			u.namespaces = append(u.namespaces, namespace)

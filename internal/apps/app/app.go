@@ -27,7 +27,7 @@ type App struct {
 	Name      string // without the suffix of full names; the selector for an app that is given by labels
 	Namespace string // where the record is; empty for an app that is given by labels
 	Meta      Meta   // zero for an app that is given by labels, or that does not exist
-	New       bool   // Ensure found no record of it, so that no object can carry its label
+	IsNew     bool   // Ensure found no record of it, so that no object can carry its label
 	Err       error  // of List: why the record cannot be read; such an app cannot be used
 
 	store    *Store
@@ -41,12 +41,12 @@ type App struct {
 // Exists reports whether the app has a record. An app that is given by labels always exists.
 func (a *App) Exists() bool { return a.selector != nil || a.stored != nil }
 
-// Labelled reports whether the app is only given by labels, and so has no record, no changes and no known kinds.
-func (a *App) Labelled() bool { return a.selector != nil }
+// IsLabelled reports whether the app is only given by labels, and so has no record, no changes and no known kinds.
+func (a *App) IsLabelled() bool { return a.selector != nil }
 
 // String names the app as kapp does in errors about ownership: "app 'web' namespace: demo".
 func (a *App) String() string {
-	if a.Labelled() {
+	if a.IsLabelled() {
 		return fmt.Sprintf("labeled app '%s'", a.Name)
 	}
 	return fmt.Sprintf("app '%s' namespace: %s", a.Name, a.Namespace)
@@ -68,9 +68,9 @@ func (a *App) Labels() map[string]string {
 	return a.stored.GetLabels()
 }
 
-// Record is the ConfigMap that is the app's record, or that is going to be; the zero Ref for an app that is given by labels.
-func (a *App) Record() object.Ref {
-	if a.Labelled() {
+// RecordRef is the ConfigMap that is the app's record, or that is going to be; the zero Ref for an app that is given by labels.
+func (a *App) RecordRef() object.Ref {
+	if a.IsLabelled() {
 		return object.Ref{}
 	}
 	name := a.Name
@@ -82,7 +82,7 @@ func (a *App) Record() object.Ref {
 
 // Selector selects the objects of the app.
 func (a *App) Selector() string {
-	if a.Labelled() {
+	if a.IsLabelled() {
 		return a.selector.String()
 	}
 	return labels.Set{a.Meta.LabelKey: a.Meta.LabelValue}.String()
@@ -90,7 +90,7 @@ func (a *App) Selector() string {
 
 // Label is the one label that the objects of the app get. An app that is given by labels must be given by exactly one.
 func (a *App) Label() (key, value string, err error) {
-	if !a.Labelled() {
+	if !a.IsLabelled() {
 		return a.Meta.LabelKey, a.Meta.LabelValue, nil
 	}
 	requirements, selectable := a.selector.Requirements()
@@ -112,15 +112,15 @@ func (a *App) Label() (key, value string, err error) {
 	return requirements[0].Key(), values[0], nil
 }
 
-// Covers says of which more kinds and versions the objects of the app may be, besides those that its record names. It sends
+// AddKinds says of which more kinds and versions the objects of the app may be, besides those that its record names. It sends
 // nothing: Begin writes it.
-func (a *App) Covers(versions []schema.GroupVersion, kinds []schema.GroupKind) {
+func (a *App) AddKinds(versions []schema.GroupVersion, kinds []schema.GroupKind) {
 	a.used = a.used.with(usedOf(versions, kinds))
 }
 
-// Used says of which kinds and versions the objects of the app are from now on. Those of which not all objects could be seen are
+// SetKinds says of which kinds and versions the objects of the app are from now on. Those of which not all objects could be seen are
 // unseen: they stay if the record names them, or if it does not say which it names. It sends nothing: Finish writes it.
-func (a *App) Used(versions []schema.GroupVersion, kinds, unseen []schema.GroupKind) {
+func (a *App) SetKinds(versions []schema.GroupVersion, kinds, unseen []schema.GroupKind) {
 	a.used = a.used.only(unseen).with(usedOf(versions, kinds))
 }
 

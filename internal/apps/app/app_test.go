@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	app, err := s.Ensure(t.Context(), request)
-	if err != nil || !app.New || !app.Exists() {
+	if err != nil || !app.IsNew || !app.Exists() {
 		t.Fatalf("ensure: %+v, %v", app, err)
 	}
 	sent("create demo/web", "get demo/web", "get demo/web.apps.k14s.io")
@@ -85,7 +85,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	app.Used([]schema.GroupVersion{apps, core, apps}, []schema.GroupKind{deployment, secret, deployment}, nil)
+	app.SetKinds([]schema.GroupVersion{apps, core, apps}, []schema.GroupKind{deployment, secret, deployment}, nil)
 	if err := app.Begin(t.Context(), "update: x", []string{"demo", "(cluster)", "demo"}, true); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("labels of the change (-want +got):\n%s", diff)
 	}
 
-	app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret}, nil)
+	app.SetKinds([]schema.GroupVersion{core}, []schema.GroupKind{secret}, nil)
 	if err := app.Finish(t.Context(), true, []string{"demo"}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	}
 
 	app, err = s.Ensure(t.Context(), request)
-	if err != nil || app.New {
+	if err != nil || app.IsNew {
 		t.Fatalf("ensure again: %+v, %v", app, err)
 	}
 	sent("get demo/web", "get demo/web.apps.k14s.io")
@@ -147,7 +147,7 @@ func last(t *testing.T, text string) string {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatal(err)
 	}
-	return m.LastChangeName
+	return m.LastDeploymentName
 }
 
 // Two runs at once lose no kinds, in whatever order they write.
@@ -159,11 +159,11 @@ func TestConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	two, err := s.Ensure(t.Context(), Request{Name: "web", Namespace: "demo"})
-	if err != nil || two.New {
+	if err != nil || two.IsNew {
 		t.Fatalf("%+v, %v", two, err)
 	}
-	one.Used(nil, []schema.GroupKind{secret}, nil)
-	two.Used(nil, []schema.GroupKind{deployment}, nil)
+	one.SetKinds(nil, []schema.GroupKind{secret}, nil)
+	two.SetKinds(nil, []schema.GroupKind{deployment}, nil)
 	for _, app := range []*App{one, two} {
 		if err := app.Begin(t.Context(), "update", nil, true); err != nil {
 			t.Fatal(err)
@@ -173,7 +173,7 @@ func TestConflict(t *testing.T) {
 	if got := specOf(t, f, "demo", "web"); !strings.Contains(got, both) {
 		t.Errorf("after both began: %s", got)
 	}
-	one.Used(nil, nil, nil)
+	one.SetKinds(nil, nil, nil)
 	if err := one.Finish(t.Context(), true, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestConflict(t *testing.T) {
 		}
 		return nil
 	}
-	two.Used(nil, nil, nil)
+	two.SetKinds(nil, nil, nil)
 	if err := two.Finish(t.Context(), true, nil); err == nil || !strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
 		t.Errorf("finish against endless conflicts: %v", err)
 	}
@@ -208,8 +208,8 @@ func TestConflict(t *testing.T) {
 			t.Errorf("restored: %s, want %s in it", got, part)
 		}
 	}
-	other := (*LostError)(nil)
-	if err := two.Restore(t.Context(), nil); !errors.As(err, &other) || !other.Other {
+	other := (*RecordDeletedError)(nil)
+	if err := two.Restore(t.Context(), nil); !errors.As(err, &other) || !other.Recreated {
 		t.Errorf("restored although there is a record: %v", err)
 	}
 	f.put(record("demo", "web", spec("2", "[]"), isApp))
@@ -234,7 +234,7 @@ func TestBeginFails(t *testing.T) {
 	if err := app.Begin(t.Context(), "update", nil, true); err == nil || err.Error() != "Updating app: no" {
 		t.Errorf("begin: %v", err)
 	}
-	changes, err := app.Changes(t.Context())
+	changes, err := app.RecordedDeployments(t.Context())
 	if err != nil || len(changes) != 1 || changes[0].Successful == nil || *changes[0].Successful {
 		t.Errorf("changes: %+v, %v", changes, err)
 	}
@@ -253,14 +253,14 @@ func TestTrim(t *testing.T) {
 			}
 		}
 		f.requests()
-		deleted, kept, err := app.Trim(t.Context(), tc.keep)
+		deleted, kept, err := app.TrimRecords(t.Context(), tc.keep)
 		if err != nil || deleted != tc.deleted || kept != tc.have-tc.deleted {
 			t.Errorf("%+v: deleted %d, kept %d, %v", tc, deleted, kept, err)
 		}
 		if sent := f.requests(); len(sent) != 1+tc.deleted {
 			t.Errorf("%+v: %v", tc, sent)
 		}
-		changes, err := app.Changes(t.Context())
+		changes, err := app.RecordedDeployments(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,11 +275,11 @@ func TestTrim(t *testing.T) {
 func TestLabelled(t *testing.T) {
 	s := newStore(newFake())
 	app, err := s.Ensure(t.Context(), Request{Name: "label:x=y", Namespace: "demo"})
-	if err != nil || !app.Exists() || !app.Labelled() || app.String() != "labeled app 'x=y'" || app.Selector() != "x=y" {
+	if err != nil || !app.Exists() || !app.IsLabelled() || app.String() != "labeled app 'x=y'" || app.Selector() != "x=y" {
 		t.Fatalf("%+v, %v", app, err)
 	}
-	app.Used(nil, []schema.GroupKind{secret}, nil)
-	_, _, trimmed := app.Trim(t.Context(), 0)
+	app.SetKinds(nil, []schema.GroupKind{secret}, nil)
+	_, _, trimmed := app.TrimRecords(t.Context(), 0)
 	for _, err := range []error{app.Begin(t.Context(), "update", nil, true), app.Finish(t.Context(), true, nil), app.Delete(t.Context()), trimmed} {
 		if err != nil {
 			t.Error(err)
@@ -339,14 +339,14 @@ func TestList(t *testing.T) {
 		t.Fatal(absent, err)
 	}
 	const hint = " (hint: found app 'web' in other namespaces: b, c, d, ...)"
-	if got, want := absent.Missing(t.Context()).Error(), "App 'web' (namespace: a) does not exist: "+hint; got != want {
+	if got, want := absent.NotFoundError(t.Context()).Error(), "App 'web' (namespace: a) does not exist: "+hint; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := absent.Absent(t.Context()), "App 'web' (namespace: a) does not exist"+hint; got != want {
+	if got, want := absent.NotFoundText(t.Context()), "App 'web' (namespace: a) does not exist"+hint; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	f.refuse = func(string) error { return apierrors.NewForbidden(configMaps, "", nil) }
-	if got, want := absent.Absent(t.Context()), "App 'web' (namespace: a) does not exist"; got != want {
+	if got, want := absent.NotFoundText(t.Context()), "App 'web' (namespace: a) does not exist"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -372,11 +372,11 @@ func TestUsed(t *testing.T) {
 			used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core}, kinds(secret, service)}},
 	} {
 		app := &App{used: tc.recorded}
-		app.Covers([]schema.GroupVersion{core}, []schema.GroupKind{secret})
+		app.AddKinds([]schema.GroupVersion{core}, []schema.GroupKind{secret})
 		if diff := cmp.Diff(tc.during, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s, during (-want +got):\n%s", tc.name, diff)
 		}
-		app.Used([]schema.GroupVersion{core}, []schema.GroupKind{secret}, tc.unseen)
+		app.SetKinds([]schema.GroupVersion{core}, []schema.GroupKind{secret}, tc.unseen)
 		if diff := cmp.Diff(tc.after, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s, after (-want +got):\n%s", tc.name, diff)
 		}

@@ -18,11 +18,11 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// ChangeRecord is a change of an app that has a record of its own.
-type ChangeRecord struct {
+// RecordedDeployment is a change of an app that has a record of its own.
+type RecordedDeployment struct {
 	Name    string
 	Created time.Time
-	Change
+	DeploymentRecord
 
 	record *unstructured.Unstructured
 }
@@ -31,10 +31,10 @@ type ChangeRecord struct {
 // kinds that Covers was told: they must cover the objects that there are as well as those that are to come, and so must the
 // namespaces. With keep the change gets a record of its own.
 func (a *App) Begin(ctx context.Context, description string, namespaces []string, keep bool) error {
-	if a.Labelled() {
+	if a.IsLabelled() {
 		return nil
 	}
-	change := Change{
+	change := DeploymentRecord{
 		StartedAt: a.store.Now().UTC(), Description: description, Namespaces: sorted(namespaces),
 	}
 	a.running = nil
@@ -51,7 +51,7 @@ func (a *App) Begin(ctx context.Context, description string, namespaces []string
 	if created != nil {
 		a.running, created = nil, fmt.Errorf("Creating app change: %w", created)
 	}
-	if lost := (*LostError)(nil); errors.As(noted, &lost) {
+	if lost := (*RecordDeletedError)(nil); errors.As(noted, &lost) {
 		return errors.Join(noted, a.store.drop(ctx, a.running)) // nothing would find it
 	}
 	if noted != nil && created == nil {
@@ -63,12 +63,12 @@ func (a *App) Begin(ctx context.Context, description string, namespaces []string
 // Finish records how the change that has begun ended, and with it the kinds that Used was told and the namespaces of what is
 // there now.
 func (a *App) Finish(ctx context.Context, successful bool, namespaces []string) error {
-	if a.Labelled() {
+	if a.IsLabelled() {
 		return nil
 	}
-	change := finished(a.Meta.LastChange, a.store.Now(), successful)
+	change := finished(a.Meta.LastDeployment, a.store.Now(), successful)
 	change.Namespaces = sorted(namespaces)
-	name := a.Meta.LastChangeName
+	name := a.Meta.LastDeploymentName
 	var changed, noted error
 	both(func() {
 		changed = a.finishChange(ctx, change)
@@ -90,14 +90,14 @@ func both(one, other func()) {
 }
 
 // finished is a change that has ended.
-func finished(c Change, now time.Time, successful bool) Change {
+func finished(c DeploymentRecord, now time.Time, successful bool) DeploymentRecord {
 	c.FinishedAt, c.Successful = now.UTC(), &successful
 	return c
 }
 
 // note writes on the app's record which change was the last, and which kinds are used.
-func (a *App) note(ctx context.Context, name string, change Change) error {
-	return a.save(ctx, func(m *Meta) { m.LastChangeName, m.LastChange = name, change }, nil)
+func (a *App) note(ctx context.Context, name string, change DeploymentRecord) error {
+	return a.save(ctx, func(m *Meta) { m.LastDeploymentName, m.LastDeployment = name, change }, nil)
 }
 
 // The server makes names of generateName so; we do it ourselves, so that the name can be written on the app at the same time
@@ -108,7 +108,7 @@ const (
 )
 
 // changeRecord is the record of a change as it is first written.
-func (a *App) changeRecord(change Change) *unstructured.Unstructured {
+func (a *App) changeRecord(change DeploymentRecord) *unstructured.Unstructured {
 	base := a.Name + "-change-"
 	base = base[:min(len(base), maxGenerated)]
 	labels := map[string]any{resource.LabelIsAppChange: "", resource.LabelAppChangeByLabel: a.Meta.LabelValue}
@@ -125,7 +125,7 @@ func (a *App) changeRecord(change Change) *unstructured.Unstructured {
 }
 
 // finishChange writes the end of the change that runs into its record, if it has one.
-func (a *App) finishChange(ctx context.Context, change Change) error {
+func (a *App) finishChange(ctx context.Context, change DeploymentRecord) error {
 	if a.running == nil {
 		return nil
 	}
@@ -155,14 +155,14 @@ func (a *App) finishChange(ctx context.Context, change Change) error {
 	return refused
 }
 
-// Changes gives the changes of the app that have records, the oldest first.
-func (a *App) Changes(ctx context.Context) ([]ChangeRecord, error) {
+// RecordedDeployments gives the changes of the app that have records, the oldest first.
+func (a *App) RecordedDeployments(ctx context.Context) ([]RecordedDeployment, error) {
 	records, err := a.changeRecords(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("Listing app changes: %w", err)
 	}
 	for i, r := range records {
-		if records[i].Change, err = parseChange(said(r.record)); err != nil {
+		if records[i].DeploymentRecord, err = parseChange(said(r.record)); err != nil {
 			return nil, fmt.Errorf("App change '%s' (namespace: %s) did not contain parseable app change metadata: %w "+
 				"(hint: ConfigMap was overriden by another user? It can be deleted without harm)", r.Name, a.Namespace, err)
 		}
@@ -172,7 +172,7 @@ func (a *App) Changes(ctx context.Context) ([]ChangeRecord, error) {
 
 // changeRecords gives the records of the app's changes, the oldest first. What they say is not looked at, but for the order of
 // those that were made within a second.
-func (a *App) changeRecords(ctx context.Context) ([]ChangeRecord, error) {
+func (a *App) changeRecords(ctx context.Context) ([]RecordedDeployment, error) {
 	if a.stored == nil {
 		return nil, nil
 	}
@@ -180,24 +180,24 @@ func (a *App) changeRecords(ctx context.Context) ([]ChangeRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := make([]ChangeRecord, len(found))
+	records := make([]RecordedDeployment, len(found))
 	for i, obj := range found {
-		records[i] = ChangeRecord{Name: obj.GetName(), Created: obj.GetCreationTimestamp().Time, record: obj}
-		records[i].Change, _ = parseChange(said(obj))
+		records[i] = RecordedDeployment{Name: obj.GetName(), Created: obj.GetCreationTimestamp().Time, record: obj}
+		records[i].DeploymentRecord, _ = parseChange(said(obj))
 	}
-	slices.SortStableFunc(records, func(a, b ChangeRecord) int {
+	slices.SortStableFunc(records, func(a, b RecordedDeployment) int {
 		return cmp.Or(a.Created.Compare(b.Created), a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Name, b.Name))
 	})
 	return records, nil
 }
 
 // Oldest gives those of the changes that are too many if only so many are kept.
-func Oldest(changes []ChangeRecord, keep int) []ChangeRecord {
+func Oldest(changes []RecordedDeployment, keep int) []RecordedDeployment {
 	return changes[:max(0, len(changes)-max(0, keep))]
 }
 
-// Drop deletes the records of changes, all of which are tried. Those that are gone already are no error.
-func (a *App) Drop(ctx context.Context, changes []ChangeRecord) error {
+// DeleteRecords deletes the records of changes, all of which are tried. Those that are gone already are no error.
+func (a *App) DeleteRecords(ctx context.Context, changes []RecordedDeployment) error {
 	errs := make([]error, len(changes))
 	var group errgroup.Group
 	group.SetLimit(dropConcurrency)
@@ -214,14 +214,14 @@ func (a *App) Drop(ctx context.Context, changes []ChangeRecord) error {
 // dropConcurrency is how many records are deleted at once.
 const dropConcurrency = 8
 
-// Trim deletes the records of the oldest changes so that at most this many are left.
-func (a *App) Trim(ctx context.Context, keep int) (deleted, kept int, err error) {
+// TrimRecords deletes the records of the oldest changes so that at most this many are left.
+func (a *App) TrimRecords(ctx context.Context, keep int) (deleted, kept int, err error) {
 	records, err := a.changeRecords(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("Listing app changes: %w", err)
 	}
 	old := Oldest(records, keep)
-	if err := a.Drop(ctx, old); err != nil {
+	if err := a.DeleteRecords(ctx, old); err != nil {
 		return 0, len(records), fmt.Errorf("Deleting app changes: %w", err)
 	}
 	return len(old), len(records) - len(old), nil

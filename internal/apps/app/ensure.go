@@ -17,7 +17,7 @@ import (
 // Request asks for the app that is to be deployed.
 type Request struct {
 	Name, Namespace string
-	Prev            string            // the name that the app may have had before; empty for none
+	PreviousName    string            // the name that the app may have had before; empty for none
 	Labels          map[string]string // for the record; values that it has may not change
 	Group           string            // the group of apps that it belongs to; empty for none
 	DryRun          bool              // write nothing: the app that is given back is not to be written either
@@ -39,7 +39,7 @@ func (r Request) labels() map[string]string {
 // the previous name, or gives it its full name where that is wanted. A record that is as it should be is not written.
 func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 	app, err := s.Find(ctx, r.Name, r.Namespace)
-	if err != nil || app.Labelled() {
+	if err != nil || app.IsLabelled() {
 		return app, err
 	}
 	if app.Exists() {
@@ -53,13 +53,13 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 			return nil, err
 		}
 	}
-	if r.Prev != "" {
-		prev, err := s.Find(ctx, r.Prev, r.Namespace)
+	if r.PreviousName != "" {
+		prev, err := s.Find(ctx, r.PreviousName, r.Namespace)
 		switch {
 		case err != nil:
 			return nil, err
-		case prev.Labelled():
-			return nil, fmt.Errorf("Expected previous app name to be the name of an app, but was '%s'", r.Prev)
+		case prev.IsLabelled():
+			return nil, fmt.Errorf("Expected previous app name to be the name of an app, but was '%s'", r.PreviousName)
 		case prev.Exists():
 			return prev.succeed(ctx, app.Name, r)
 		}
@@ -67,13 +67,13 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 	return app, app.create(ctx, r)
 }
 
-// Settle writes what Ensure, with DryRun, has foreseen: the record of an app that is new, the name of one that had another, or
+// Commit writes what Ensure, with DryRun, has foreseen: the record of an app that is new, the name of one that had another, or
 // labels. It sends nothing if the record is as it should be. That somebody else has made the app meanwhile is an error, since
 // its objects get another label than was foreseen.
-func (a *App) Settle(ctx context.Context, r Request) error {
+func (a *App) Commit(ctx context.Context, r Request) error {
 	r.DryRun = false
 	switch {
-	case a.Labelled():
+	case a.IsLabelled():
 		return nil
 	case a.stored == nil:
 		return a.create(ctx, r)
@@ -111,17 +111,17 @@ func (a *App) update(ctx context.Context, r Request) error {
 // create makes the record of a new app. If somebody else was faster, theirs is used.
 func (a *App) create(ctx context.Context, r Request) error {
 	m := a.Meta
-	if !a.New {
+	if !a.IsNew {
 		m = Meta{LabelKey: resource.LabelApp, LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10), UsedGKs: &[]schema.GroupKind{}}
 	}
-	foreseen := a.New
+	foreseen := a.IsNew
 	record := newRecord(a.Name, a.Namespace, a.store.FullNames)
 	annotate(record, map[string]string{resource.AnnChangesUseLabel: ""})
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
 	if err := merge(record, r.labels()); err != nil {
 		return err
 	}
-	a.New, a.Meta, a.used = true, m, m.used()
+	a.IsNew, a.Meta, a.used = true, m, m.used()
 	if r.DryRun {
 		return nil
 	}

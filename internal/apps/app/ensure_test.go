@@ -49,18 +49,18 @@ func TestNames(t *testing.T) {
 				name, value, _ := strings.Cut(have, "=")
 				f.put(record("n", name, spec(value, "[]"), isApp))
 			}
-			app, err := s.Ensure(t.Context(), Request{Name: tc.ask, Prev: tc.prev, Namespace: "n", DryRun: tc.dry})
+			app, err := s.Ensure(t.Context(), Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n", DryRun: tc.dry})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.left, f.names()); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
-			if app.Name != "web" || app.New != tc.isNew || !tc.isNew && app.Meta.LabelValue != "1" {
+			if app.Name != "web" || app.IsNew != tc.isNew || !tc.isNew && app.Meta.LabelValue != "1" {
 				t.Errorf("app %+v", app)
 			}
 			if !tc.dry {
-				checkForeseen(t, tc.have, tc.left, Request{Name: tc.ask, Prev: tc.prev, Namespace: "n"}, tc.full)
+				checkForeseen(t, tc.have, tc.left, Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n"}, tc.full)
 			}
 			if tc.full && !tc.dry {
 				if _, ok := app.stored.GetAnnotations()["kapp.k14s.io/is-configmap-migrated"]; !ok {
@@ -84,7 +84,7 @@ func checkForeseen(t *testing.T, have, left []string, r Request, full bool) {
 	r.DryRun = true
 	app, err := s.Ensure(t.Context(), r)
 	if err == nil {
-		err = app.Settle(t.Context(), r)
+		err = app.Commit(t.Context(), r)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -209,8 +209,8 @@ func TestEnsureRefuses(t *testing.T) {
 		{Request{Name: strings.Repeat("a", 254), Namespace: "n"}, "Expected app name 'aaa"},
 		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}}, "Expected label 'x' value to remain same"},
 		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}, DryRun: true}, "Expected label 'x' value to remain same"},
-		{Request{Name: "new", Namespace: "n", Prev: "web", Labels: map[string]string{"x": "z"}}, "Expected label 'x' value to remain same"},
-		{Request{Name: "new", Namespace: "n", Prev: "label:x"}, "Expected previous app name to be the name of an app, but was 'label:x'"},
+		{Request{Name: "new", Namespace: "n", PreviousName: "web", Labels: map[string]string{"x": "z"}}, "Expected label 'x' value to remain same"},
+		{Request{Name: "new", Namespace: "n", PreviousName: "label:x"}, "Expected previous app name to be the name of an app, but was 'label:x'"},
 	} {
 		f := newFake()
 		f.put(record("n", "web", spec("1", "[]"), isApp, "x=y"))
@@ -234,7 +234,7 @@ func TestEnsureMeetsAnother(t *testing.T) {
 		return nil
 	}
 	app, err := s.Ensure(t.Context(), Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "y"}})
-	if err != nil || app.New || app.Meta.LabelValue != "7" || app.Labels()["x"] != "y" {
+	if err != nil || app.IsNew || app.Meta.LabelValue != "7" || app.Labels()["x"] != "y" {
 		t.Errorf("%+v, %v", app, err)
 	}
 	if sent := f.requests(); len(sent) != 6 {
@@ -277,7 +277,7 @@ func TestCreateMeetsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.put(record("n", "web", spec("7", "[]"), isApp))
-	if err := app.Settle(t.Context(), request); err == nil || !strings.Contains(err.Error(), "was created by another run meanwhile") {
+	if err := app.Commit(t.Context(), request); err == nil || !strings.Contains(err.Error(), "was created by another run meanwhile") {
 		t.Errorf("settle: %v", err)
 	}
 	if got := specOf(t, f, "n", "web"); got != spec("7", "[]") {
@@ -309,10 +309,10 @@ func TestOldApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "App change 'web-change-2' (namespace: n) did not contain parseable app change metadata: Parsing app change metadata: "
-	if _, err := app.Changes(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := app.RecordedDeployments(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("changes: %v", err)
 	}
-	if deleted, kept, err := app.Trim(t.Context(), 1); deleted != 1 || kept != 1 || err != nil {
+	if deleted, kept, err := app.TrimRecords(t.Context(), 1); deleted != 1 || kept != 1 || err != nil {
 		t.Errorf("trim: %d, %d, %v", deleted, kept, err)
 	}
 	if diff := cmp.Diff([]string{"n/web", "n/web-change-2"}, f.names()); diff != "" {

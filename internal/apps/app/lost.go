@@ -9,20 +9,20 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// LostError says that the record of an app, which was there, could not be written because somebody has deleted it.
-type LostError struct {
-	Other bool // another app of the name has been made since, whose objects carry another label
-	cause error
+// RecordDeletedError says that the record of an app, which was there, could not be written because somebody has deleted it.
+type RecordDeletedError struct {
+	Recreated bool // another app of the name has been made since, whose objects carry another label
+	cause     error
 }
 
-func (e *LostError) Error() string { return e.cause.Error() }
+func (e *RecordDeletedError) Error() string { return e.cause.Error() }
 
 // Unwrap gives what the server answered, if it was the server.
-func (e *LostError) Unwrap() error { return e.cause }
+func (e *RecordDeletedError) Unwrap() error { return e.cause }
 
 // lost is the error of a record that is gone.
 func (a *App) lost(cause error) error {
-	return &LostError{cause: fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: run the command again: %w", a.Name, a.Namespace, cause)}
+	return &RecordDeletedError{cause: fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: run the command again: %w", a.Name, a.Namespace, cause)}
 }
 
 // Restore makes the record of an app anew that was lost during a change, and says that the change failed. The objects of the app are
@@ -30,8 +30,8 @@ func (a *App) lost(cause error) error {
 func (a *App) Restore(ctx context.Context, namespaces []string) error {
 	m := a.Meta
 	m.setUsed(a.used)
-	m.LastChangeName, m.LastChange = "", finished(m.LastChange, a.store.Now(), false) // the records of changes went with it
-	m.LastChange.Namespaces = sorted(namespaces)
+	m.LastDeploymentName, m.LastDeployment = "", finished(m.LastDeployment, a.store.Now(), false) // the records of changes went with it
+	m.LastDeployment.Namespaces = sorted(namespaces)
 	record := newRecord("", a.Namespace, false)
 	record.SetName(a.stored.GetName())
 	record.SetLabels(a.stored.GetLabels())
@@ -44,7 +44,7 @@ func (a *App) Restore(ctx context.Context, namespaces []string) error {
 		a.take(stored, m)
 		return nil
 	case err == nil || apierrors.IsAlreadyExists(err):
-		return &LostError{Other: true, cause: a.metAnother()}
+		return &RecordDeletedError{Recreated: true, cause: a.metAnother()}
 	}
 	return fmt.Errorf("Creating app: %w", err)
 }

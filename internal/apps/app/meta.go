@@ -15,16 +15,16 @@ import (
 // Meta is what the record of an app says, in the JSON that kapp writes: the order of the fields, their names, and when one is
 // left out are part of the format.
 type Meta struct {
-	LabelKey       string                `json:"labelKey"`
-	LabelValue     string                `json:"labelValue"`
-	LastChangeName string                `json:"lastChangeName,omitempty"`
-	LastChange     Change                `json:"lastChange"` // the zero Change if there was none
-	UsedGVs        []schema.GroupVersion `json:"usedGVs,omitempty"`
-	UsedGKs        *[]schema.GroupKind   `json:"usedGKs"` // nil: not known, its objects may be of any kind
+	LabelKey           string                `json:"labelKey"`
+	LabelValue         string                `json:"labelValue"`
+	LastDeploymentName string                `json:"lastChangeName,omitempty"`
+	LastDeployment     DeploymentRecord      `json:"lastChange"` // the zero Change if there was none
+	UsedGVs            []schema.GroupVersion `json:"usedGVs,omitempty"`
+	UsedGKs            *[]schema.GroupKind   `json:"usedGKs"` // nil: not known, its objects may be of any kind
 }
 
-// Change is one run against an app, in the JSON that kapp writes. Times are UTC, and zero until they are known.
-type Change struct {
+// DeploymentRecord is one run against an app, in the JSON that kapp writes. Times are UTC, and zero until they are known.
+type DeploymentRecord struct {
 	StartedAt   time.Time `json:"startedAt"`
 	FinishedAt  time.Time `json:"finishedAt"`
 	Successful  *bool     `json:"successful,omitempty"` // nil until it has finished
@@ -36,7 +36,7 @@ type Change struct {
 func (m Meta) JSON() string { return encode(m) }
 
 // JSON is the form in which the record of a change holds it.
-func (c Change) JSON() string { return encode(c) }
+func (c DeploymentRecord) JSON() string { return encode(c) }
 
 // encode gives the JSON of a Meta or Change. It can fail only for times beyond the year 9999, which no clock shows and no
 // record holds: they could not have been read.
@@ -67,10 +67,10 @@ func parseMeta(text string) (Meta, error) {
 }
 
 // parseChange reads the text of the record of a change.
-func parseChange(text string) (Change, error) {
-	var c Change
+func parseChange(text string) (DeploymentRecord, error) {
+	var c DeploymentRecord
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return Change{}, fmt.Errorf("Parsing app change metadata: %w", err)
+		return DeploymentRecord{}, fmt.Errorf("Parsing app change metadata: %w", err)
 	}
 	return c, nil
 }

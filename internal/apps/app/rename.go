@@ -18,14 +18,14 @@ import (
 // Rename gives the record another name, or moves it to another namespace. Nothing else changes: its objects keep their labels,
 // and the records of its changes stay where they are. If it was interrupted it can be done again.
 func (a *App) Rename(ctx context.Context, name, namespace string) error {
-	if a.Labelled() {
+	if a.IsLabelled() {
 		return errors.New("Not supported")
 	}
 	target, err := a.store.Find(ctx, name, namespace)
 	if err != nil {
 		return err
 	}
-	if target.Labelled() {
+	if target.IsLabelled() {
 		return fmt.Errorf("Expected new app name to be the name of an app, but was '%s'", name)
 	}
 	if err := impossible(target.Name); err != nil {

@@ -175,9 +175,9 @@ func (s *Store) List(ctx context.Context, namespace string, selector labels.Sele
 	}), nil
 }
 
-// Elsewhere gives the namespaces in which there is an app of the name, sorted; none where the apps of all namespaces may not
+// OtherNamespaces gives the namespaces in which there is an app of the name, sorted; none where the apps of all namespaces may not
 // be listed.
-func (s *Store) Elsewhere(ctx context.Context, name string) []string {
+func (s *Store) OtherNamespaces(ctx context.Context, name string) []string {
 	apps, err := s.List(ctx, "", nil)
 	if err != nil {
 		return nil
@@ -192,13 +192,13 @@ func (s *Store) Elsewhere(ctx context.Context, name string) []string {
 	return slices.Compact(found)
 }
 
-// Absent says that the app does not exist, and where one of its name does.
-func (a *App) Absent(ctx context.Context) string {
+// NotFoundText says that the app does not exist, and where one of its name does.
+func (a *App) NotFoundText(ctx context.Context) string {
 	return fmt.Sprintf("App '%s' (namespace: %s) does not exist", a.Name, a.Namespace) + a.hint(ctx)
 }
 
-// Missing is the error of a command that needs the app, which does not exist.
-func (a *App) Missing(ctx context.Context) error {
+// NotFoundError is the error of a command that needs the app, which does not exist.
+func (a *App) NotFoundError(ctx context.Context) error {
 	return fmt.Errorf("App '%s' (namespace: %s) does not exist: %s", a.Name, a.Namespace, a.hint(ctx))
 }
 
@@ -206,7 +206,7 @@ func (a *App) Missing(ctx context.Context) error {
 const hinted = 3
 
 func (a *App) hint(ctx context.Context) string {
-	found := a.store.Elsewhere(ctx, a.Name)
+	found := a.store.OtherNamespaces(ctx, a.Name)
 	if len(found) == 0 {
 		return ""
 	}

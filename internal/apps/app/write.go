@@ -78,7 +78,7 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 		return err
 	}
 	if theirs.LabelValue != m.LabelValue {
-		return &LostError{Other: true, cause: fmt.Errorf("App '%s' (namespace: %s) was deleted and created anew meanwhile, so that its record is not of this run: "+
+		return &RecordDeletedError{Recreated: true, cause: fmt.Errorf("App '%s' (namespace: %s) was deleted and created anew meanwhile, so that its record is not of this run: "+
 			"run the command again", a.Name, a.Namespace)}
 	}
 	ours := a.used
@@ -150,7 +150,7 @@ func (a *App) Delete(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("Deleting app changes: %w", err)
 	}
-	if err := a.Drop(ctx, records); err != nil {
+	if err := a.DeleteRecords(ctx, records); err != nil {
 		return fmt.Errorf("Deleting app changes: %w", err)
 	}
 	if err := a.dropTwin(ctx); err != nil {

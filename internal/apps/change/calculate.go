@@ -45,13 +45,13 @@ type Options struct {
 	// Adopted are the existing objects that were found by the names of new ones. They become the app's own, whoever made them.
 	Adopted map[*unstructured.Unstructured]bool
 
-	OwnedDeleted bool // objects that controllers made are deleted as the app's own if they are annotated for it
+	DeleteOwned bool // objects that controllers made are deleted as the app's own if they are annotated for it
 
 	IgnoreFailingAPIServices bool
 
-	// Files says that the existing objects come from files: none of them was made by a controller, versions mean nothing,
+	// FromFiles says that the existing objects come from files: none of them was made by a controller, versions mean nothing,
 	// nothing is applied or waited for, and all changes are given.
-	Files bool
+	FromFiles bool
 
 	// Filter leaves changes out; nil leaves none out. The objects are those of the Change, and may be nil.
 	Filter func(op string, new, existing *unstructured.Unstructured) bool
@@ -69,8 +69,8 @@ type set struct {
 // nothing waited for are left out. The new objects are taken over and changed; the existing ones must not be changed
 // afterwards, because texts are made of them when they are asked for.
 func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Options) ([]*Change, error) {
-	s := &set{Options: o, conf: conf, rules: Rules(conf, o.IgnoreFailingAPIServices)}
-	if s.Files {
+	s := &set{Options: o, conf: conf, rules: JudgeRules(conf, o.IgnoreFailingAPIServices)}
+	if s.FromFiles {
 		s.Wait, s.WaitIgnored = false, false
 	}
 	for _, obj := range new {
@@ -92,8 +92,8 @@ func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Option
 	return kept, nil
 }
 
-// Rules are the rules by which live objects are judged before those of their kinds: the user's, and then the flag's.
-func Rules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
+// JudgeRules are the rules by which live objects are judged before those of their kinds: the user's, and then the flag's.
+func JudgeRules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
 	rules := []judge.Rule{func(obj *unstructured.Unstructured) (judge.Judgement, bool) {
 		j, _, ok := conf.Judge(obj)
 		return j, ok
@@ -106,7 +106,7 @@ func Rules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
 
 // concerns reports whether a change is applied or waited for.
 func (s *set) concerns(c *Change) bool {
-	return s.Files || c.ApplyOp() != Noop || c.WaitOp() != None
+	return s.FromFiles || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
 }
 
 // sent and read are the two objects of a change as filters see them.
@@ -125,7 +125,7 @@ func (c *Change) read() *unstructured.Unstructured {
 }
 
 func (s *set) calculate(existing, new []*unstructured.Unstructured) ([]*Change, error) {
-	if s.Files {
+	if s.FromFiles {
 		return s.plain(existing, new)
 	}
 	known := s.group(existing)

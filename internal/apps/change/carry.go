@@ -27,7 +27,7 @@ func (c *Change) carry(live *unstructured.Unstructured, again *Change) (carried 
 	if err != nil {
 		return nil, false, err
 	}
-	before, after, err := c.Sides()
+	before, after, err := c.BeforeAfter()
 	if err != nil {
 		return nil, false, err
 	}
@@ -77,9 +77,9 @@ func (c *Change) moves(live *unstructured.Unstructured) ([]edit, error) {
 	}), nil
 }
 
-// Moved names the fields that somebody else has changed since the change was approved, without their values, and which are left as
+// FieldsChangedByOthers names the fields that somebody else has changed since the change was approved, without their values, and which are left as
 // they are now; it is empty for most changes.
-func (c *Change) Moved() []string {
+func (c *Change) FieldsChangedByOthers() []string {
 	names := make([]string, len(c.moved))
 	for i, m := range c.moved {
 		names[i] = m.name()
@@ -87,9 +87,9 @@ func (c *Change) Moved() []string {
 	return names
 }
 
-// Unmoved gives a stored object as it would be if nobody else had changed it since the change was approved: for the history,
+// WithoutChangesByOthers gives a stored object as it would be if nobody else had changed it since the change was approved: for the history,
 // which tells of what we applied and not of what others did. The object itself is not changed.
-func (c *Change) Unmoved(stored *unstructured.Unstructured) *unstructured.Unstructured {
+func (c *Change) WithoutChangesByOthers(stored *unstructured.Unstructured) *unstructured.Unstructured {
 	if len(c.moved) == 0 {
 		return stored
 	}

@@ -41,9 +41,9 @@ func (o Op) Word() string {
 type WaitOp string
 
 const (
-	Reconcile WaitOp = "reconcile"
-	Gone      WaitOp = "delete"
-	None      WaitOp = "" // nothing is waited for
+	AwaitReconcile WaitOp = "reconcile"
+	AwaitDelete    WaitOp = "delete"
+	AwaitNothing   WaitOp = "" // nothing is waited for
 )
 
 // Change is what happens to one object.
@@ -95,19 +95,19 @@ func (c *Change) ApplyOp() Op {
 // WaitOp is what is waited for.
 func (c *Change) WaitOp() WaitOp {
 	if !c.set.Wait || c.Ignored && !c.set.WaitIgnored || has(c.Object(), resource.AnnDisableWait) {
-		return None
+		return AwaitNothing
 	}
 	switch c.Op {
 	case Add, Update, Exists:
-		return Reconcile
+		return AwaitReconcile
 	case Delete:
-		return Gone
+		return AwaitDelete
 	case Keep:
 		if c.waits {
-			return Reconcile
+			return AwaitReconcile
 		}
 	}
-	return None
+	return AwaitNothing
 }
 
 // GraphOp is the change as rules of order see it: "upsert", "delete" or "noop".
@@ -120,11 +120,6 @@ func (c *Change) GraphOp() string {
 	}
 	return "noop"
 }
-
-// GraphObject is the object from which change groups and change rules of a change are read, annotations and bindings alike:
-// for a deletion the object as it was applied last if that is still known, or else the live one, and for all others what is
-// sent.
-func GraphObject(c *Change) *unstructured.Unstructured { return c.Object() }
 
 // unready reports whether an object that is kept is waited for: what is there does not do what it is meant to, children aside.
 func (s *set) unready(live *unstructured.Unstructured) bool {

@@ -101,7 +101,7 @@ func TestObjectsOfOddForm(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap}",
 	} {
 		t.Run(text, func(t *testing.T) {
-			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied}, {Files: true}} {
+			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied}, {FromFiles: true}} {
 				existing := append(decode(t, text), decode(t, strings.ReplaceAll(text, "name: a", "name: a-ver-1"))...)
 				changes, err := Calculate(existing, decode(t, text), rules{}, o)
 				if err != nil {
@@ -112,7 +112,7 @@ func TestObjectsOfOddForm(t *testing.T) {
 					if _, _, err := c.Texts(NewMasker(rules{})); err != nil {
 						t.Error(err)
 					}
-					if GraphObject(c) == nil {
+					if c.Object() == nil {
 						t.Error("there is no object")
 					}
 				}
@@ -127,7 +127,7 @@ func TestAgainOfNothing(t *testing.T) {
 	if err != nil || len(changes) != 1 {
 		t.Fatalf("%d changes: %v", len(changes), err)
 	}
-	if _, err := changes[0].Again(live[0]); err == nil || err.Error() != "calculate delete configmap/a (v1) cluster again: there is no description of it" {
+	if _, err := changes[0].Recalculate(live[0]); err == nil || err.Error() != "calculate delete configmap/a (v1) cluster again: there is no description of it" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestExhausted(t *testing.T) {
 		Add:    "Failed to update (after trying to create) due to resource conflict (tried multiple times): refused",
 		Update: "Failed to update due to resource conflict (tried multiple times): refused",
 	} {
-		if got := (&Change{Op: op}).Exhausted(refused).Error(); got != want {
+		if got := (&Change{Op: op}).ExhaustedError(refused).Error(); got != want {
 			t.Errorf("%s: %q, want %q", op, got, want)
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Declared gives what a server is asked to merge into the live object of an update: what is described, as the rules of the
+// ApplyConfiguration gives what a server is asked to merge into the live object of an update: what is described, as the rules of the
 // configuration make it, without what they only took over from the live object. It must not be changed.
-func (c *Change) Declared() (*unstructured.Unstructured, error) {
+func (c *Change) ApplyConfiguration() (*unstructured.Unstructured, error) {
 	live := bare(c.Existing)
 	rebased, err := c.set.conf.Rebase(live, c.New)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestDeclared(t *testing.T) {
 			if err != nil || len(changes) != 1 || changes[0].Op != Update {
 				t.Fatalf("%v: %v", changes, err)
 			}
-			got, err := changes[0].Declared()
+			got, err := changes[0].ApplyConfiguration()
 			if err != nil {
 				t.Fatal(err)
 			}

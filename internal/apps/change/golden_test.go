@@ -160,12 +160,12 @@ func again(c *Change, live *unstructured.Unstructured, set settings) string {
 		version = next.Applied.GetResourceVersion()
 	}
 	out := fmt.Sprintf("%s: %s %s at %q\n", next.Op, next.ApplyOp().Word(), next.Description(), version)
-	if len(next.Moved()) > 0 {
+	if len(next.FieldsChangedByOthers()) > 0 {
 		sent, err := yaml.Marshal(next.Applied.Object)
 		if err != nil {
 			return err.Error()
 		}
-		out += fmt.Sprintf("left: %s\n%s", strings.Join(next.Moved(), ", "), sent)
+		out += fmt.Sprintf("left: %s\n%s", strings.Join(next.FieldsChangedByOthers(), ", "), sent)
 	}
 	return out
 }

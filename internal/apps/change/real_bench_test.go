@@ -27,7 +27,7 @@ func BenchmarkDeployment(b *testing.B) {
 	}
 	var live []*unstructured.Unstructured
 	for _, obj := range describe(1) {
-		signed, err := lastapplied.Sign(obj, obj, nil, conf)
+		signed, err := lastapplied.Annotate(obj, obj, nil, conf)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func BenchmarkDeployment(b *testing.B) {
 		live = append(live, stored)
 	}
 	o := Options{LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-		return lastapplied.LastApplied(live, conf)
+		return lastapplied.Base(live, conf)
 	}}
 	for _, want := range []int{0, count} {
 		replicas := int64(1)

@@ -62,7 +62,7 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 	o := Options{Wait: true}
 	if !s.exact {
 		o.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-			return lastapplied.LastApplied(live, s.conf)
+			return lastapplied.Base(live, s.conf)
 		}
 	}
 	changes, err := Calculate(s.objects, input, s.conf, o)
@@ -96,7 +96,7 @@ func (s *server) apply(c *Change) {
 	case Delete:
 		s.store(c.Existing, nil)
 	case Add, Update:
-		sent, err := lastapplied.Sign(c.Applied, c.New, c.Existing, s.conf)
+		sent, err := lastapplied.Annotate(c.Applied, c.New, c.Existing, s.conf)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -163,5 +163,5 @@ func amend(stored, applied *unstructured.Unstructured, rules lastapplied.Rules) 
 	if err != nil {
 		return nil, err
 	}
-	return lastapplied.Record(stored, applied, sum, rules)
+	return lastapplied.Correction(stored, applied, sum, rules)
 }

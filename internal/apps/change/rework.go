@@ -9,9 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/textdiff"
 )
 
-// Again gives the change that makes another live object what is described, by the same rules. It is an error for changes
+// Recalculate gives the change that makes another live object what is described, by the same rules. It is an error for changes
 // that describe nothing.
-func (c *Change) Again(live *unstructured.Unstructured) (*Change, error) {
+func (c *Change) Recalculate(live *unstructured.Unstructured) (*Change, error) {
 	if c.New == nil {
 		return nil, fmt.Errorf("calculate %s %s again: there is no description of it", c.Op.Word(), c.Description())
 	}
@@ -38,7 +38,7 @@ func (c *Change) Rework(live *unstructured.Unstructured, refused error, m *Maske
 
 // adopt turns a creation into an update.
 func (c *Change) adopt(live *unstructured.Unstructured, noop bool) (*Change, error) {
-	again, err := c.Again(live)
+	again, err := c.Recalculate(live)
 	switch {
 	case err != nil:
 		return nil, err
@@ -55,7 +55,7 @@ const conflict = "Failed to update due to resource conflict "
 // retry gives an update of another live object, provided that it changes the same as the one that was approved, or that it can
 // be carried over. Where somebody else has made the same change nothing is left to do.
 func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker) (*Change, error) {
-	again, err := c.Again(live)
+	again, err := c.Recalculate(live)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (c *Change) retry(live *unstructured.Unstructured, refused error, m *Masker
 		textdiff.FormatChanges(textdiff.Compare(before, after, false)))
 }
 
-// Exhausted is the error of a change that was reworked time and again and always refused.
-func (c *Change) Exhausted(refused error) error {
+// ExhaustedError is the error of a change that was reworked time and again and always refused.
+func (c *Change) ExhaustedError(refused error) error {
 	if c.Op == Add {
 		return fmt.Errorf("Failed to update (after trying to create) due to resource conflict (tried multiple times): %w", refused)
 	}
@@ -91,11 +91,11 @@ func (c *Change) Exhausted(refused error) error {
 
 // same reports whether two changes change the same fields from the same values to the same values.
 func (c *Change) same(other *Change) (bool, error) {
-	before, after, err := c.Sides()
+	before, after, err := c.BeforeAfter()
 	if err != nil {
 		return false, err
 	}
-	otherBefore, otherAfter, err := other.Sides()
+	otherBefore, otherAfter, err := other.BeforeAfter()
 	if err != nil {
 		return false, err
 	}

@@ -48,7 +48,7 @@ func (c *Change) Row() Row {
 
 func (c *Change) strategyWords() string {
 	strategy, err := c.Strategy()
-	if err != nil || c.set.Files {
+	if err != nil || c.set.FromFiles {
 		return "???"
 	}
 	return strategies[c.ApplyOp()].words[strategy]
@@ -74,5 +74,5 @@ func Summary(changes []*Change) (op, wait string) {
 	for _, op := range []Op{Add, Delete, Update, Noop, Exists} {
 		words = append(words, fmt.Sprintf("%d %s", ops[op], op.Word()))
 	}
-	return strings.Join(words, ", "), fmt.Sprintf("%d reconcile, %d delete, %d noop", waits[Reconcile], waits[Gone], waits[None])
+	return strings.Join(words, ", "), fmt.Sprintf("%d reconcile, %d delete, %d noop", waits[AwaitReconcile], waits[AwaitDelete], waits[AwaitNothing])
 }

@@ -74,7 +74,7 @@ func (s *set) remove(live *unstructured.Unstructured) (*Change, error) {
 // foreign reports whether a live object was made by a controller, and is left to it. One that was adopted was not, even if
 // nothing on it says who made it: a version that takes its place replaces it.
 func (s *set) foreign(live *unstructured.Unstructured) bool {
-	return !s.Files && !s.Adopted[live] && resource.Transient(live) && !(s.OwnedDeleted && has(live, resource.AnnOwnedForDeletion))
+	return !s.FromFiles && !s.Adopted[live] && resource.IsTransient(live) && !(s.DeleteOwned && has(live, resource.AnnOwnedForDeletion))
 }
 
 // sides gives the two forms that are compared and shown: the object as it is, and as it is going to be.
@@ -162,9 +162,9 @@ func bare(live *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// Sides gives the two forms that are compared and shown: the object as it is, or was applied last, and as it is going to
+// BeforeAfter gives the two forms that are compared and shown: the object as it is, or was applied last, and as it is going to
 // be. Either is nil where there is none. They are made when they are asked for, and must not be changed.
-func (c *Change) Sides() (before, after *unstructured.Unstructured, err error) {
+func (c *Change) BeforeAfter() (before, after *unstructured.Unstructured, err error) {
 	switch {
 	case c.New == nil && (c.Op == Keep || c.Op == Noop || c.Ignored):
 		before, err = c.set.before(c.Existing)

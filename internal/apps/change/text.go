@@ -54,7 +54,7 @@ func (m *Masker) masked(obj *unstructured.Unstructured) (*unstructured.Unstructu
 // Texts gives the two texts whose difference is shown, as YAML; either is empty where there is nothing, and both are the
 // same where nothing is shown. Without a Masker nothing is hidden.
 func (c *Change) Texts(m *Masker) (before, after string, err error) {
-	old, new, err := c.Sides()
+	old, new, err := c.BeforeAfter()
 	if err != nil {
 		return "", "", err
 	}

@@ -75,7 +75,7 @@ func parseTime(flag, text string) (time.Time, error) {
 }
 
 // changeTable shows changes, the newest first; they come with the oldest first.
-func changeTable(title, content string, changes []app.ChangeRecord) ui.Table {
+func changeTable(title, content string, changes []app.RecordedDeployment) ui.Table {
 	table := ui.Table{
 		Title: title, Content: content,
 		Header: []ui.Column{
@@ -126,7 +126,7 @@ func (c *changeCollection) run(ctx context.Context, s *session) error {
 	}
 	return s.apps.TrimChanges(ctx, apps.TrimRequest{
 		App: name, Keep: c.keep,
-		Print: func(old []app.ChangeRecord) error {
+		Print: func(old []app.RecordedDeployment) error {
 			return s.ui.Table(changeTable("App changes to delete", "app changes", old))
 		},
 	})

@@ -32,7 +32,7 @@ func (r *rollout) explain() {
 // lastApplied is what a live object is compared with if nobody has touched it since it was applied. Why it is so is told to those
 // who debug, or who ask for this alone by the variable that kapp has for it.
 func (r *rollout) lastApplied(obj live) (base live, ok bool, err error) {
-	base, ok, err = lastapplied.LastApplied(obj, r.config)
+	base, ok, err = lastapplied.Base(obj, r.config)
 	asked := os.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true"
 	if err != nil || !asked && !r.global.debug {
 		return base, ok, err

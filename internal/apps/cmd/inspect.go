@@ -90,7 +90,7 @@ func printRaw(u *ui.UI, objects []live) error {
 // resourceRow is an object in a table; the name is how it is called there.
 func resourceRow(obj live, name ui.Cell) []ui.Cell {
 	owner := "kapp"
-	if resource.Transient(obj) {
+	if resource.IsTransient(obj) {
 		owner = "cluster"
 	}
 	state, info := stateAndInfo(obj)
@@ -104,12 +104,12 @@ func resourceRow(obj live, name ui.Cell) []ui.Cell {
 const infoWidth = 35
 
 // tableRules are the rules by which tables judge: none of users.
-var tableRules = sync.OnceValue(func() []judge.Rule { return change.Rules(config.Default(), false) })
+var tableRules = sync.OnceValue(func() []judge.Rule { return change.JudgeRules(config.Default(), false) })
 
 // stateAndInfo judges an object as tables do: without rules of users, and without its children.
 func stateAndInfo(obj live) (state, info string) {
 	j := judge.Of(obj, nil, tableRules()...)
-	return j.Word(), j.Message
+	return j.StateName(), j.Message
 }
 
 // resourceColumns head the tables of resources.

@@ -93,7 +93,7 @@ func (l *listing) run(ctx context.Context, s *session) error {
 
 // appRow is an app in the list.
 func appRow(a *app.App) []ui.Cell {
-	last := a.Meta.LastChange
+	last := a.Meta.LastDeployment
 	return []ui.Cell{
 		ui.Namespace(a.Namespace), {Text: a.Name}, {Text: a.Selector()}, {Text: folded(last.Namespaces)},
 		successCell(last.Successful), ageCell(last.StartedAt),

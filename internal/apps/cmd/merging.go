@@ -15,11 +15,11 @@ import (
 
 // declared is what the server is asked to merge into the live object of an update, with the history of what becomes of it.
 func declared(c *change.Change, becomes *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	sent, err := c.Declared()
+	sent, err := c.ApplyConfiguration()
 	if err != nil {
 		return nil, err
 	}
-	return lastapplied.Transfer(becomes, sent), nil
+	return lastapplied.CopyAnnotations(becomes, sent), nil
 }
 
 // merged is what becomes of a live object when the server merges what is wanted into it: what was applied last and is not wanted

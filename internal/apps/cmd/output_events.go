@@ -41,7 +41,7 @@ func (r *rollout) newEventPrinter() *eventPrinter {
 			continue
 		}
 		items[i].Word, items[i].Description = w.change.ApplyOp().Word(), w.change.Description()
-		if items[i].WaitWord = string(w.change.WaitOp()); w.change.WaitOp() == change.None {
+		if items[i].WaitWord = string(w.change.WaitOp()); w.change.WaitOp() == change.AwaitNothing {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
@@ -153,7 +153,7 @@ func rebasedMessage(w *work, e event.Event) string {
 	if w.rebased == nil || e.Op == plan.Create {
 		return ""
 	}
-	switch moved := w.rebased.Moved(); {
+	switch moved := w.rebased.FieldsChangedByOthers(); {
 	case w.rebased.Op == change.Keep:
 		return "Changed by others meanwhile in the same way"
 	case len(moved) > 0:
@@ -166,7 +166,7 @@ func rebasedMessage(w *work, e event.Event) string {
 func (p *eventPrinter) refusal(w *work, e event.Event) error {
 	c, err := w.change, e.Err
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
-		err = c.Exhausted(asked(c, sent(w, e), contested.Last))
+		err = c.ExhaustedError(asked(c, sent(w, e), contested.Last))
 	}
 	err = refusal(c, sent(w, e), err)
 	p.record(e, err)
@@ -197,7 +197,7 @@ func (p *eventPrinter) settled(w *work, e event.Event, line *ui.Event) {
 	switch {
 	case e.Outcome == event.Succeeded:
 		line.State = "ok"
-		if c.WaitOp() == change.Gone {
+		if c.WaitOp() == change.AwaitDelete {
 			line.Message = ""
 		}
 	case e.Outcome == event.TimedOut && e.StepTimeout:

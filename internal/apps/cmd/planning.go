@@ -12,9 +12,9 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/changegraph"
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/filter"
-	"github.com/muster-deploy/muster/internal/apps/graph"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -39,7 +39,7 @@ type rollout struct {
 
 	changes  []*change.Change
 	excluded bool // some changes were left out by the filter of the flag
-	graph    *graph.Graph
+	graph    *changegraph.Graph
 	masker   *change.Masker
 	order    *plan.Plan
 	deciding sync.Mutex // held while a change is decided on again during the run
@@ -52,7 +52,7 @@ func (r *rollout) decide(existing, wanted []*unstructured.Unstructured) error {
 	options := change.Options{
 		DefaultUpdateStrategy: r.apply.updateStrategy, Now: time.Now(),
 		ApplyIgnored: r.apply.applyIgnored, Wait: r.apply.wait, WaitIgnored: r.apply.waitIgnored,
-		OwnedDeleted: r.deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing, Adopted: r.adopted,
+		DeleteOwned: r.deletes, IgnoreFailingAPIServices: r.kinds.ignoreFailing, Adopted: r.adopted,
 	}
 	var rules change.Config = r.config
 	if r.deletes {
@@ -102,17 +102,17 @@ func (r *rollout) newMasker() *change.Masker {
 
 // arrange orders the changes by their groups and rules.
 func (r *rollout) arrange() error {
-	nodes := make([]graph.Node, len(r.changes))
+	nodes := make([]changegraph.Node, len(r.changes))
 	for i, c := range r.changes {
-		node, err := graph.NodeOf(c.Description(), graph.Op(c.GraphOp()), change.GraphObject(c), r.config)
+		node, err := changegraph.NodeOf(c.Description(), changegraph.Op(c.GraphOp()), c.Object(), r.config)
 		if err != nil {
 			return err
 		}
-		node.Waits = c.WaitOp() == change.Reconcile
+		node.Waits = c.WaitOp() == change.AwaitReconcile
 		nodes[i] = node
 	}
 	var err error
-	r.graph, err = graph.Build(nodes, graph.Options{HoldForUnchanged: r.apply.holdUnready})
+	r.graph, err = changegraph.Build(nodes, changegraph.Options{AwaitUnchanged: r.apply.holdUnready})
 	return err
 }
 
@@ -149,7 +149,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
-		Wait: c.WaitOp() != change.None, Timeout: r.apply.resourceTimeout, Sensitive: r.diff.mask && r.config.Masks(obj),
+		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.apply.resourceTimeout, Sensitive: r.diff.mask && r.config.Masks(obj),
 	}
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // nobody knows which object it will be
@@ -182,7 +182,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 		step.Op = plan.AwaitCreated
 	default:
 		step.Op = plan.Unchanged
-		if c.WaitOp() == change.Gone {
+		if c.WaitOp() == change.AwaitDelete {
 			step.Op = plan.AwaitDeleted
 		}
 	}
@@ -201,7 +201,7 @@ func (r *rollout) step(c *change.Change) (plan.Step, error) {
 
 // signed is the object that is sent for a change, with its identity and the history that is foreseen.
 func (r *rollout) signed(sent, described, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	sent, err := lastapplied.Sign(sent, described, existing, r.config)
+	sent, err := lastapplied.Annotate(sent, described, existing, r.config)
 	if err == nil {
 		sent.SetManagedFields(nil)
 	}

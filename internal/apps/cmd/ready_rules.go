@@ -19,7 +19,7 @@ type readyRules struct {
 }
 
 func (r *rollout) readyRules() readyRules {
-	return readyRules{r, change.Rules(r.config, r.kinds.ignoreFailing)}
+	return readyRules{r, change.JudgeRules(r.config, r.kinds.ignoreFailing)}
 }
 
 // Judge returns kapp's judgement of an object. One that kapp calls failed is final.
@@ -45,7 +45,7 @@ func (r readyRules) Judge(obj *unstructured.Unstructured, children []*unstructur
 
 // Leaving returns kapp's words for an object that is waited for until it is gone.
 func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
-	return statusOf(judge.Gone("", obj))
+	return statusOf(judge.OfDeletion("", obj))
 }
 
 // Children returns the child objects that kapp shows, which carry the labels of the app. The native commands show the
@@ -56,7 +56,7 @@ func (r readyRules) Children(obj *unstructured.Unstructured) ([]schema.GroupKind
 	if r.native && !counts {
 		return nil, nil
 	}
-	kinds := judge.Children(obj)
+	kinds := judge.ChildKinds(obj)
 	if len(kinds) == 0 {
 		return nil, nil
 	}

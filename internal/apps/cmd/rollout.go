@@ -68,16 +68,16 @@ func (d decider) Amend(step *plan.Step, stored *unstructured.Unstructured) (*uns
 	if w.original == "" {
 		applied := stored
 		if w.rebased != nil && step.Op == plan.Update { // a recreated object has no changes of others
-			applied = w.rebased.Unmoved(stored)
+			applied = w.rebased.WithoutChangesByOthers(stored)
 		}
 		var err error
 		if w.original, err = lastapplied.Fingerprint(applied, wanted, d.config); err != nil {
 			return nil, err
 		}
 	}
-	next, err := lastapplied.Record(stored, wanted, w.original, d.config)
+	next, err := lastapplied.Correction(stored, wanted, w.original, d.config)
 	if err == nil && next != nil && d.order.ServerSide && step.Have != nil {
-		next = lastapplied.Transfer(next, step.Want)
+		next = lastapplied.CopyAnnotations(next, step.Want)
 	}
 	return next, err
 }

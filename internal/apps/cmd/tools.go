@@ -131,7 +131,7 @@ func (d *fileDiff) run(ctx context.Context, s *session) error {
 		return err
 	}
 	r := &rollout{session: s, diff: d.diff, config: config.Default()} // which says what is masked; nothing else is asked of it
-	if r.changes, err = change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: time.Now(), Files: true}); err != nil {
+	if r.changes, err = change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: time.Now(), FromFiles: true}); err != nil {
 		return fmt.Errorf("Comparing files: %w", err)
 	}
 	r.masker = r.newMasker()

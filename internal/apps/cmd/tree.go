@@ -40,7 +40,7 @@ func groupOf(obj live, byUID map[types.UID]live) (group string, depth int) {
 	switch {
 	case association == "":
 		return group, depth
-	case resource.Transient(obj):
+	case resource.IsTransient(obj):
 		return "lbl-" + association + "-2/child@" + group, max(depth, 1)
 	default:
 		return "lbl-" + association + "-1@" + group, depth

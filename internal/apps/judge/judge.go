@@ -84,8 +84,8 @@ func (j Judgement) of(obj *unstructured.Unstructured) Judgement {
 	return j
 }
 
-// Children are the kinds of objects that are told of while an object is not done.
-func Children(obj *unstructured.Unstructured) []schema.GroupKind {
+// ChildKinds are the kinds of objects that are told of while an object is not done.
+func ChildKinds(obj *unstructured.Unstructured) []schema.GroupKind {
 	if _, refused := obj.GetAnnotations()[resource.AnnDisableChildrenWait]; refused {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.U
 
 // family picks the children that belong to an object of the kind. What is made for an object carries its labels, as it does itself.
 func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
-	if Children(obj) == nil {
+	if ChildKinds(obj) == nil {
 		return nil
 	}
 	var family []*unstructured.Unstructured
@@ -126,9 +126,9 @@ func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Un
 	return family
 }
 
-// Gone gives the judgement of an object that is being deleted: done once it is not there any more, or is another one of
+// OfDeletion gives the judgement of an object that is being deleted: done once it is not there any more, or is another one of
 // the same name, which is said by a live object of nil.
-func Gone(description string, obj *unstructured.Unstructured) Judgement {
+func OfDeletion(description string, obj *unstructured.Unstructured) Judgement {
 	j := done("")
 	switch {
 	case obj != nil && obj.GetDeletionTimestamp() == nil:

@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("Of changed the object (-before +after):\n%s", diff)
 		}
 		return map[string]string{
-			"lines": strings.Join(j.Lines("reconcile"), "\n"),
+			"lines": strings.Join(lines(j, "reconcile"), "\n"),
 			"ready": compare(j, ready.Of(objects[0])),
 		}
 	})
@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 // compare gives what ready says, and whether that is what kapp says.
 func compare(j Judgement, s ready.Status) string {
 	words := map[ready.State]string{ready.Current: "ok", ready.Failed: "fail", ready.InProgress: "ongoing", ready.Terminating: "ongoing"}
-	if words[s.State] != j.Word() {
+	if words[s.State] != j.StateName() {
 		return string(s.State) + ", which differs: " + s.Message
 	}
 	return string(s.State)
@@ -63,7 +63,7 @@ func TestGone(t *testing.T) {
 		{"free", free, []string{"ongoing: delete configmap/x (v1) namespace: n", " ^ Deleting"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Gone("configmap/x (v1) namespace: n", tc.obj).Lines("delete")); diff != "" {
+			if diff := cmp.Diff(tc.want, lines(OfDeletion("configmap/x (v1) namespace: n", tc.obj), "delete")); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})
@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 		{"comes after deletion", service("False", `, deletionTimestamp: "2026-01-01T00:00:00Z"`), []Rule{never}, []string{"ongoing: " + object, " ^ Deleting"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Of(tc.obj, nil, tc.rules...).Lines("reconcile")); diff != "" {
+			if diff := cmp.Diff(tc.want, lines(Of(tc.obj, nil, tc.rules...), "reconcile")); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})
@@ -113,4 +113,19 @@ func decode(t *testing.T, text string) []*unstructured.Unstructured {
 		objects = append(objects, obj)
 	}
 	return objects
+}
+
+// lines returns the printed form of a judgement, without the time of day.
+func lines(j Judgement, verb string) []string {
+	lines := []string{j.StateName() + ": " + verb + " " + j.Object}
+	if j.Message != "" {
+		lines = append(lines, " ^ "+j.Message)
+	}
+	for _, child := range j.Children {
+		lines = append(lines, " L "+child.StateName()+": waiting on "+child.Object)
+		if child.Message != "" {
+			lines = append(lines, "    ^ "+child.Message)
+		}
+	}
+	return lines
 }

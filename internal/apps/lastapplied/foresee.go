@@ -17,7 +17,7 @@ func foresee(sent, existing *unstructured.Unstructured, rules Rules) (*unstructu
 	if existing == nil {
 		return out, nil
 	}
-	base, ok, err := LastApplied(existing, rules)
+	base, ok, err := Base(existing, rules)
 	if err != nil || !ok {
 		return out, err
 	}

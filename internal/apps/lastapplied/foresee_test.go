@@ -30,7 +30,7 @@ func TestForesee(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known, err := Record(live, v1, sum, rules{})
+		known, err := Correction(live, v1, sum, rules{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,10 +84,10 @@ func annotation(obj *unstructured.Unstructured, key string) (string, bool) {
 	return value, ok
 }
 
-// LastApplied gives what a live object is compared with if nobody touched it since it was recorded: the original, rebased onto
+// Base gives what a live object is compared with if nobody touched it since it was recorded: the original, rebased onto
 // the live object, without the annotations of history and what is never compared. ok is false if nothing usable is recorded
 // or the object is no longer what it was; the live object itself is compared then. An error is one of the rules.
-func LastApplied(live *unstructured.Unstructured, rules Rules) (base *unstructured.Unstructured, ok bool, err error) {
+func Base(live *unstructured.Unstructured, rules Rules) (base *unstructured.Unstructured, ok bool, err error) {
 	text, _ := annotation(live, resource.AnnOriginal)
 	want, _ := annotation(live, resource.AnnOriginalDiffMD5)
 	if text == "" || want == "" {

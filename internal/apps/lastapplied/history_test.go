@@ -95,7 +95,7 @@ func TestInterchange(t *testing.T) {
 	if diff := cmp.Diff(want, amended.GetAnnotations()); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	base, ok, err := LastApplied(amended, rules{})
+	base, ok, err := Base(amended, rules{})
 	if err != nil || !ok {
 		t.Fatalf("the record is not accepted: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestLastApplied(t *testing.T) {
 		{"empty object", &unstructured.Unstructured{Object: map[string]any{}}, false},
 	} {
 		before := c.live.DeepCopy()
-		base, ok, err := LastApplied(c.live, rules{})
+		base, ok, err := Base(c.live, rules{})
 		if err != nil || ok != c.want || ok != (base != nil) {
 			t.Errorf("%s: ok %v, base %v, error %v", c.name, ok, base, err)
 		}
@@ -207,7 +207,7 @@ func TestLastApplied(t *testing.T) {
 			t.Errorf("%s: the object was changed", c.name)
 		}
 	}
-	if _, _, err := LastApplied(good, rules{fail: true}); !errors.Is(err, errRule) || !strings.Contains(err.Error(), "service/web (v1) namespace: demo") {
+	if _, _, err := Base(good, rules{fail: true}); !errors.Is(err, errRule) || !strings.Contains(err.Error(), "service/web (v1) namespace: demo") {
 		t.Errorf("a failing rule: %v", err)
 	}
 }

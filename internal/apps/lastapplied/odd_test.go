@@ -31,7 +31,7 @@ func TestOdd(t *testing.T) {
 			if existing != "" {
 				live = read(t, existing)
 			}
-			signed, err := Sign(obj, obj, live, rules{})
+			signed, err := Annotate(obj, obj, live, rules{})
 			if err != nil || signed.GetAnnotations() == nil && !strings.Contains(text, "annotations: [a]") {
 				t.Errorf("%s, existing %d: %v (%v)", text, i, signed, err)
 			}
@@ -76,10 +76,10 @@ func BenchmarkSign(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, f := range map[string]func() error{
-		"create":       func() error { _, err := Sign(obj, obj, nil, rules{}); return err },
-		"update":       func() error { _, err := Sign(obj, obj, live, rules{}); return err },
+		"create":       func() error { _, err := Annotate(obj, obj, nil, rules{}); return err },
+		"update":       func() error { _, err := Annotate(obj, obj, live, rules{}); return err },
 		"amend":        func() error { _, err := amend(live, obj, rules{}); return err },
-		"last-applied": func() error { _, _, err := LastApplied(live, rules{}); return err },
+		"last-applied": func() error { _, _, err := Base(live, rules{}); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

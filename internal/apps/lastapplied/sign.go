@@ -13,11 +13,11 @@ import (
 // applies it to each value and lets the server refuse the rest for a minute; here nothing is recorded either way.
 const annotationLimit = 256 << 10
 
-// Sign gives an object as it is sent the first time: toSend with its identity, the original, which is applied, and the md5
+// Annotate gives an object as it is sent the first time: toSend with its identity, the original, which is applied, and the md5
 // that will be true if the server stores what is foreseen. existing is the live object that is replaced, as it was read, or
 // nil. Nothing is recorded if the object has the annotation kapp.k14s.io/disable-original, or if its annotations would be
 // larger than a server takes. The result shares memory with toSend; no argument is changed.
-func Sign(toSend, applied, existing *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
+func Annotate(toSend, applied, existing *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
 	out := without(toSend, recorded...)
 	annotate(out, resource.AnnIdentity, resource.Identity(out))
 	if _, disabled := annotation(out, resource.AnnDisableOriginal); disabled {
@@ -44,9 +44,9 @@ func Sign(toSend, applied, existing *unstructured.Unstructured, rules Rules) (*u
 	return out, nil
 }
 
-// Transfer gives an object, as it is sent, the identity and the record of another one that was signed. The result shares memory
+// CopyAnnotations gives an object, as it is sent, the identity and the record of another one that was signed. The result shares memory
 // with both; neither is changed.
-func Transfer(signed, obj *unstructured.Unstructured) *unstructured.Unstructured {
+func CopyAnnotations(signed, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := without(obj, recorded...)
 	for _, key := range []string{resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiffMD5} {
 		if value, ok := annotation(signed, key); ok {
@@ -56,10 +56,10 @@ func Transfer(signed, obj *unstructured.Unstructured) *unstructured.Unstructured
 	return out
 }
 
-// Record gives the latest state of an object with the record that belongs to an answer of the server, the first, whose Fingerprint
+// Correction gives the latest state of an object with the record that belongs to an answer of the server, the first, whose Fingerprint
 // is given: what others changed since is not to be taken for what the server made of the object. It gives nil if the record that
 // Sign foresaw is right, or if there is to be none, and otherwise an object to be sent in full.
-func Record(latest, applied *unstructured.Unstructured, md5 string, rules Rules) (*unstructured.Unstructured, error) {
+func Correction(latest, applied *unstructured.Unstructured, md5 string, rules Rules) (*unstructured.Unstructured, error) {
 	if _, disabled := annotation(latest, resource.AnnDisableOriginal); disabled {
 		return nil, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 func sign(t testing.TB, toSend, applied, existing *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	signed, err := Sign(toSend, applied, existing, rules{})
+	signed, err := Annotate(toSend, applied, existing, rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +49,10 @@ func TestSign(t *testing.T) {
 	if err != nil || amended == nil || amended.GetResourceVersion() != "5" {
 		t.Fatalf("no second write for a changed object: %v (%v)", amended, err)
 	}
-	if _, ok, err := LastApplied(amended, rules{}); !ok || err != nil {
+	if _, ok, err := Base(amended, rules{}); !ok || err != nil {
 		t.Errorf("the second record is not right: %v", err)
 	}
-	if _, ok, err := LastApplied(stored, rules{}); ok || err != nil {
+	if _, ok, err := Base(stored, rules{}); ok || err != nil {
 		t.Errorf("the first record is taken for right: %v", err)
 	}
 }
@@ -69,14 +69,14 @@ func TestRecord(t *testing.T) {
 	for by, want := range map[string]bool{"a webhook": true, "a controller": false} {
 		latest := answer.DeepCopy()
 		latest.Object["data"].(map[string]any)["by"] = by
-		put, err := Record(latest, obj, sum, rules{})
+		put, err := Correction(latest, obj, sum, rules{})
 		if err != nil || put == nil {
 			t.Fatal(put, err)
 		}
-		if _, ok, err := LastApplied(put, rules{}); ok != want || err != nil {
+		if _, ok, err := Base(put, rules{}); ok != want || err != nil {
 			t.Errorf("changed by %s: untouched %v, want %v (%v)", by, ok, want, err)
 		}
-		if again, err := Record(put, obj, sum, rules{}); again != nil || err != nil {
+		if again, err := Correction(put, obj, sum, rules{}); again != nil || err != nil {
 			t.Errorf("recorded twice: %v", err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestUnrecorded(t *testing.T) {
 		if amended, err := amend(signed, c.obj, rules{}); amended != nil || err != nil {
 			t.Errorf("%s: a second write (%v)", c.name, err)
 		}
-		if recorded, err := Record(signed, c.obj, "md5", rules{}); (recorded != nil) != c.want || err != nil {
+		if recorded, err := Correction(signed, c.obj, "md5", rules{}); (recorded != nil) != c.want || err != nil {
 			t.Errorf("%s: recorded after a conflict: %v (%v)", c.name, recorded != nil, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestUnrecorded(t *testing.T) {
 func TestFailingRules(t *testing.T) {
 	obj := read(t, config)
 	failing := rules{fail: true}
-	_, signErr := Sign(obj, obj, nil, failing)
+	_, signErr := Annotate(obj, obj, nil, failing)
 	_, amendErr := amend(obj, obj, failing)
 	_, err := Fingerprint(obj, obj, failing)
 	for _, err := range []error{signErr, amendErr, err} {
@@ -133,5 +133,5 @@ func amend(stored, applied *unstructured.Unstructured, rules Rules) (*unstructur
 	if err != nil {
 		return nil, err
 	}
-	return Record(stored, applied, sum, rules)
+	return Correction(stored, applied, sum, rules)
 }

@@ -52,15 +52,15 @@ func Identity(obj *unstructured.Unstructured) string {
 	return "v1;" + Key(obj) + ";" + obj.GetAPIVersion()
 }
 
-// Transient reports whether an object that carries the label of an app was not deployed as such but made by a controller that
+// IsTransient reports whether an object that carries the label of an app was not deployed as such but made by a controller that
 // copied the label: its identity is missing, or another object's.
-func Transient(obj *unstructured.Unstructured) bool {
+func IsTransient(obj *unstructured.Unstructured) bool {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
 	return len(parts) != 3 || parts[0] != "v1" || parts[1] != Key(obj)
 }
 
-// Deployed is the API version in which an object was deployed, by its identity, or "" where it has none.
-func Deployed(obj *unstructured.Unstructured) string {
+// DeployedVersion is the API version in which an object was deployed, by its identity, or "" where it has none.
+func DeployedVersion(obj *unstructured.Unstructured) string {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
 	if len(parts) != 3 {
 		return ""

@@ -35,7 +35,7 @@ func TestTransient(t *testing.T) {
 	for identity, want := range map[string]bool{
 		"": true, "v1;demo//Service/web;v1": false, "v1;demo//Endpoints/web;v1": true, "v2;demo//Service/web;v1": true,
 	} {
-		if got := Transient(service(identity)); got != want {
+		if got := IsTransient(service(identity)); got != want {
 			t.Errorf("identity %q: transient %v, want %v", identity, got, want)
 		}
 	}

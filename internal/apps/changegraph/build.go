@@ -1,4 +1,4 @@
-package graph
+package changegraph
 
 import (
 	"slices"
@@ -85,7 +85,7 @@ func (b *builder) collect() {
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		op := n.Op
-		held := op == Noop && n.Waits && b.options.HoldForUnchanged
+		held := op == Noop && n.Waits && b.options.AwaitUnchanged
 		if held {
 			op = Upsert
 		}

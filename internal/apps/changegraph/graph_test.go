@@ -1,4 +1,4 @@
-package graph
+package changegraph
 
 import (
 	"errors"
@@ -33,7 +33,7 @@ func TestGoldens(t *testing.T) {
 		}
 		out := map[string]string{"graph": built(nodes, Options{})}
 		if files["unready"] != "" {
-			out["held"] = built(nodes, Options{HoldForUnchanged: true})
+			out["held"] = built(nodes, Options{AwaitUnchanged: true})
 		}
 		return out
 	})

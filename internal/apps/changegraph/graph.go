@@ -1,9 +1,9 @@
-// Package graph orders the changes of one deployment by change groups and change rules.
+// Package changegraph orders the changes of one deployment by change groups and change rules.
 //
 // In go the changes, each with the groups that it belongs to and the rules that it follows; out comes for every change which
 // others it waits for. The package knows how groups and rules are written, in annotations and in bindings, and nothing else of
 // a cluster or of how changes are made.
-package graph
+package changegraph
 
 import (
 	"fmt"
@@ -32,9 +32,9 @@ type Node struct {
 
 // Options say where the order differs from that of kapp. The zero value is kapp's.
 type Options struct {
-	// HoldForUnchanged has changes wait for a Noop with Waits as if it were upserted. To rules that put a change before
+	// AwaitUnchanged has changes wait for a Noop with Waits as if it were upserted. To rules that put a change before
 	// others it stays nothing.
-	HoldForUnchanged bool
+	AwaitUnchanged bool
 }
 
 // Graph says what waits for what. It has no circles.
