@@ -29,7 +29,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 		r.loop(ctx, watching)
 		return r.summary, nil
 	}
-	if err := r.actFirst(ctx); err != nil {
+	if err := r.actBeforeRecord(ctx); err != nil {
 		return r.summary, err
 	}
 	if err := e.saveIntent(ctx, p); err != nil {
@@ -37,7 +37,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 	}
 	r.loop(ctx, watching)
 	err := r.recordOutcome(ctx)
-	r.explainBad(ctx, watching)
+	r.explainFailures(ctx, watching)
 	return r.summary, err
 }
 
@@ -48,7 +48,7 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	}
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	r.lookForGone(saving)
+	r.checkDeleted(saving)
 	return r.engine.saveOutcome(saving, r.plan, r.tracks)
 }
 
@@ -101,7 +101,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 			continue
 		}
 		order.Insert(step.Ref)
-		if member, ok := remains(step, &tracks[i], recorded.Has(step.Ref)); ok {
+		if member, ok := memberAfter(step, &tracks[i], recorded.Has(step.Ref)); ok {
 			members[step.Ref] = member
 		}
 	}
@@ -135,7 +135,7 @@ func leaving(p *plan.Plan, tracks []track, namespace string) bool {
 
 // lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they
 // count as being there.
-func (r *run) lookForGone(ctx context.Context) {
+func (r *run) checkDeleted(ctx context.Context) {
 	var targets []cluster.Target
 	steps := map[object.Ref]*track{}
 	for i, step := range r.plan.Steps {
@@ -158,7 +158,7 @@ func (r *run) lookForGone(ctx context.Context) {
 }
 
 // remains tells whether the object of a step stays in the record, and in what condition.
-func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
+func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
 	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
 	if step.Op.External() {
@@ -183,14 +183,14 @@ func remains(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || t.stored || !cluster.Refused(t.err) && !unwritten(step, t.err)
+		return member, recorded || t.stored || !cluster.Refused(t.err) && !neverWritten(step, t.err)
 	default:
 		return member, recorded
 	}
 }
 
 // unwritten reports that an object does not exist because it could not even be completed.
-func unwritten(step plan.Step, err error) bool {
+func neverWritten(step plan.Step, err error) bool {
 	incomplete := (*mutation.Error)(nil)
 	return step.Have == nil && errors.As(err, &incomplete)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // lenders are the objects of which what is seen is kept: others take values from them, or they are waited for to appear.
-func lenders(p *plan.Plan) map[object.Ref]bool {
+func sources(p *plan.Plan) map[object.Ref]bool {
 	found := map[object.Ref]bool{}
 	for _, step := range p.Steps {
 		for _, s := range step.Substitutions {
@@ -33,14 +33,14 @@ func lenders(p *plan.Plan) map[object.Ref]bool {
 func (r *run) look(i int, s cluster.ObjectEvent) sighting {
 	step := &r.plan.Steps[i]
 	seen := look(r.engine.rules(), s, step.Op.AwaitsDeletion())
-	if r.lenders[step.Ref] {
+	if r.sources[step.Ref] {
 		seen.object = s.Object
 	}
 	return seen
 }
 
 // lent gives, of the objects that a step takes values from, those that were just seen and are ready.
-func (r *run) lent(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
+func (r *run) sourceObjects(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 	known := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
 		if i, ok := r.index[s.Source]; ok {
@@ -108,7 +108,7 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 
 // unforeseen is how a dry run ends a step whose values nobody can know yet: well if the same run would make them, else as the
 // run itself would fail.
-func (r *run) unforeseen(step *plan.Step) *result {
+func (r *run) unknownResult(step *plan.Step) *result {
 	_, err := r.plan.Preview(*step, r.index)
 	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {
 		if i, ok := r.index[missing.Source]; ok && r.plan.Steps[i].Op.Writes() {

@@ -19,29 +19,29 @@ const (
 
 // unreported says that an object counts as current only because nobody has said otherwise, and that this may be because we
 // have only just written it.
-func (r *run) unreported(t *track) bool {
+func (r *run) isUnreported(t *track) bool {
 	return !t.written.IsZero() && t.seen.verdict.State == ready.Current && t.seen.verdict.Reason == ready.NotReported
 }
 
 // stale says that an object failed before we changed it. Both times are in whole seconds.
 func (t *track) stale() bool {
-	return t.seen.verdict.State == ready.Failed && t.outdated(t.seen.verdict.Since)
+	return t.seen.verdict.State == ready.Failed && t.predatesWrite(t.seen.verdict.Since)
 }
 
 // outdated reports that something is from before we changed the object.
-func (t *track) outdated(since time.Time) bool {
+func (t *track) predatesWrite(since time.Time) bool {
 	return !t.created && !since.IsZero() && !since.After(t.written)
 }
 
 // doubtful reports whether what was seen of an object is not to be believed yet. The time for that runs once, from the first
 // doubt.
-func (r *run) doubtful(i int) bool {
+func (r *run) isDoubted(i int) bool {
 	t := &r.tracks[i]
 	period := settlePeriod
 	switch {
 	case t.stale():
 		period = stalePeriod
-	case !r.unreported(t):
+	case !r.isUnreported(t):
 		return false
 	}
 	if t.rests.IsZero() {
@@ -63,7 +63,7 @@ type reason int
 
 const (
 	rested    reason = iota // what was seen is believed now
-	late                    // its time is up
+	expired                 // its time is up
 	pauseOver               // it is tried again or, if it was paused for something that has not come, ends
 )
 
@@ -105,12 +105,12 @@ func (r *run) setDeadline(i int) {
 		r.latest = at
 	}
 	if timeout > 0 {
-		heap.Push(&r.alarms, alarm{at, i, late})
+		heap.Push(&r.alarms, alarm{at, i, expired})
 	}
 }
 
 // begunAnew reports whether a step whose time is up got more by later writes.
-func (r *run) begunAnew(i int, now time.Time) bool {
+func (r *run) extended(i int, now time.Time) bool {
 	return r.options.Limits.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
 }
 
@@ -166,7 +166,7 @@ func (r *run) endIdle() {
 			}
 		}
 	}
-	r.endEarly(first)
+	r.abort(first)
 }
 
 // expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
@@ -178,12 +178,12 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 		due := heap.Pop(&r.alarms).(alarm)
 		switch {
 		case !r.concerns(due):
-		case due.reason == late && r.begunAnew(due.step, now):
-			heap.Push(&r.alarms, alarm{r.latest, due.step, late})
-		case due.reason == late:
-			r.tooLate(due.step)
+		case due.reason == expired && r.extended(due.step, now):
+			heap.Push(&r.alarms, alarm{r.latest, due.step, expired})
+		case due.reason == expired:
+			r.timeOut(due.step)
 		case due.reason == pauseOver:
-			r.overdue(ctx, due.step)
+			r.expirePaused(ctx, due.step)
 		default:
 			r.judge(ctx, due.step)
 		}
@@ -194,18 +194,18 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 }
 
 // tooLate ends a step whose time is up.
-func (r *run) tooLate(i int) {
-	r.conclusion(i, r.late(i), nil, r.plan.Steps[i].Timeout > 0)
+func (r *run) timeOut(i int) {
+	r.conclusion(i, r.timeoutOutcome(i), nil, r.plan.Steps[i].Timeout > 0)
 	r.endIfMust(i)
 }
 
 // late is how a step ends whose time is up: as failed if it has failed, since it had time enough to recover, and well if
 // only its rest was cut short.
-func (r *run) late(i int) event.Outcome {
+func (r *run) timeoutOutcome(i int) event.Outcome {
 	switch {
 	case r.tracks[i].seen.verdict.State == ready.Failed:
 		return event.Failed
-	case r.unreported(&r.tracks[i]):
+	case r.isUnreported(&r.tracks[i]):
 		return event.Succeeded
 	default:
 		return event.TimedOut

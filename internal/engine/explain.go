@@ -22,13 +22,13 @@ const (
 
 // explaining is what a run knows of its explanations.
 type explaining struct {
-	kin   *kinship
+	kin   *diagnoser
 	at    time.Time // when to look next; zero if there is nothing to look at
 	begun bool      // what surrounds the objects is being surveyed
 }
 
 // stir has causes looked for: at once if that has begun, else when the run has waited long enough.
-func (r *run) stir() {
+func (r *run) scheduleDiagnosis() {
 	if r.options.NoCauses {
 		return
 	}
@@ -46,7 +46,7 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	x := &r.explaining
 	x.at = time.Time{}
 	lingers := func(t *track) bool {
-		return t.waiting && !r.unreported(t) && t.seen.evidence.Observed() && x.due(t.lingersAt(), now)
+		return t.waiting && !r.isUnreported(t) && t.seen.evidence.Observed() && x.due(t.lingersAt(), now)
 	}
 	var roots []*ready.Evidence
 	r.explainable(lingers, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
@@ -57,14 +57,14 @@ func (r *run) explain(ctx context.Context, now time.Time) {
 	r.explainable(lingers, func(i int) {
 		t := &r.tracks[i]
 		causes := slices.DeleteFunc(x.kin.family.Causes(t.seen.evidence, t.written), func(c ready.Cause) bool {
-			return c.Idle || t.outdated(c.Since) && !x.due(t.began.Add(stalePeriod), now)
+			return c.Idle || t.predatesWrite(c.Since) && !x.due(t.began.Add(stalePeriod), now)
 		})
 		switch {
-		case fresh(&t.causes, causes):
-			if !x.kin.quote(ctx, i, causes) {
-				r.tellCauses(i, causes)
+		case addNew(&t.causes, causes):
+			if !x.kin.readLogsOf(ctx, i, causes) {
+				r.emitCauses(i, causes)
 			}
-		case r.dooms(i, causes, now): // told before, but not that bad, or not for so long
+		case r.isStuck(i, causes, now): // told before, but not that bad, or not for so long
 			r.settle(i, event.Failed, nil)
 		}
 	})
@@ -98,7 +98,7 @@ func (r *run) explainable(wanted func(*track) bool, f func(i int)) {
 }
 
 // fresh reports whether one of the causes was not told yet, and adds to what was told.
-func fresh(told *[]ready.Cause, causes []ready.Cause) bool {
+func addNew(told *[]ready.Cause, causes []ready.Cause) bool {
 	found := false
 	for _, c := range causes {
 		if !slices.ContainsFunc(*told, c.Same) {
@@ -110,9 +110,9 @@ func fresh(told *[]ready.Cause, causes []ready.Cause) bool {
 }
 
 // tellCauses emits the causes of a step, and ends it if they doom it.
-func (r *run) tellCauses(i int, causes []ready.Cause) {
+func (r *run) emitCauses(i int, causes []ready.Cause) {
 	r.emit(event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes})
-	if r.dooms(i, causes, time.Now()) {
+	if r.isStuck(i, causes, time.Now()) {
 		r.tracks[i].explained = true
 		r.settle(i, event.Failed, nil)
 	}
@@ -120,7 +120,7 @@ func (r *run) tellCauses(i int, causes []ready.Cause) {
 
 // dooms reports whether a step is not waited for any longer because of one of its causes: the run is to fail fast, and the
 // cause will hardly pass, and has stood for as long as that takes to be seen.
-func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
+func (r *run) isStuck(i int, causes []ready.Cause, now time.Time) bool {
 	t := &r.tracks[i]
 	if !r.options.StopOn.Stuck || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
 		return false
@@ -142,7 +142,7 @@ func (r *run) dooms(i int, causes []ready.Cause, now time.Time) bool {
 
 // explainBad tells, after the loop, why steps did not become ready, or gone, with all that is known by then. An interrupted
 // run has no time for it.
-func (r *run) explainBad(ctx, watching context.Context) {
+func (r *run) explainFailures(ctx, watching context.Context) {
 	bad := func(t *track) bool { return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained }
 	var roots []*ready.Evidence
 	r.explainable(bad, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
@@ -163,8 +163,8 @@ func (r *run) explainBad(ctx, watching context.Context) {
 			steps, causes = append(steps, i), append(causes, found)
 		}
 	})
-	x.kin.quoteAll(ctx, causes)
+	x.kin.readLogs(ctx, causes)
 	for n, i := range steps {
-		r.tellCauses(i, causes[n])
+		r.emitCauses(i, causes[n])
 	}
 }

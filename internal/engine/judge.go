@@ -26,7 +26,7 @@ func (r *run) judge(ctx context.Context, i int) {
 		r.wait(i)
 	case replaced:
 		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
-	case t.seen.undated() && t.missed < 2:
+	case t.seen.unversioned() && t.missed < 2:
 		r.wait(i) // it may have been looked for just before it was written
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
@@ -39,11 +39,11 @@ func (r *run) judge(ctx context.Context, i int) {
 func (r *run) applyVerdict(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	if t.queried {
-		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.crowds.made(i))
+		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.childTracker.made(i))
 	}
 	failed := t.seen.verdict.State == ready.Failed
 	switch {
-	case r.doubtful(i):
+	case r.isDoubted(i):
 		r.setFailing(t, false)
 		r.wait(i)
 	case t.seen.verdict.State == ready.Current:
@@ -72,7 +72,7 @@ func (r *run) released(i int) {
 // wait emits the status of a step that is waited for further, and schedules a diagnosis.
 func (r *run) wait(i int) {
 	t := &r.tracks[i]
-	r.stir()
+	r.scheduleDiagnosis()
 	if !t.told || !t.shown.sameStatus(t.seen.verdict) {
 		r.emitStatus(i, false)
 	}
@@ -112,7 +112,7 @@ func (r *run) settle(i int, outcome event.Outcome, err error) {
 // endIfMust ends the run if a step that has settled is to do that.
 func (r *run) endIfMust(i int) {
 	if r.endsRun(i) {
-		r.endEarly(i)
+		r.abort(i)
 	}
 }
 
@@ -135,10 +135,10 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.verdict.Status, Facts: t.seen.facts,
 		Children: t.seen.verdict.Children, StepTimeout: own && outcome == event.TimedOut, Err: t.err,
 	})
-	if t.next = nil; !r.lenders[r.plan.Steps[i].Ref] {
+	if t.next = nil; !r.sources[r.plan.Steps[i].Ref] {
 		t.seen.object, t.base.object = nil, nil
 	}
-	r.crowds.leave(i)
+	r.childTracker.leave(i)
 	r.schedule.settle(i, outcome)
 }
 
@@ -166,8 +166,8 @@ func (r *run) skip(b blocked) {
 	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
-		if r.schedule.closedBy(b.by, r.schedule.failed) < 0 {
-			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.closedBy(b.by, r.schedule.isBarred)].Ref)
+		if r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
+			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref)
 		}
 	}
 	r.emit(e)

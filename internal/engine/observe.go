@@ -54,7 +54,7 @@ func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOption
 	met, over := w.over()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	w.kin = newKinship(e.Cluster, over, o.LogLines)
+	w.kin = newDiagnoser(e.Cluster, over, o.LogLines)
 	w.first(ctx, watching)
 	if over {
 		return met, nil
@@ -70,7 +70,7 @@ type observation struct {
 	unserved *object.Set
 	options  ObserveOptions
 	sink     event.Sink
-	kin      *kinship
+	kin      *diagnoser
 	outage   string // why the cluster cannot be seen; empty if it can
 }
 
@@ -93,7 +93,7 @@ func (w *observation) first(ctx, watching context.Context) {
 		all[i] = w.causes(i)
 		w.views[i].causes = all[i]
 	}
-	w.kin.quoteAll(looking, all)
+	w.kin.readLogs(looking, all)
 	for i, ref := range w.refs {
 		w.sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].verdict.Status, Facts: w.views[i].facts, Causes: all[i]})
 	}
@@ -160,7 +160,7 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 		expired = timer.C
 	}
 	var explain <-chan time.Time // runs when there may be something to explain
-	stir := func() {
+	scheduleDiagnosis := func() {
 		if explain == nil {
 			explain = time.After(explainPause)
 		}
@@ -169,14 +169,14 @@ func (w *observation) follow(ctx, watching context.Context) (bool, error) {
 		select {
 		case s := <-sightings:
 			w.see(s)
-			stir()
+			scheduleDiagnosis()
 			if met, over := w.over(); over {
 				return met, nil
 			}
 		case n := <-w.kin.news:
 			w.kin.take(n)
-			stir()
-		case q := <-w.kin.quotes:
+			scheduleDiagnosis()
+		case q := <-w.kin.logQuotes:
 			w.tell(q.of, q.causes)
 		case <-explain:
 			explain = nil
@@ -213,7 +213,7 @@ func (w *observation) explain(ctx context.Context) {
 		return // the last of the lists has it called again
 	}
 	for i := range w.views {
-		if causes := w.causes(i); fresh(&w.views[i].causes, causes) && !w.kin.quote(ctx, i, causes) {
+		if causes := w.causes(i); addNew(&w.views[i].causes, causes) && !w.kin.readLogsOf(ctx, i, causes) {
 			w.tell(i, causes)
 		}
 	}

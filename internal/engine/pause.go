@@ -52,7 +52,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		return false
 	}
 	now := time.Now()
-	at, told := r.goesOn(t, why, now)
+	at, told := r.nextRetry(t, why, now)
 	switch {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
@@ -63,7 +63,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
 	r.pausing++
 	if r.interrupted || r.ended {
-		r.cut(i)
+		r.endPaused(i)
 		return true
 	}
 	if told {
@@ -75,13 +75,13 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	if why != passing {
 		t.base = r.look(i, done.seen)
 		r.watch(ctx, r.groupOf(step.Ref))
-		r.glimpse(ctx, i)
+		r.checkPaused(ctx, i)
 	}
 	return true
 }
 
 // goesOn is when a paused step is due at the latest, zero if never, and whether somebody is told that it is tried again.
-func (r *run) goesOn(t *track, why pause, now time.Time) (at time.Time, told bool) {
+func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, told bool) {
 	limit := func(from time.Time, d time.Duration) time.Time {
 		if d <= 0 {
 			return time.Time{}
@@ -115,13 +115,13 @@ func (r *run) leaveLimit() time.Duration {
 }
 
 // glimpse lets a paused step go on if what was seen of its object last is what it waits for.
-func (r *run) glimpse(ctx context.Context, i int) {
+func (r *run) checkPaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	seen := &t.seen
 	switch {
 	case seen.isZero() || seen.before(t.base):
 	case t.pause == lingering && (seen.verdict.State == ready.NotFound || seen.uid != t.base.uid):
-		r.goOn(i)
+		r.resume(i)
 	case t.pause == absent && seen.object != nil:
 		r.unpause(i)
 		r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: seen.object}})
@@ -129,12 +129,12 @@ func (r *run) glimpse(ctx context.Context, i int) {
 }
 
 // overdue ends or goes on with a paused step whose time is up.
-func (r *run) overdue(ctx context.Context, i int) {
+func (r *run) expirePaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	limit := r.options.Retry.For
 	switch t.pause {
 	case passing:
-		r.goOn(i)
+		r.resume(i)
 		return
 	case lingering:
 		limit = r.leaveLimit()
@@ -144,7 +144,7 @@ func (r *run) overdue(ctx context.Context, i int) {
 }
 
 // goOn has a paused step go on as soon as there is a slot.
-func (r *run) goOn(i int) {
+func (r *run) resume(i int) {
 	r.tracks[i].pause = due
 	r.due = append(r.due, i)
 }

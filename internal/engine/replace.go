@@ -32,7 +32,7 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 	}
-	rest := anew(step)
+	rest := recreateStep(step)
 	stored, err := write(ctx, c, p, rest, o)
 	if apierrors.IsAlreadyExists(err) {
 		return &result{op: rest.Op, outcome: event.Failed, err: &LingeringError{}, rest: rest, pause: lingering, seen: cluster.ObjectEvent{Object: step.Have}}
@@ -44,7 +44,7 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 }
 
 // anew is the step that creates the object of a step in place of the one that is there: without what only such a one has.
-func anew(step *plan.Step) *plan.Step {
+func recreateStep(step *plan.Step) *plan.Step {
 	rest := *step
 	if step.Recreate != nil {
 		rest.Want = step.Recreate
@@ -59,7 +59,7 @@ func anew(step *plan.Step) *plan.Step {
 }
 
 // whole is an object as it is sent in place of all that is live, if nobody has changed that.
-func whole(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
+func withPreconditions(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return reheaded(obj, func(metadata map[string]any) {
 		metadata["uid"], metadata["resourceVersion"] = string(live.GetUID()), live.GetResourceVersion()
 	})
@@ -99,7 +99,7 @@ func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *
 		if err != nil || next == nil {
 			return live, err
 		}
-		second := cluster.Write{Object: whole(next, live), Method: cluster.Replace, Manager: p.Manager}
+		second := cluster.Write{Object: withPreconditions(next, live), Method: cluster.Replace, Manager: p.Manager}
 		if p.ServerSide && step.Have != nil {
 			second.Method, second.Force = cluster.Apply, p.Force
 		}

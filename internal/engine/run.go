@@ -71,26 +71,26 @@ type run struct {
 	watched  map[group]bool
 	shared   map[group]labels.Set // what all that is made for their objects has in common, once that was needed
 	index    plan.Index
-	lenders  map[object.Ref]bool // objects that others take values from
+	sources  map[object.Ref]bool // objects that others take values from
 	messages chan message
 
-	flying  int // writes under way
-	pace    pace
-	pausing int // steps whose writes go on later
-	waiting int // steps written but not settled
-	failing int // of these, how many have failed
-	alarms  alarms
-	latest  time.Time // the latest deadline by the time of the run
-	outage  string    // why the cluster cannot be seen; empty if it can
-	due     []int     // paused steps that go on as soon as there is a slot; and some that have ended since
-	active  time.Time // when a write was over or a step settled last
-	ended   bool      // it failed fast: nothing new is started or waited for
-	endedBy int       // because of this step
+	inFlight int // writes under way
+	writes   writeLimit
+	pausing  int // steps whose writes go on later
+	waiting  int // steps written but not settled
+	failing  int // of these, how many have failed
+	alarms   alarms
+	latest   time.Time // the latest deadline by the time of the run
+	outage   string    // why the cluster cannot be seen; empty if it can
+	due      []int     // paused steps that go on as soon as there is a slot; and some that have ended since
+	active   time.Time // when a write was over or a step settled last
+	ended    bool      // it failed fast: nothing new is started or waited for
+	endedBy  int       // because of this step
 
 	interrupted bool // it was told to end: as above
 
-	explaining explaining
-	crowds     *crowds
+	explaining   explaining
+	childTracker *childTracker
 }
 
 // objectsOf are the objects of all steps that have one.
@@ -117,15 +117,15 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		watched:  map[group]bool{},
 		shared:   map[group]labels.Set{},
 		index:    p.Index(),
-		lenders:  lenders(p),
+		sources:  sources(p),
 		messages: make(chan message),
-		pace:     pace{fixed: o.Concurrency > 0, limit: o.Concurrency, told: e.Cluster.Throttled()},
+		writes:   writeLimit{fixed: o.Concurrency > 0, limit: o.Concurrency, told: e.Cluster.Throttled()},
 	}
-	if !r.pace.fixed {
-		r.pace.limit = DefaultConcurrency
+	if !r.writes.fixed {
+		r.writes.limit = DefaultConcurrency
 	}
-	r.explaining.kin = newKinship(e.Cluster, false, o.LogLines)
-	r.crowds = newCrowds(e.Cluster)
+	r.explaining.kin = newDiagnoser(e.Cluster, false, o.LogLines)
+	r.childTracker = newChildTracker(e.Cluster)
 	r.groupOf = grouped(objectsOf(p))
 	for i, step := range p.Steps {
 		if step.Op.IsObject() {
@@ -142,7 +142,7 @@ func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 
-	r.takeInFirst(watching)
+	r.finishBeforeRecord(watching)
 	interrupts := ctx.Done()
 	for {
 		if ctx.Err() != nil && !r.interrupted {
@@ -152,7 +152,7 @@ func (r *run) loop(ctx, watching context.Context) {
 		if !r.interrupted && !r.ended {
 			r.start(watching)
 		}
-		if r.schedule.done() && r.flying == 0 {
+		if r.schedule.done() && r.inFlight == 0 {
 			return
 		}
 		if r.hopeless() {
@@ -165,13 +165,13 @@ func (r *run) loop(ctx, watching context.Context) {
 			r.handle(watching, m)
 		case n := <-r.explaining.kin.news:
 			r.explaining.kin.take(n)
-			r.stir()
-		case q := <-r.explaining.kin.quotes:
+			r.scheduleDiagnosis()
+		case q := <-r.explaining.kin.logQuotes:
 			if r.tracks[q.of].waiting {
-				r.tellCauses(q.of, q.causes)
+				r.emitCauses(q.of, q.causes)
 			}
-		case n := <-r.crowds.news:
-			for _, i := range r.crowds.take(n) {
+		case n := <-r.childTracker.news:
+			for _, i := range r.childTracker.take(n) {
 				if r.tracks[i].waiting {
 					r.judge(watching, i)
 				}
@@ -190,7 +190,7 @@ func (r *run) start(ctx context.Context) {
 			r.skip(b)
 			continue
 		}
-		if r.flying >= r.pace.limit {
+		if r.inFlight >= r.writes.limit {
 			return
 		}
 		i, ok := r.takeDue()
@@ -215,15 +215,15 @@ func (r *run) begin(ctx context.Context, i int) {
 	}
 	switch {
 	case !step.Op.IsObject():
-		r.tracks[i].settled = r.schedule.guarded(i)
+		r.tracks[i].settled = r.schedule.joinOutcome(i)
 		r.schedule.settle(i, r.tracks[i].settled)
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
-		r.finish(ctx, i, r.unforeseen(step))
+		r.finish(ctx, i, r.unknownResult(step))
 	case !r.mustWrite(step):
 		r.finish(ctx, i, r.withoutWriting(step))
 	default:
-		r.flying++
-		known := r.lent(step)
+		r.inFlight++
+		known := r.sourceObjects(step)
 		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by an interrupt.
 		go func() {
 			done := r.act(context.WithoutCancel(ctx), step, known)
@@ -235,13 +235,13 @@ func (r *run) begin(ctx context.Context, i int) {
 // handle takes one message in.
 func (r *run) handle(ctx context.Context, m message) {
 	if m.done != nil {
-		r.pace.over(time.Now(), r.engine.Cluster.Throttled(), r.flying >= r.pace.limit)
-		r.flying--
+		r.writes.over(time.Now(), r.engine.Cluster.Throttled(), r.inFlight >= r.writes.limit)
+		r.inFlight--
 		r.finish(ctx, m.step, m.done)
 		return
 	}
 	t := &r.tracks[m.step]
-	if m.seen.err == nil && (t.settled == event.Succeeded && !r.lenders[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
+	if m.seen.err == nil && (t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
 		return // nobody waits for the object any more, or the sighting is older than our write
 	}
 	if m.seen.err != nil {
@@ -252,10 +252,10 @@ func (r *run) handle(ctx context.Context, m message) {
 	if t.changed = time.Now(); m.seen.evidence == nil || !m.seen.evidence.Observed() {
 		t.since = t.changed
 	}
-	if t.base.object != nil && !r.lenders[r.plan.Steps[m.step].Ref] {
+	if t.base.object != nil && !r.sources[r.plan.Steps[m.step].Ref] {
 		t.base.object = nil // one of them is enough to judge by
 	}
-	if t.seen = m.seen; m.seen.undated() {
+	if t.seen = m.seen; m.seen.unversioned() {
 		t.missed++
 	} else {
 		t.missed = 0
@@ -263,7 +263,7 @@ func (r *run) handle(ctx context.Context, m message) {
 	if t.waiting {
 		r.judge(ctx, m.step)
 	} else if t.pause != "" {
-		r.glimpse(ctx, m.step)
+		r.checkPaused(ctx, m.step)
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 // schedule decides which step may start now. It does no I/O and knows no time: one goroutine tells it what happened and
 // asks it what is next.
 type schedule struct {
-	steps      []plan.Step
-	state      []phase
-	outcome    []event.Outcome
-	edges      []int        // edges of a step that have not settled yet
-	dependants [][]int      // steps that have an edge on a step
-	barred     []bool       // steps that never started because of another one
-	by         map[int]int  // of those that join others: which one
-	released   map[int]bool // steps whose dependants do not wait for them any more
-	startable  stepQueue
-	stuck      []blocked
-	writing    map[int]int // how many steps are being written, by rank
-	unsettled  int
+	steps         []plan.Step
+	state         []phase
+	outcome       []event.Outcome
+	edges         []int        // edges of a step that have not settled yet
+	dependants    [][]int      // steps that have an edge on a step
+	blockedByStep []bool       // steps that never started because of another one
+	by            map[int]int  // of those that join others: which one
+	released      map[int]bool // steps whose dependants do not wait for them any more
+	startable     stepQueue
+	stuck         []blocked
+	writing       map[int]int // how many steps are being written, by rank
+	unsettled     int
 }
 
 // phase is how far the schedule has let a step go.
@@ -41,16 +41,16 @@ type blocked struct{ step, by int }
 
 func newSchedule(steps []plan.Step) *schedule {
 	s := &schedule{
-		steps:      steps,
-		state:      make([]phase, len(steps)),
-		outcome:    make([]event.Outcome, len(steps)),
-		edges:      make([]int, len(steps)),
-		dependants: make([][]int, len(steps)),
-		barred:     make([]bool, len(steps)),
-		by:         map[int]int{},
-		released:   map[int]bool{},
-		writing:    map[int]int{},
-		unsettled:  len(steps),
+		steps:         steps,
+		state:         make([]phase, len(steps)),
+		outcome:       make([]event.Outcome, len(steps)),
+		edges:         make([]int, len(steps)),
+		dependants:    make([][]int, len(steps)),
+		blockedByStep: make([]bool, len(steps)),
+		by:            map[int]int{},
+		released:      map[int]bool{},
+		writing:       map[int]int{},
+		unsettled:     len(steps),
 	}
 	s.startable.steps = steps
 	for i, step := range steps {
@@ -126,7 +126,7 @@ func (s *schedule) settle(i int, outcome event.Outcome) {
 			continue
 		}
 		if outcome != event.Succeeded && needs(s.steps[k], i) {
-			s.bar(k, i)
+			s.block(k, i)
 			continue
 		}
 		if s.edges[k] == 0 {
@@ -136,14 +136,14 @@ func (s *schedule) settle(i int, outcome event.Outcome) {
 }
 
 // bar keeps a step from ever starting because of another one. Of one that only joins others it is said because of which of them.
-func (s *schedule) bar(k, by int) {
+func (s *schedule) block(k, by int) {
 	if first, ok := s.by[by]; ok {
 		by = first
 	}
 	if !s.steps[k].Op.IsObject() {
 		s.by[k] = by
 	}
-	s.state[k], s.barred[k] = stopped, true
+	s.state[k], s.blockedByStep[k] = stopped, true
 	s.stuck = append(s.stuck, blocked{step: k, by: by})
 }
 
@@ -174,15 +174,15 @@ func (s *schedule) blocked() (blocked, bool) {
 
 // guarded is how a step that joins others ends: a guard fails when a step that it comes after did, or could not even start
 // because of another one. One that was skipped for its own sake is no failure.
-func (s *schedule) guarded(i int) event.Outcome {
-	if s.steps[i].Op == plan.Guard && (s.closedBy(i, s.failed) >= 0 || s.closedBy(i, s.isBarred) >= 0) {
+func (s *schedule) joinOutcome(i int) event.Outcome {
+	if s.steps[i].Op == plan.Guard && (s.firstBefore(i, s.failed) >= 0 || s.firstBefore(i, s.isBlocked) >= 0) {
 		return event.Failed
 	}
 	return event.Succeeded
 }
 
 // closedBy finds the first of the steps before a guard that ended in a certain way, -1 if there is none.
-func (s *schedule) closedBy(guard int, so func(int) bool) int {
+func (s *schedule) firstBefore(guard int, so func(int) bool) int {
 	if at := slices.IndexFunc(s.steps[guard].After, so); at >= 0 {
 		return s.steps[guard].After[at]
 	}
@@ -191,7 +191,7 @@ func (s *schedule) closedBy(guard int, so func(int) bool) int {
 
 func (s *schedule) failed(i int) bool { return s.outcome[i].IsFailure() }
 
-func (s *schedule) isBarred(i int) bool { return s.barred[i] }
+func (s *schedule) isBlocked(i int) bool { return s.blockedByStep[i] }
 
 // done reports whether every step has settled.
 func (s *schedule) done() bool { return s.unsettled == 0 }

@@ -39,8 +39,8 @@ func (r *run) mustWrite(step *plan.Step) bool {
 		return false
 	case step.Op == plan.Orphan:
 		return len(step.Patch.Data) > 0
-	case unborn(r.plan, step, r.options.DryRun) != nil:
-		return lacksNamespace(unborn(r.plan, step, r.options.DryRun))
+	case missingPrerequisite(r.plan, step, r.options.DryRun) != nil:
+		return isNamespaceStep(missingPrerequisite(r.plan, step, r.options.DryRun))
 	default:
 		return true
 	}
@@ -53,11 +53,11 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
 		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted}
-		if home := unborn(r.plan, step, r.options.DryRun); home != nil {
+		if home := missingPrerequisite(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
 		if step.BeingDeleted() {
-			done.reason = beingDeleted
+			done.reason = beingDeletedReason
 		}
 		if step.Have != nil {
 			done.seen.Object = step.Have
@@ -67,26 +67,26 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 }
 
 // beingDeleted is said of an object that is wanted although somebody is deleting it: it is written, and will be gone.
-const beingDeleted = "it is being deleted"
+const beingDeletedReason = "it is being deleted"
 
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	switch step.Op {
 	case plan.Delete:
-		return actDelete(ctx, c, p, step, o.DryRun)
+		return deleteStep(ctx, c, p, step, o.DryRun)
 	case plan.Orphan:
 		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil && !apierrors.IsNotFound(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		return actApply(ctx, c, p, step, o)
+		return applyStep(ctx, c, p, step, o)
 	}
 }
 
-func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
-	if home := unborn(p, step, o.DryRun); home != nil {
-		return try(ctx, c, p, step, home)
+func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	if home := missingPrerequisite(p, step, o.DryRun); home != nil {
+		return dryRunElsewhere(ctx, c, p, step, home)
 	}
 	if replaces(step, plan.ReplaceAlways, o) {
 		return replace(ctx, c, p, step, o)
@@ -99,21 +99,21 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 		return &result{op: step.Op, outcome: event.Succeeded}
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
-	case carried.Op == plan.Skip && isFoundation(step.Ref):
+	case carried.Op == plan.Skip && isPrerequisite(step.Ref):
 		// With it, as it is now, the plan for those that need it would be another one.
 		err := fmt.Errorf("somebody else created it meanwhile: %s; apply once more", carried.Reason)
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case carried.Op == plan.Skip:
 		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
 	case carried.Op == plan.Unchanged:
-		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: reasonOf(carried.Have), seen: cluster.ObjectEvent{Object: carried.Have}}
+		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: writeReason(carried.Have), seen: cluster.ObjectEvent{Object: carried.Have}}
 	}
 	done := amended(ctx, c, p, carried, live, o)
 	if done.err != nil {
 		return done
 	}
 	live = done.seen.Object
-	done.reason = reasonOf(live)
+	done.reason = writeReason(live)
 	switch {
 	case o.DryRun == DryRunServer:
 		done.would = live
@@ -127,9 +127,9 @@ func actApply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *
 }
 
 // reasonOf says of an object that was written what its writing cannot change.
-func reasonOf(live *unstructured.Unstructured) string {
+func writeReason(live *unstructured.Unstructured) string {
 	if live.GetDeletionTimestamp() != nil {
-		return beingDeleted
+		return beingDeletedReason
 	}
 	return ""
 }
@@ -151,16 +151,16 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *O
 	case len(step.Patch.Data) > 0:
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
 	case step.FullReplace && step.Have != nil:
-		w.Method, w.Object = cluster.Replace, whole(obj, step.Have)
+		w.Method, w.Object = cluster.Replace, withPreconditions(obj, step.Have)
 	case p.ServerSide && p.Preconditions && step.Have != nil:
-		w.Method, w.Object = cluster.Apply, whole(obj, step.Have)
+		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
 	case p.ServerSide && !p.Preconditions:
 		w.Method = cluster.Apply
 	}
 	return w
 }
 
-func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+func deleteStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
 	gone, err := c.Delete(ctx, cluster.Delete{
 		Ref:         step.Ref,
 		UID:         step.Have.GetUID(),
@@ -179,7 +179,7 @@ func actDelete(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dr
 
 // actFirst carries out the steps that come before the record is saved, because the record will live inside what they
 // create. One that fails ends the run: nothing else was written yet.
-func (r *run) actFirst(ctx context.Context) error {
+func (r *run) actBeforeRecord(ctx context.Context) error {
 	for i := range r.plan.Steps {
 		step := &r.plan.Steps[i]
 		if !step.BeforeRecord {
@@ -195,7 +195,7 @@ func (r *run) actFirst(ctx context.Context) error {
 }
 
 // takeInFirst tells of the steps that were carried out before the loop. What they made is there, whatever becomes of others.
-func (r *run) takeInFirst(ctx context.Context) {
+func (r *run) finishBeforeRecord(ctx context.Context) {
 	for i := range r.plan.Steps {
 		if done := r.early[i]; done != nil {
 			r.schedule.take(i)

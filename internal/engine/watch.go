@@ -39,7 +39,7 @@ func (s sighting) isZero() bool {
 }
 
 // undated reports that the object was not found, by a look that cannot be placed before or after a write.
-func (s sighting) undated() bool { return s.verdict.State == ready.NotFound && s.version == "" }
+func (s sighting) unversioned() bool { return s.verdict.State == ready.NotFound && s.version == "" }
 
 // before reports whether the look is older than another one. Versions that cannot be compared count as newer.
 func (s sighting) before(other sighting) bool {

@@ -122,7 +122,7 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
 	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 {
 		var err error
-		if step, err = takeUpdates(ctx, c, p, step); err != nil {
+		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 	case o.DryRun != DryRunNone:
 		return p.MigrationResult(step, live) // the server could not say it without having taken the first step
 	default:
-		return takeOver(ctx, c, p, step, live)
+		return migrateToServerSide(ctx, c, p, step, live)
 	}
 }
 

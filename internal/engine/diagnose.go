@@ -17,25 +17,25 @@ import (
 
 // narrowest is up to how many objects the server is asked for their relatives alone; beyond that, for all of a kind in the
 // namespace.
-const narrowest = 40
+const maxPerObject = 40
 
 // kinship gathers what surrounds objects that are not ready, by surveys of the kinds that explain them and from logs. It
 // belongs to one goroutine, which receives news and hands them to take, and receives quotes.
-type kinship struct {
+type diagnoser struct {
 	cluster  Cluster
 	once     bool // look once instead of watching
 	family   *ready.RelatedObjects
-	surveyed map[place]*cover
+	surveyed map[place]*labelCover
 	listing  int // surveys that have not yet reported all they met
-	news     chan kinNews
+	news     chan relatedEvent
 
-	lines  int // how much is quoted of a log; 0 is nothing
-	quoted int // objects for which logs were read
-	quotes chan quote
+	lines     int // how much is quoted of a log; 0 is nothing
+	quoted    int // objects for which logs were read
+	logQuotes chan logQuote
 }
 
 // quote is the causes of an object with the logs that belong to them.
-type quote struct {
+type logQuote struct {
 	of     int
 	causes []ready.Cause
 }
@@ -47,27 +47,27 @@ type place struct {
 }
 
 // cover is the part of a place that is surveyed: the objects whose label key has one of the values, or all of them.
-type cover struct {
+type labelCover struct {
 	key    string // empty for all
 	values []string
 }
 
 // kinNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
-type kinNews struct {
+type relatedEvent struct {
 	relative *ready.Evidence
 	gone     object.Ref
 	listed   bool
 }
 
-func newKinship(c Cluster, once bool, lines int) *kinship {
-	return &kinship{
-		cluster: c, once: once, lines: lines, family: ready.NewRelatedObjects(), surveyed: map[place]*cover{},
-		news: make(chan kinNews), quotes: make(chan quote),
+func newDiagnoser(c Cluster, once bool, lines int) *diagnoser {
+	return &diagnoser{
+		cluster: c, once: once, lines: lines, family: ready.NewRelatedObjects(), surveyed: map[place]*labelCover{},
+		news: make(chan relatedEvent), logQuotes: make(chan logQuote),
 	}
 }
 
 // around begins the surveys that explain the objects and do not run yet. They end with the context.
-func (k *kinship) around(ctx context.Context, roots []*ready.Evidence) {
+func (k *diagnoser) around(ctx context.Context, roots []*ready.Evidence) {
 	missing := map[place][]map[string]string{}
 	var order []place
 	need := func(p place, labels map[string]string) {
@@ -86,9 +86,9 @@ func (k *kinship) around(ctx context.Context, roots []*ready.Evidence) {
 		need(place{eventKind, eventNamespace(root.Ref)}, nil)
 	}
 	for _, p := range order {
-		c := narrow(missing[p])
+		c := coverOf(missing[p])
 		if k.surveyed[p] != nil {
-			c = &cover{} // what it has is too narrow: no third survey will be needed
+			c = &labelCover{} // what it has is too narrow: no third survey will be needed
 		}
 		k.survey(ctx, p, c)
 	}
@@ -104,7 +104,7 @@ func eventNamespace(ref object.Ref) string {
 	return ref.Namespace
 }
 
-func (k *kinship) survey(ctx context.Context, p place, c *cover) {
+func (k *diagnoser) survey(ctx context.Context, p place, c *labelCover) {
 	k.surveyed[p] = c
 	k.listing++
 	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: c.selector(), Once: k.once}
@@ -112,7 +112,7 @@ func (k *kinship) survey(ctx context.Context, p place, c *cover) {
 		s.Fields = "type=Warning"
 	}
 	k.cluster.WatchQuery(ctx, s, func(s cluster.ObjectEvent) {
-		news := kinNews{gone: s.Ref, listed: s.Listed}
+		news := relatedEvent{gone: s.Ref, listed: s.Listed}
 		if s.Object != nil {
 			news.relative = ready.EvidenceOf(s.Object, ready.Of(s.Object))
 		}
@@ -124,7 +124,7 @@ func (k *kinship) survey(ctx context.Context, p place, c *cover) {
 }
 
 // take takes in one report.
-func (k *kinship) take(n kinNews) {
+func (k *diagnoser) take(n relatedEvent) {
 	switch {
 	case n.listed:
 		k.listing--
@@ -137,7 +137,7 @@ func (k *kinship) take(n kinNews) {
 
 // settle takes in reports until all surveys have reported what they met, and then until there is no news for the time quiet;
 // or until the context ends.
-func (k *kinship) settle(ctx context.Context, quiet time.Duration) {
+func (k *diagnoser) settle(ctx context.Context, quiet time.Duration) {
 	for k.listing > 0 || quiet > 0 {
 		var silence <-chan time.Time
 		if k.listing == 0 {
@@ -155,9 +155,9 @@ func (k *kinship) settle(ctx context.Context, quiet time.Duration) {
 }
 
 // narrow finds a cover for objects by a label that all of them have: of several, the one that tells most of them apart.
-func narrow(labels []map[string]string) *cover {
-	best := &cover{}
-	if len(labels) > narrowest || len(labels) == 0 {
+func coverOf(labels []map[string]string) *labelCover {
+	best := &labelCover{}
+	if len(labels) > maxPerObject || len(labels) == 0 {
 		return best
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels[0])) {
@@ -171,18 +171,18 @@ func narrow(labels []map[string]string) *cover {
 			values[value] = true
 		}
 		if len(values) > len(best.values) {
-			best = &cover{key: key, values: slices.Sorted(maps.Keys(values))}
+			best = &labelCover{key: key, values: slices.Sorted(maps.Keys(values))}
 		}
 	}
 	return best
 }
 
 // holds reports whether objects with the labels are covered.
-func (c *cover) holds(labels map[string]string) bool {
+func (c *labelCover) holds(labels map[string]string) bool {
 	return c != nil && (c.key == "" || slices.Contains(c.values, labels[c.key]))
 }
 
-func (c *cover) selector() string {
+func (c *labelCover) selector() string {
 	switch len(c.values) {
 	case 0:
 		return ""
@@ -195,15 +195,15 @@ func (c *cover) selector() string {
 
 // quote has a worker read the logs that belong to causes and send them with the causes. It reports false, and does nothing,
 // if there are none to be read, or were too many.
-func (k *kinship) quote(ctx context.Context, of int, causes []ready.Cause) bool {
-	if !k.quotable(causes) {
+func (k *diagnoser) readLogsOf(ctx context.Context, of int, causes []ready.Cause) bool {
+	if !k.wantsLogs(causes) {
 		return false
 	}
 	// It sends its one quote, or ends with the context.
 	go func() {
 		k.addLogs(ctx, causes)
 		select {
-		case k.quotes <- quote{of, causes}:
+		case k.logQuotes <- logQuote{of, causes}:
 		case <-ctx.Done():
 		}
 	}()
@@ -211,11 +211,11 @@ func (k *kinship) quote(ctx context.Context, of int, causes []ready.Cause) bool 
 }
 
 // quoteAll adds logs to the causes of many objects and returns when all are read, or the context ends.
-func (k *kinship) quoteAll(ctx context.Context, all [][]ready.Cause) {
+func (k *diagnoser) readLogs(ctx context.Context, all [][]ready.Cause) {
 	var logs errgroup.Group
 	logs.SetLimit(logsAtOnce)
 	for _, causes := range all {
-		if k.quotable(causes) {
+		if k.wantsLogs(causes) {
 			logs.Go(func() error { k.addLogs(ctx, causes); return nil })
 		}
 	}
@@ -223,7 +223,7 @@ func (k *kinship) quoteAll(ctx context.Context, all [][]ready.Cause) {
 }
 
 // quotable reports whether logs are to be read for causes, and counts them.
-func (k *kinship) quotable(causes []ready.Cause) bool {
+func (k *diagnoser) wantsLogs(causes []ready.Cause) bool {
 	crashed := func(c ready.Cause) bool { return c.Container != "" }
 	if k.lines <= 0 || k.quoted >= logsMost || !slices.ContainsFunc(causes, crashed) {
 		return false
@@ -233,7 +233,7 @@ func (k *kinship) quotable(causes []ready.Cause) bool {
 }
 
 // addLogs adds to causes the ends of the logs of the containers that ended badly.
-func (k *kinship) addLogs(ctx context.Context, causes []ready.Cause) {
+func (k *diagnoser) addLogs(ctx context.Context, causes []ready.Cause) {
 	for i, c := range causes {
 		if c.Container != "" {
 			causes[i].Log = k.cluster.Log(ctx, c.Object, c.Container, c.Previous, k.lines)

@@ -12,20 +12,20 @@ import (
 )
 
 // crowdSurvey is one survey of a place: of what has these labels.
-type crowdSurvey struct {
+type childWatch struct {
 	selector labels.Set
 	listed   bool // it has reported all that it met at its beginning
 }
 
 // crowd is what surveys met in one place.
-type crowd struct {
-	surveys []*crowdSurvey
+type childSet struct {
+	surveys []*childWatch
 	objects map[object.Ref]*unstructured.Unstructured
-	indexes map[string]*crowdIndex // by the keys of labels
+	indexes map[string]*childIndex // by the keys of labels
 }
 
 // crowdIndex finds the objects of a crowd, and who wants them, by the values of some labels.
-type crowdIndex struct {
+type childIndex struct {
 	keys    []string
 	objects map[string]map[object.Ref]*unstructured.Unstructured
 	steps   map[string][]int
@@ -34,13 +34,13 @@ type crowdIndex struct {
 
 // survey gives the survey that meets what has some labels: a new one, which is to be begun, if there is none yet, or if what the
 // others have met was forgotten.
-func (in *crowd) survey(some labels.Set, forgotten bool) (survey *crowdSurvey, isNew bool) {
+func (in *childSet) survey(some labels.Set, forgotten bool) (survey *childWatch, isNew bool) {
 	for _, survey := range in.surveys {
 		if !forgotten && within(survey.selector, some) {
 			return survey, false
 		}
 	}
-	survey = &crowdSurvey{selector: some}
+	survey = &childWatch{selector: some}
 	in.surveys = append(in.surveys, survey)
 	return survey, true
 }
@@ -55,11 +55,11 @@ func within(part, all labels.Set) bool {
 }
 
 // index gives the index by the keys of labels, made of what is there if it is new.
-func (in *crowd) index(with map[string]string) *crowdIndex {
+func (in *childSet) index(with map[string]string) *childIndex {
 	keys := slices.Sorted(maps.Keys(with))
 	name := strings.Join(keys, ",")
 	if in.indexes[name] == nil {
-		index := &crowdIndex{keys, map[string]map[object.Ref]*unstructured.Unstructured{}, map[string][]int{}, map[string]bool{}}
+		index := &childIndex{keys, map[string]map[object.Ref]*unstructured.Unstructured{}, map[string][]int{}, map[string]bool{}}
 		in.indexes[name] = index
 		for ref, obj := range in.objects {
 			index.add(ref, obj)
@@ -69,7 +69,7 @@ func (in *crowd) index(with map[string]string) *crowdIndex {
 }
 
 // put takes in how an object is now, nil if it is gone, and gives the steps that want to see it, or did before.
-func (in *crowd) put(ref object.Ref, obj *unstructured.Unstructured) []int {
+func (in *childSet) put(ref object.Ref, obj *unstructured.Unstructured) []int {
 	var steps []int
 	if before := in.objects[ref]; before != nil {
 		for _, index := range in.indexes {
@@ -88,7 +88,7 @@ func (in *crowd) put(ref object.Ref, obj *unstructured.Unstructured) []int {
 }
 
 // over reports whether an object is one that somebody wanted to see, and nobody does any more.
-func (in *crowd) over(obj *unstructured.Unstructured) bool {
+func (in *childSet) over(obj *unstructured.Unstructured) bool {
 	met := false
 	for _, index := range in.indexes {
 		if value, ok := index.value(obj.GetLabels()); ok {
@@ -102,7 +102,7 @@ func (in *crowd) over(obj *unstructured.Unstructured) bool {
 }
 
 // all are the steps that want to see anything of the crowd.
-func (in *crowd) all() []int {
+func (in *childSet) all() []int {
 	var steps []int
 	for _, index := range in.indexes {
 		for _, some := range index.steps {
@@ -114,7 +114,7 @@ func (in *crowd) all() []int {
 }
 
 // value is the values of the index's labels, if all of them are there.
-func (x *crowdIndex) value(has map[string]string) (string, bool) {
+func (x *childIndex) value(has map[string]string) (string, bool) {
 	var b strings.Builder
 	for _, key := range x.keys {
 		value, ok := has[key]
@@ -126,7 +126,7 @@ func (x *crowdIndex) value(has map[string]string) (string, bool) {
 	return b.String(), true
 }
 
-func (x *crowdIndex) add(ref object.Ref, obj *unstructured.Unstructured) []int {
+func (x *childIndex) add(ref object.Ref, obj *unstructured.Unstructured) []int {
 	value, ok := x.value(obj.GetLabels())
 	if !ok {
 		return nil
@@ -138,7 +138,7 @@ func (x *crowdIndex) add(ref object.Ref, obj *unstructured.Unstructured) []int {
 	return x.steps[value]
 }
 
-func (x *crowdIndex) remove(ref object.Ref, obj *unstructured.Unstructured) []int {
+func (x *childIndex) remove(ref object.Ref, obj *unstructured.Unstructured) []int {
 	value, ok := x.value(obj.GetLabels())
 	if !ok {
 		return nil

@@ -36,7 +36,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	if step.Op == plan.Delete && done.seen.Object != nil && done.seen.Object.GetDeletionTimestamp() == nil {
 		t.base.verdict.Status = ready.Status{State: ready.Terminating, Reason: event.DeletionRequested, Message: "Resource scheduled for deletion"}
 	}
-	if t.seen.before(t.base) || t.seen.undated() {
+	if t.seen.before(t.base) || t.seen.unversioned() {
 		t.seen, t.missed = t.base, 0
 	}
 	if done.op == plan.Create || done.op == plan.Update {
@@ -49,7 +49,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	r.judge(ctx, i)
 	switch {
 	case t.waiting && (r.interrupted || r.ended):
-		r.settle(i, r.cutShort(), nil)
+		r.settle(i, r.endOutcome(), nil)
 	case t.waiting:
 		r.watch(ctx, r.groupOf(step.Ref))
 	}

@@ -20,7 +20,7 @@ func (silent) WatchQuery(context.Context, cluster.Query, func(cluster.ObjectEven
 // Nothing is given of what was made for a step while that is still being listed, although more may be known of others there.
 func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 	pods := schema.GroupKind{Kind: "Pod"}
-	c := newCrowds(silent{})
+	c := newChildTracker(silent{})
 	for step, of := range []string{"a", "b"} {
 		with := map[string]string{"of": of}
 		c.want(t.Context(), step, "n", []schema.GroupKind{pods}, with, with)
@@ -30,7 +30,7 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 		pod := &unstructured.Unstructured{Object: map[string]any{}}
 		pod.SetName(name)
 		pod.SetLabels(map[string]string{"of": of})
-		return c.take(crowdNews{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
+		return c.take(childEvent{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
 	}
 	expect := func(judged, want []int, first, second int) {
 		t.Helper()
@@ -40,10 +40,10 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 	}
 	expect(report(0, "a1", "a"), nil, 0, 0)
 	expect(report(1, "b1", "b"), nil, 0, 0)
-	expect(c.take(crowdNews{in, in.surveys[0], cluster.ObjectEvent{Listed: true}}), []int{0, 1}, 1, 0)
+	expect(c.take(childEvent{in, in.surveys[0], cluster.ObjectEvent{Listed: true}}), []int{0, 1}, 1, 0)
 	expect(report(0, "a2", "a"), []int{0}, 2, 0)
 	expect(report(1, "b2", "b"), nil, 2, 0)
-	expect(c.take(crowdNews{in, in.surveys[1], cluster.ObjectEvent{Listed: true}}), []int{0, 1}, 2, 2)
+	expect(c.take(childEvent{in, in.surveys[1], cluster.ObjectEvent{Listed: true}}), []int{0, 1}, 2, 2)
 	expect(report(0, "a1", "b"), []int{0, 1}, 1, 3)
 }
 
@@ -51,7 +51,7 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 // for anew.
 func TestCrowdsForget(t *testing.T) {
 	pods := schema.GroupKind{Kind: "Pod"}
-	c := newCrowds(silent{})
+	c := newChildTracker(silent{})
 	want := func(step int, of string) {
 		with := map[string]string{"app": "x", "of": of}
 		c.want(t.Context(), step, "n", []schema.GroupKind{pods}, with, map[string]string{"app": "x"})
@@ -64,7 +64,7 @@ func TestCrowdsForget(t *testing.T) {
 		pod := &unstructured.Unstructured{Object: map[string]any{}}
 		pod.SetName(name)
 		pod.SetLabels(map[string]string{"app": "x", "of": of})
-		c.take(crowdNews{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
+		c.take(childEvent{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
 	}
 	expect := func(surveys, known int, made ...int) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestCrowdsForget(t *testing.T) {
 	report(0, "a1", "a")
 	report(0, "b1", "b")
 	report(0, "c1", "c")
-	c.take(crowdNews{in, in.surveys[0], cluster.ObjectEvent{Listed: true}})
+	c.take(childEvent{in, in.surveys[0], cluster.ObjectEvent{Listed: true}})
 	expect(1, 3, 1, 1, 1)
 	c.leave(0)
 	expect(1, 3, 0, 1, 1)
@@ -93,6 +93,6 @@ func TestCrowdsForget(t *testing.T) {
 	expect(1, 3, 0, 0, 1, 2)
 	want(4, "a")
 	report(1, "a1", "a")
-	c.take(crowdNews{in, in.surveys[1], cluster.ObjectEvent{Listed: true}})
+	c.take(childEvent{in, in.surveys[1], cluster.ObjectEvent{Listed: true}})
 	expect(2, 4, 0, 0, 1, 2, 1)
 }

@@ -6,7 +6,7 @@ import (
 
 // hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
 func (r *run) hopeless() bool {
-	return r.flying == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting
+	return r.inFlight == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting
 }
 
 // giveUp settles the steps that have failed and will not be waited for.
@@ -31,18 +31,18 @@ func (r *run) endsRun(i int) bool {
 }
 
 // endEarly ends everything that is not being written at this moment, because of a step that ended badly.
-func (r *run) endEarly(failed int) {
+func (r *run) abort(failed int) {
 	r.ended, r.endedBy = true, failed
 	for i := range r.plan.Steps {
 		if !r.beingWritten(i) {
-			r.skipEarly(i)
+			r.skipAborted(i)
 		}
 	}
 	r.stop()
 }
 
 // skipEarly tells of a step that was not carried out that it never will be, as the run has ended.
-func (r *run) skipEarly(i int) {
+func (r *run) skipAborted(i int) {
 	t := &r.tracks[i]
 	if t.acted != "" || !r.plan.Steps[i].Op.IsObject() {
 		return
@@ -57,11 +57,11 @@ func (r *run) beingWritten(i int) bool {
 }
 
 // cut ends a step that would have gone on later, as the run has ended.
-func (r *run) cut(i int) {
+func (r *run) endPaused(i int) {
 	if r.ended {
-		r.skipEarly(i)
+		r.skipAborted(i)
 	}
-	r.settle(i, r.cutShort(), nil)
+	r.settle(i, r.endOutcome(), nil)
 }
 
 // stop ends everything that is not being written at this moment.
@@ -70,16 +70,16 @@ func (r *run) stop() {
 		switch {
 		case r.beingWritten(i) || r.tracks[i].settled != "":
 		case step.Op.IsObject():
-			r.settle(i, r.cutShort(), nil)
+			r.settle(i, r.endOutcome(), nil)
 		default:
-			r.tracks[i].settled = r.cutShort()
-			r.schedule.settle(i, r.cutShort())
+			r.tracks[i].settled = r.endOutcome()
+			r.schedule.settle(i, r.endOutcome())
 		}
 	}
 }
 
 // cutShort is how steps end that the end of the run overtakes.
-func (r *run) cutShort() event.Outcome {
+func (r *run) endOutcome() event.Outcome {
 	if r.interrupted {
 		return event.Interrupted
 	}

@@ -8,7 +8,7 @@ import (
 // More at once is given up where it makes nothing faster, and a burst of refusals counts once.
 func TestPaceDecides(t *testing.T) {
 	now := time.Unix(0, 0)
-	p := &pace{limit: DefaultConcurrency}
+	p := &writeLimit{limit: DefaultConcurrency}
 	met := map[int]int{}
 	for range 20000 { // a server that has no more to give
 		now = now.Add(time.Millisecond)
@@ -24,7 +24,7 @@ func TestPaceDecides(t *testing.T) {
 			t.Errorf("%d at once, want %d", p.limit, want)
 		}
 	}
-	p = &pace{limit: 32}
+	p = &writeLimit{limit: 32}
 	for told := range int64(20) {
 		now = now.Add(10 * time.Millisecond)
 		p.over(now, told+1, true)
@@ -45,7 +45,7 @@ func TestPaceDecides(t *testing.T) {
 		p.over(now, 25, true)
 	}
 	expect(mostAtOnce)
-	p = &pace{limit: 5, fixed: true}
+	p = &writeLimit{limit: 5, fixed: true}
 	p.over(now, 7, true)
 	expect(5)
 }

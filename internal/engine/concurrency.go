@@ -15,7 +15,7 @@ const (
 // pace decides how many writes are under way at once: DefaultConcurrency at first, more as long as that makes the run faster, which
 // it does where answers take their time on the way, and half as many when the server says that it is too much. Nothing is
 // changed while there is less to write than may be.
-type pace struct {
+type writeLimit struct {
 	fixed bool // as many as the options say
 	limit int
 
@@ -31,7 +31,7 @@ type pace struct {
 
 // over takes in that a write is over. Told is how often the server has said so far that it is too much, and busy is whether there were
 // as many writes as may be.
-func (p *pace) over(now time.Time, told int64, busy bool) {
+func (p *writeLimit) over(now time.Time, told int64, busy bool) {
 	switch {
 	case p.fixed:
 	case told > p.told:
@@ -53,7 +53,7 @@ func (p *pace) over(now time.Time, told int64, busy bool) {
 }
 
 // ease has fewer under way: what there were before more was tried, or else half as many.
-func (p *pace) ease() {
+func (p *writeLimit) ease() {
 	if p.rate > 0 {
 		p.limit = p.before
 		return
@@ -62,7 +62,7 @@ func (p *pace) ease() {
 }
 
 // decide takes in how many writes per second there were in a window.
-func (p *pace) decide(rate float64) {
+func (p *writeLimit) decide(rate float64) {
 	switch {
 	case p.hold > 0:
 		p.hold--

@@ -13,11 +13,11 @@ import (
 )
 
 // stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
-const stand = "default"
+const fallbackNamespace = "default"
 
 // unborn gives, in a server dry run, the step that would make what the server must have before it looks at an object: its
 // definition, in the object's version, or else its namespace. Nil means that the server can be asked.
-func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
+func missingPrerequisite(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	var namespace *plan.Step
 	if dryRun != DryRunServer {
 		return nil
@@ -37,11 +37,11 @@ func unborn(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 }
 
 // isFoundation reports whether other objects cannot exist without an object of this kind.
-func isFoundation(ref object.Ref) bool {
+func isPrerequisite(ref object.Ref) bool {
 	return ref.GroupKind() == plan.NamespaceKind || ref.GroupKind() == plan.DefinitionKind
 }
 
-func lacksNamespace(home *plan.Step) bool { return home.Ref.GroupKind() == plan.NamespaceKind }
+func isNamespaceStep(home *plan.Step) bool { return home.Ref.GroupKind() == plan.NamespaceKind }
 
 func unvalidated(home *plan.Step) string {
 	made := "created"
@@ -53,17 +53,17 @@ func unvalidated(home *plan.Step) string {
 
 // try has the server validate an object in another namespace than its own, which would be created by the same run. What it
 // says of the object holds there, too; what it forbids or lacks in that namespace says nothing.
-func try(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
+func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
 	obj := step.Want.DeepCopy()
-	obj.SetNamespace(stand)
+	obj.SetNamespace(fallbackNamespace)
 	_, err := c.Write(ctx, cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true})
 	done := &result{op: step.Op, outcome: event.Succeeded}
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
-		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run", stand, home.Ref)
+		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run", fallbackNamespace, home.Ref)
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		done.outcome = event.Failed
-		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w", stand, home.Ref, err)
+		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w", fallbackNamespace, home.Ref, err)
 	default:
 		done.reason = unvalidated(home)
 	}

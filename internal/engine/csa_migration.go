@@ -15,7 +15,7 @@ import (
 // takeOver brings an object that was applied on the client's side over to server-side apply, as kubectl does: what the
 // client-side appliers own goes over to the plan's manager, and the object is applied once more, so that fields go which
 // were applied then and are not wanted any more. Live is what the first apply stored; it is given with an error too.
-func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func migrateToServerSide(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
 		err = upgrade(ctx, c, p, taken)
@@ -31,7 +31,7 @@ func takeOver(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, liv
 
 // takeUpdates makes the plan's manager the applier of what it owns by updates of the object of a step, and gives the step as it is
 // after that.
-func takeUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
+func adoptUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
 	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
 	if err != nil || len(patch.Data) == 0 {
 		return step, err

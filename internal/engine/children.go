@@ -17,44 +17,44 @@ import (
 
 // apart is for how many objects of a kind and namespace there are surveys of what was made for each of them. More of them share
 // one, of what the labels have in common.
-const apart = 4
+const maxPerObjectWatches = 4
 
 // crowds gathers whole objects that others made for those of a run, for a dialect that judges by them. It belongs to one
 // goroutine, which receives news and hands them to take.
-type crowds struct {
+type childTracker struct {
 	cluster Cluster
-	places  map[place]*crowd
-	of      map[int][]wish // by step
-	news    chan crowdNews
+	places  map[place]*childSet
+	of      map[int][]childInterest // by step
+	news    chan childEvent
 }
 
 // wish is what a step wants to see of a place.
-type wish struct {
-	crowd  *crowd
-	index  *crowdIndex
-	value  string
-	survey *crowdSurvey
+type childInterest struct {
+	childSet *childSet
+	index    *childIndex
+	value    string
+	survey   *childWatch
 }
 
 // crowdNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
-type crowdNews struct {
-	crowd  *crowd
-	survey *crowdSurvey
-	seen   cluster.ObjectEvent
+type childEvent struct {
+	childSet *childSet
+	survey   *childWatch
+	seen     cluster.ObjectEvent
 }
 
-func newCrowds(c Cluster) *crowds {
-	return &crowds{cluster: c, places: map[place]*crowd{}, of: map[int][]wish{}, news: make(chan crowdNews)}
+func newChildTracker(c Cluster) *childTracker {
+	return &childTracker{cluster: c, places: map[place]*childSet{}, of: map[int][]childInterest{}, news: make(chan childEvent)}
 }
 
 // want has objects of kinds with labels in a namespace be surveyed for a step until the context ends, by a survey of what has
 // some of these labels.
-func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []schema.GroupKind, with, some labels.Set) {
+func (c *childTracker) want(ctx context.Context, step int, namespace string, kinds []schema.GroupKind, with, some labels.Set) {
 	for _, kind := range kinds {
 		p := place{kind, namespace}
 		in := c.places[p]
 		if in == nil {
-			in = &crowd{objects: map[object.Ref]*unstructured.Unstructured{}, indexes: map[string]*crowdIndex{}}
+			in = &childSet{objects: map[object.Ref]*unstructured.Unstructured{}, indexes: map[string]*childIndex{}}
 			c.places[p] = in
 		}
 		index := in.index(with)
@@ -62,7 +62,7 @@ func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []s
 		index.steps[value] = append(index.steps[value], step)
 		survey, isNew := in.survey(some, index.over[value])
 		delete(index.over, value)
-		c.of[step] = append(c.of[step], wish{in, index, value, survey})
+		c.of[step] = append(c.of[step], childInterest{in, index, value, survey})
 		if isNew {
 			c.begin(ctx, p, in, survey)
 		}
@@ -73,10 +73,10 @@ func (c *crowds) want(ctx context.Context, step int, namespace string, kinds []s
 func (r *run) watchChildren(ctx context.Context, i int) {
 	ref, query := r.plan.Steps[i].Ref, r.tracks[i].seen.children
 	selector := labels.Set(query.labels)
-	if g := r.groupOf(ref); len(r.groups[g]) > apart {
+	if g := r.groupOf(ref); len(r.groups[g]) > maxPerObjectWatches {
 		selector = common(selector, r.commonLabels(g))
 	}
-	r.crowds.want(ctx, i, ref.Namespace, query.kinds, query.labels, selector)
+	r.childTracker.want(ctx, i, ref.Namespace, query.kinds, query.labels, selector)
 }
 
 // commonLabels returns the labels that the child objects of all steps of a group have.
@@ -111,26 +111,26 @@ func common(a, b labels.Set) labels.Set {
 	return both
 }
 
-func (c *crowds) begin(ctx context.Context, p place, in *crowd, survey *crowdSurvey) {
+func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey *childWatch) {
 	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
 	c.cluster.WatchQuery(ctx, s, func(seen cluster.ObjectEvent) {
 		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}
 		select {
-		case c.news <- crowdNews{in, survey, seen}:
+		case c.news <- childEvent{in, survey, seen}:
 		case <-ctx.Done():
 		}
 	})
 }
 
 // take takes in one report and gives the steps that may be judged otherwise now: none before all that there is was reported.
-func (c *crowds) take(n crowdNews) []int {
+func (c *childTracker) take(n childEvent) []int {
 	if n.seen.Listed {
 		n.survey.listed = true
-		return n.crowd.all()
+		return n.childSet.all()
 	}
-	steps := n.crowd.put(n.seen.Ref, n.seen.Object)
+	steps := n.childSet.put(n.seen.Ref, n.seen.Object)
 	if !n.survey.listed {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *crowds) take(n crowdNews) []int {
 }
 
 // leave forgets what only a step that is over wanted to see.
-func (c *crowds) leave(step int) {
+func (c *childTracker) leave(step int) {
 	for _, w := range c.of[step] {
 		steps := slices.DeleteFunc(w.index.steps[w.value], func(other int) bool { return other == step })
 		if w.index.steps[w.value] = steps; len(steps) > 0 {
@@ -146,7 +146,7 @@ func (c *crowds) leave(step int) {
 		}
 		w.index.over[w.value] = true
 		for _, ref := range slices.Collect(maps.Keys(w.index.objects[w.value])) {
-			w.crowd.put(ref, w.crowd.objects[ref])
+			w.childSet.put(ref, w.childSet.objects[ref])
 		}
 	}
 	delete(c.of, step)
@@ -154,7 +154,7 @@ func (c *crowds) leave(step int) {
 
 // made gives the objects that a step wants to see, in the order of kinds and names. Of what is still being listed it gives none:
 // a part of them would be taken for all.
-func (c *crowds) made(step int) []*unstructured.Unstructured {
+func (c *childTracker) made(step int) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, w := range c.of[step] {
 		if !w.survey.listed {
