@@ -63,7 +63,7 @@ func TestSchedule(t *testing.T) {
 			script: `next -> 0
 				settle 0 failed
 				next -> 1
-				joinOutcome 1 -> succeeded
+				guarded 1 -> succeeded
 				settle 1 succeeded
 				next -> 2`,
 		},
@@ -74,7 +74,7 @@ func TestSchedule(t *testing.T) {
 				settle 0 skipped
 				settle 1 succeeded
 				next -> 2
-				joinOutcome 2 -> succeeded`,
+				guarded 2 -> succeeded`,
 		},
 		{
 			name:  "a guard fails when a step before it was blocked",
@@ -84,7 +84,7 @@ func TestSchedule(t *testing.T) {
 				blocked -> 1<0
 				settle 1 skipped
 				next -> 2
-				joinOutcome 2 -> failed`,
+				guarded 2 -> failed`,
 		},
 		{
 			name:  "a failed guard blocks",
@@ -93,7 +93,7 @@ func TestSchedule(t *testing.T) {
 				settle 0 succeeded
 				settle 1 interrupted
 				next -> 2
-				joinOutcome 2 -> failed
+				guarded 2 -> failed
 				settle 2 failed
 				blocked -> 3<2`,
 		},
