@@ -128,9 +128,9 @@ func (r *run) arm(timer *time.Timer) {
 		first = at
 	}
 	if r.waiting == 0 {
-		r.explaining.at = time.Time{}
+		r.diagnosis.at = time.Time{}
 	}
-	if at := r.explaining.at; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+	if at := r.diagnosis.at; !at.IsZero() && (first.IsZero() || at.Before(first)) {
 		first = at
 	}
 	if !first.IsZero() {
@@ -171,8 +171,8 @@ func (r *run) endIdle() {
 
 // expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
 func (r *run) expire(ctx context.Context, now time.Time) {
-	if at := r.explaining.at; !at.IsZero() && !at.After(now) {
-		r.explain(ctx, now)
+	if at := r.diagnosis.at; !at.IsZero() && !at.After(now) {
+		r.diagnose(ctx, now)
 	}
 	for len(r.alarms) > 0 && !r.alarms[0].at.After(now) {
 		due := heap.Pop(&r.alarms).(alarm)

@@ -2,241 +2,193 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// narrowest is up to how many objects the server is asked for their relatives alone; beyond that, for all of a kind in the
-// namespace.
-const maxPerObject = 40
+// A diagnosis is for people: soon, but not for objects that become ready at once, and not for every
+// single change.
+const (
+	diagnoseAfter  = 750 * time.Millisecond // without a change of the object
+	diagnoseLatest = 5 * time.Second        // with changes
+	diagnosePause  = 300 * time.Millisecond // in which changes of related objects are collected
+	settleQuiet    = 50 * time.Millisecond  // without events, after which none is expected
+	explainTimeout = 10 * time.Second       // for the diagnosis after a run
+	maxLogs        = 20                     // objects whose logs a run reads
+	concurrentLogs = 4
+)
 
-// kinship gathers what surrounds objects that are not ready, by surveys of the kinds that explain them and from logs. It
-// belongs to one goroutine, which receives news and hands them to take, and receives quotes.
-type diagnoser struct {
-	cluster  Cluster
-	once     bool // look once instead of watching
-	family   *ready.RelatedObjects
-	surveyed map[place]*labelCover
-	listing  int // surveys that have not yet reported all they met
-	news     chan relatedEvent
-
-	lines     int // how much is quoted of a log; 0 is nothing
-	quoted    int // objects for which logs were read
-	logQuotes chan logQuote
+// diagnosis is the state of the search for causes.
+type diagnosis struct {
+	related *relatedWatcher
+	at      time.Time // of the next diagnosis; zero if none is due
+	begun   bool      // related objects are watched
 }
 
-// quote is the causes of an object with the logs that belong to them.
-type logQuote struct {
-	of     int
-	causes []ready.Cause
-}
-
-// place is what one survey looks at: a kind in a namespace.
-type place struct {
-	schema.GroupKind
-	namespace string
-}
-
-// cover is the part of a place that is surveyed: the objects whose label key has one of the values, or all of them.
-type labelCover struct {
-	key    string // empty for all
-	values []string
-}
-
-// kinNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
-type relatedEvent struct {
-	relative *ready.Evidence
-	gone     object.Ref
-	listed   bool
-}
-
-func newDiagnoser(c Cluster, once bool, lines int) *diagnoser {
-	return &diagnoser{
-		cluster: c, once: once, lines: lines, family: ready.NewRelatedObjects(), surveyed: map[place]*labelCover{},
-		news: make(chan relatedEvent), logQuotes: make(chan logQuote),
+// scheduleDiagnosis schedules the next diagnosis: soon if related objects are watched already.
+func (r *run) scheduleDiagnosis() {
+	if r.options.NoCauses {
+		return
+	}
+	pause := diagnoseAfter
+	if r.diagnosis.begun {
+		pause = diagnosePause
+	}
+	if at := time.Now().Add(pause); r.diagnosis.at.IsZero() || at.Before(r.diagnosis.at) {
+		r.diagnosis.at = at
 	}
 }
 
-// around begins the surveys that explain the objects and do not run yet. They end with the context.
-func (k *diagnoser) around(ctx context.Context, roots []*ready.Evidence) {
-	missing := map[place][]map[string]string{}
-	var order []place
-	need := func(p place, labels map[string]string) {
-		if k.surveyed[p].holds(labels) {
-			return
-		}
-		if missing[p] == nil {
-			order = append(order, p)
-		}
-		missing[p] = append(missing[p], labels)
+// diagnose emits new causes of objects that make no progress. A pod that is starting is no cause.
+func (r *run) diagnose(ctx context.Context, now time.Time) {
+	d := &r.diagnosis
+	d.at = time.Time{}
+	var roots []*ready.Evidence
+	r.withEvidence(r.lingers(now), func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
+	d.begun = d.begun || len(roots) > 0
+	if d.related.watch(ctx, roots); d.related.listing > 0 {
+		return // the end of the last list schedules the next diagnosis
 	}
-	for _, root := range roots {
-		for _, kin := range root.RelatedKinds() {
-			need(place{kin.GroupKind, root.Ref.Namespace}, kin.Labels)
-		}
-		need(place{eventKind, eventNamespace(root.Ref)}, nil)
-	}
-	for _, p := range order {
-		c := coverOf(missing[p])
-		if k.surveyed[p] != nil {
-			c = &labelCover{} // what it has is too narrow: no third survey will be needed
-		}
-		k.survey(ctx, p, c)
-	}
-}
-
-var eventKind = schema.GroupKind{Kind: "Event"}
-
-// eventNamespace is where events about an object are.
-func eventNamespace(ref object.Ref) string {
-	if ref.Namespace == "" {
-		return "default"
-	}
-	return ref.Namespace
-}
-
-func (k *diagnoser) survey(ctx context.Context, p place, c *labelCover) {
-	k.surveyed[p] = c
-	k.listing++
-	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: c.selector(), Once: k.once}
-	if p.GroupKind == eventKind {
-		s.Fields = "type=Warning"
-	}
-	k.cluster.WatchQuery(ctx, s, func(s cluster.ObjectEvent) {
-		news := relatedEvent{gone: s.Ref, listed: s.Listed}
-		if s.Object != nil {
-			news.relative = ready.EvidenceOf(s.Object, ready.Of(s.Object))
-		}
-		select {
-		case k.news <- news:
-		case <-ctx.Done():
+	r.withEvidence(r.lingers(now), func(i int) {
+		t := &r.tracks[i]
+		causes := r.causes(t, now)
+		switch {
+		case addNew(&t.causes, causes):
+			if !d.related.readLogsLater(ctx, i, causes) {
+				r.emitCauses(i, causes)
+			}
+		case r.isStuck(i, causes, now): // the cause is known, and has stood for long enough now
+			r.settle(i, event.Failed, nil)
 		}
 	})
 }
 
-// take takes in one report.
-func (k *diagnoser) take(n relatedEvent) {
-	switch {
-	case n.listed:
-		k.listing--
-	case n.relative != nil:
-		k.family.See(n.relative)
-	default:
-		k.family.Forget(n.gone)
+// lingers returns the condition for objects that are diagnosed: all that Observe watches, or those
+// that their controller has seen and that make no progress.
+func (r *run) lingers(now time.Time) func(*track) bool {
+	return func(t *track) bool {
+		if !t.waiting || r.observing != nil {
+			return t.waiting
+		}
+		return !r.isUnreported(t) && t.seen.evidence.Observed() && r.diagnosis.due(t.lingersAt(), now)
 	}
 }
 
-// settle takes in reports until all surveys have reported what they met, and then until there is no news for the time quiet;
-// or until the context ends.
-func (k *diagnoser) settle(ctx context.Context, quiet time.Duration) {
-	for k.listing > 0 || quiet > 0 {
-		var silence <-chan time.Time
-		if k.listing == 0 {
-			silence = time.After(quiet)
-		}
-		select {
-		case n := <-k.news:
-			k.take(n)
-		case <-silence:
-			return
-		case <-ctx.Done():
-			return
+// causes returns the causes of an object. During a run that writes, those that are older than the
+// write do not count for a while, nor does a pod that is starting.
+func (r *run) causes(t *track, now time.Time) []ready.Cause {
+	causes := r.diagnosis.related.objects.Causes(t.seen.evidence, t.written)
+	if r.observing != nil {
+		return causes
+	}
+	return slices.DeleteFunc(causes, func(c ready.Cause) bool {
+		return c.Idle || t.predatesWrite(c.Since) && !r.diagnosis.due(t.began.Add(stalePeriod), now)
+	})
+}
+
+// due reports whether a time has come. If not, the next diagnosis is not later than that time.
+func (d *diagnosis) due(at, now time.Time) bool {
+	if at.After(now) && (d.at.IsZero() || at.Before(d.at)) {
+		d.at = at
+	}
+	return !at.After(now)
+}
+
+// lingersAt returns the time from which an object is taken to make no progress.
+func (t *track) lingersAt() time.Time {
+	quiet, latest := t.changed.Add(diagnoseAfter), t.since.Add(diagnoseLatest)
+	if latest.Before(quiet) {
+		return latest
+	}
+	return quiet
+}
+
+// withEvidence calls f for every step whose object is known not to be ready and that is wanted.
+func (r *run) withEvidence(wanted func(*track) bool, f func(i int)) {
+	for i := range r.tracks {
+		if t := &r.tracks[i]; t.seen.evidence != nil && wanted(t) {
+			f(i)
 		}
 	}
 }
 
-// narrow finds a cover for objects by a label that all of them have: of several, the one that tells most of them apart.
-func coverOf(labels []map[string]string) *labelCover {
-	best := &labelCover{}
-	if len(labels) > maxPerObject || len(labels) == 0 {
-		return best
+// addNew adds causes to those that are known, and reports whether one of them is new.
+func addNew(known *[]ready.Cause, causes []ready.Cause) bool {
+	found := false
+	for _, c := range causes {
+		if !slices.ContainsFunc(*known, c.Same) {
+			found = true
+			*known = append(*known, c)
+		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(labels[0])) {
-		values := map[string]bool{}
-		for _, set := range labels {
-			value, ok := set[key]
-			if !ok {
-				values = nil
-				break
+	return found
+}
+
+// emitCauses emits the causes of a step, and fails it if it is stuck.
+func (r *run) emitCauses(i int, causes []ready.Cause) {
+	e := event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes}
+	if r.observing != nil {
+		e.Status = r.tracks[i].seen.verdict.Status
+	}
+	r.emit(e)
+	if r.isStuck(i, causes, time.Now()) {
+		r.tracks[i].explained = true
+		r.settle(i, event.Failed, nil)
+	}
+}
+
+// isStuck reports whether a step fails because of a cause: the run is to stop at such causes, and the
+// cause has stood for its patience.
+func (r *run) isStuck(i int, causes []ready.Cause, now time.Time) bool {
+	t := &r.tracks[i]
+	if !r.options.StopOn.Stuck || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
+		return false
+	}
+	found, stuck := false, false
+	for _, c := range causes {
+		if c.Stuck {
+			if t.stuck.IsZero() {
+				t.stuck = now
 			}
-			values[value] = true
-		}
-		if len(values) > len(best.values) {
-			best = &labelCover{key: key, values: slices.Sorted(maps.Keys(values))}
+			found, stuck = true, stuck || r.diagnosis.due(t.stuck.Add(c.Patience), now)
 		}
 	}
-	return best
-}
-
-// holds reports whether objects with the labels are covered.
-func (c *labelCover) holds(labels map[string]string) bool {
-	return c != nil && (c.key == "" || slices.Contains(c.values, labels[c.key]))
-}
-
-func (c *labelCover) selector() string {
-	switch len(c.values) {
-	case 0:
-		return ""
-	case 1:
-		return c.key + "=" + c.values[0]
-	default:
-		return c.key + " in (" + strings.Join(c.values, ",") + ")"
+	if !found {
+		t.stuck = time.Time{}
 	}
+	return stuck
 }
 
-// quote has a worker read the logs that belong to causes and send them with the causes. It reports false, and does nothing,
-// if there are none to be read, or were too many.
-func (k *diagnoser) readLogsOf(ctx context.Context, of int, causes []ready.Cause) bool {
-	if !k.wantsLogs(causes) {
-		return false
+// explainFailures emits, after the loop, why objects did not become ready, or gone. An interrupted
+// run has no time for that.
+func (r *run) explainFailures(ctx, watching context.Context) {
+	failed := func(t *track) bool {
+		return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained
 	}
-	// It sends its one quote, or ends with the context.
-	go func() {
-		k.addLogs(ctx, causes)
-		select {
-		case k.logQuotes <- logQuote{of, causes}:
-		case <-ctx.Done():
+	var roots []*ready.Evidence
+	r.withEvidence(failed, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
+	if r.summary.Interrupted || r.options.NoCauses || len(roots) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	related := r.diagnosis.related
+	related.once, related.quoted = !r.diagnosis.begun, 0
+	related.watch(watching, roots)
+	related.settle(ctx, settleQuiet)
+
+	var steps []int
+	var causes [][]ready.Cause
+	r.withEvidence(failed, func(i int) {
+		if found := related.objects.Causes(r.tracks[i].seen.evidence, r.tracks[i].written); len(found) > 0 {
+			steps, causes = append(steps, i), append(causes, found)
 		}
-	}()
-	return true
-}
-
-// quoteAll adds logs to the causes of many objects and returns when all are read, or the context ends.
-func (k *diagnoser) readLogs(ctx context.Context, all [][]ready.Cause) {
-	var logs errgroup.Group
-	logs.SetLimit(logsAtOnce)
-	for _, causes := range all {
-		if k.wantsLogs(causes) {
-			logs.Go(func() error { k.addLogs(ctx, causes); return nil })
-		}
-	}
-	_ = logs.Wait() // nothing of it fails
-}
-
-// quotable reports whether logs are to be read for causes, and counts them.
-func (k *diagnoser) wantsLogs(causes []ready.Cause) bool {
-	crashed := func(c ready.Cause) bool { return c.Container != "" }
-	if k.lines <= 0 || k.quoted >= logsMost || !slices.ContainsFunc(causes, crashed) {
-		return false
-	}
-	k.quoted++
-	return true
-}
-
-// addLogs adds to causes the ends of the logs of the containers that ended badly.
-func (k *diagnoser) addLogs(ctx context.Context, causes []ready.Cause) {
-	for i, c := range causes {
-		if c.Container != "" {
-			causes[i].Log = k.cluster.Log(ctx, c.Object, c.Container, c.Previous, k.lines)
-		}
+	})
+	related.readLogs(ctx, causes)
+	for n, i := range steps {
+		r.emitCauses(i, causes[n])
 	}
 }

@@ -18,6 +18,8 @@ func (r *run) judge(ctx context.Context, i int) {
 	gone := t.seen.verdict.State == ready.NotFound
 	replaced := !gone && t.seen.uid != t.base.uid
 	switch {
+	case step.Op == plan.Observe:
+		r.observed(i)
 	case t.seen.before(t.base):
 		r.wait(i) // the sighting is older than our write
 	case step.Op.AwaitsDeletion() && (gone || replaced):
@@ -73,7 +75,7 @@ func (r *run) released(i int) {
 func (r *run) wait(i int) {
 	t := &r.tracks[i]
 	r.scheduleDiagnosis()
-	if !t.told || !t.shown.sameStatus(t.seen.verdict) {
+	if !t.announced || !t.shown.sameStatus(t.seen.verdict) {
 		r.emitStatus(i, false)
 	}
 }
@@ -82,10 +84,10 @@ func (r *run) wait(i int) {
 func (r *run) emitStatus(i int, released bool) {
 	t := &r.tracks[i]
 	kind := event.Observed
-	if !t.told {
+	if !t.announced {
 		kind = event.Waiting
 	}
-	t.told, t.shown = true, shown{t.seen.verdict.Status, t.seen.verdict.Children}
+	t.announced, t.shown = true, shown{t.seen.verdict.Status, t.seen.verdict.Children}
 	r.emit(event.Event{
 		Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.shown.status, Facts: t.seen.facts,
 		Children: t.shown.children, Released: released,

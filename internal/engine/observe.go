@@ -3,19 +3,21 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Until tells what Observe waits for.
+// Until is the condition that ends Observe.
 type Until string
 
-// What can be waited for. UntilKnown is met as soon as every object's state could be read.
+// The conditions. UntilKnown holds as soon as the state of every object could be read.
 const (
 	UntilKnown   Until = "known"
 	UntilCurrent Until = "current"
@@ -23,221 +25,141 @@ const (
 	UntilForever Until = "forever"
 )
 
-// ObserveOptions are the circumstances of Observe. The zero value looks once.
+// ObserveOptions say how objects are observed. The zero value reads each object once.
 type ObserveOptions struct {
 	Until    Until         // empty means UntilKnown
-	Timeout  time.Duration // 0 is for ever
+	Timeout  time.Duration // 0 is without limit
 	LogLines int           // as in Options
 }
 
-// Observe judges objects: first all of them, in the order of refs and with the causes of what is not as it should be, then
-// each that changes, with an Observed event for every new status and an Explained one for new causes. An Observed event with
-// an error says that the objects cannot be seen for the moment. It ends when what is waited for holds, or cannot hold any
-// more because all that is left has failed; when the time is up; or when the context ends. Met reports the first of these.
-// Step counts the refs.
+// Observe emits the status of every object, in the order of refs and with the causes of those that
+// are not ready. Then it emits an Observed event for every new status and an Explained event for new
+// causes, until the condition holds, can hold no more because the remaining objects have failed, the
+// timeout is over, or the context ends. Met reports whether the condition holds. An Observed event
+// with an error says that the cluster cannot be reached for the moment.
+//
+// Observing is a run of steps that only wait: Step is the index of the ref.
 func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOptions, sink event.Sink) (met bool, err error) {
+	p := &plan.Plan{Steps: make([]plan.Step, len(refs))}
 	targets := make([]cluster.Target, len(refs))
 	for i, ref := range refs {
 		targets[i].Ref = ref
+		p.Steps[i] = plan.Step{Ref: ref, Op: plan.Observe, Wait: true}
 	}
 	live, err := e.Cluster.Read(ctx, targets)
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
-	w := &observation{engine: e, refs: refs, views: make([]view, len(refs)), unserved: live.Unserved, options: o, sink: sink}
-	for i, ref := range refs {
-		w.views[i].sighting = look(e.rules(), cluster.ObjectEvent{Ref: ref, Object: live.Objects[ref]}, false)
-		if live.Unserved.Has(ref) {
-			w.views[i].verdict.Status = ready.Status{State: ready.Unknown, Message: fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())}
+	r := newRun(e, p, Options{LogLines: o.LogLines}, func(ev event.Event) {
+		if ev.Op = ""; ev.Kind != event.Settled {
+			sink(ev)
 		}
+	})
+	r.observing = &observing{until: o.Until, unserved: live.Unserved}
+	for i, ref := range refs {
+		r.observeFirst(i, live.Objects[ref])
 	}
-	met, over := w.over()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	w.kin = newDiagnoser(e.Cluster, over, o.LogLines)
-	w.first(ctx, watching)
+	met, over := r.observedEnough()
+	r.diagnosis.related.once = over
+	r.emitFirst(ctx, watching)
 	if over {
 		return met, nil
 	}
-	return w.follow(ctx, watching)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if o.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, o.Timeout)
+	}
+	defer cancel()
+	for i, ref := range refs {
+		if !live.Unserved.Has(ref) {
+			r.watch(watching, r.groupOf(p.Steps[i].Ref))
+		}
+	}
+	r.loop(limited, watching)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	met, _ = r.observedEnough()
+	return met && limited.Err() == nil, nil
 }
 
-// observation is what is known of the objects. It belongs to the goroutine of Observe.
-type observation struct {
-	engine   *Engine
-	refs     []object.Ref
-	views    []view
-	unserved *object.Set
-	options  ObserveOptions
-	sink     event.Sink
-	kin      *diagnoser
-	outage   string // why the cluster cannot be seen; empty if it can
+// observing is the part of a run that only Observe has.
+type observing struct {
+	until    Until
+	unserved *object.Set // objects of kinds that the server does not serve
 }
 
-// view is what is known of one object.
-type view struct {
-	sighting
-	causes []ready.Cause // all that were told
+// observeFirst starts waiting for an object with its first status.
+func (r *run) observeFirst(i int, live *unstructured.Unstructured) {
+	t := &r.tracks[i]
+	ref := r.plan.Steps[i].Ref
+	t.seen = r.look(i, cluster.ObjectEvent{Ref: ref, Object: live})
+	if r.observing.unserved.Has(ref) {
+		text := fmt.Sprintf("the cluster does not know the kind %s", ref.GroupKind())
+		t.seen.verdict.Status = ready.Status{State: ready.Unknown, Message: text}
+	}
+	t.waiting, t.announced = true, true
+	t.shown = shown{t.seen.verdict.Status, t.seen.verdict.Children}
+	r.waiting++
+	r.schedule.take(i)
+	r.schedule.acted(i)
 }
 
-// first shows all objects, after a look at what surrounds those that are not as they should be.
-func (w *observation) first(ctx, watching context.Context) {
+// emitFirst emits the first status of every object, after a diagnosis of those that are not ready.
+func (r *run) emitFirst(ctx, watching context.Context) {
 	looking, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	if roots := w.roots(); len(roots) > 0 {
-		w.kin.around(watching, roots)
-		w.kin.settle(looking, 0)
-	}
-	all := make([][]ready.Cause, len(w.refs))
-	for i := range w.refs {
-		all[i] = w.causes(i)
-		w.views[i].causes = all[i]
-	}
-	w.kin.readLogs(looking, all)
-	for i, ref := range w.refs {
-		w.sink(event.Event{Kind: event.Observed, Step: i, Ref: ref, Status: w.views[i].verdict.Status, Facts: w.views[i].facts, Causes: all[i]})
-	}
-}
-
-// causes are those why an object is not as it should be; none if it is.
-func (w *observation) causes(i int) []ready.Cause {
-	if w.views[i].evidence == nil {
-		return nil
-	}
-	return w.kin.family.Causes(w.views[i].evidence, time.Time{})
-}
-
-// roots are the objects that are not as they should be.
-func (w *observation) roots() []*ready.Evidence {
+	related := r.diagnosis.related
+	all := func(*track) bool { return true }
 	var roots []*ready.Evidence
-	for _, v := range w.views {
-		if v.evidence != nil {
-			roots = append(roots, v.evidence)
-		}
+	r.withEvidence(all, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
+	if len(roots) > 0 {
+		related.watch(watching, roots)
+		related.settle(looking, 0)
 	}
-	return roots
+	causes := make([][]ready.Cause, len(r.tracks))
+	r.withEvidence(all, func(i int) {
+		causes[i] = related.objects.Causes(r.tracks[i].seen.evidence, time.Time{})
+		r.tracks[i].causes = causes[i]
+	})
+	related.readLogs(looking, causes)
+	for i := range r.tracks {
+		seen := &r.tracks[i].seen
+		r.emit(event.Event{
+			Kind: event.Observed, Step: i, Status: seen.verdict.Status, Facts: seen.facts, Causes: causes[i],
+		})
+	}
 }
 
-// over reports whether there is nothing more to wait for, and whether what was waited for holds.
-func (w *observation) over() (met, over bool) {
-	states := map[ready.State]int{}
-	for i, v := range w.views {
-		if w.unserved.Has(w.refs[i]) {
-			states["unserved"]++ // no watch will ever tell of it
+// observed emits a new status of an object, and ends the run if that was the last one to wait for.
+func (r *run) observed(i int) {
+	r.wait(i)
+	if _, over := r.observedEnough(); over {
+		r.stop()
+	}
+}
+
+// observedEnough reports whether the condition of Observe holds, and whether nothing can change that.
+func (r *run) observedEnough() (met, over bool) {
+	states, unserved, all := map[ready.State]int{}, 0, len(r.tracks)
+	for i := range r.tracks {
+		if r.observing.unserved.Has(r.plan.Steps[i].Ref) {
+			unserved++ // no watch reports it
 		} else {
-			states[v.verdict.State]++
+			states[r.tracks[i].seen.verdict.State]++
 		}
 	}
-	all := len(w.refs)
-	switch w.options.Until {
+	switch r.observing.until {
 	case UntilForever:
 		return false, all == 0
 	case UntilCurrent:
-		hopeless := states[ready.Failed] + states["unserved"]
-		return states[ready.Current] == all, states[ready.Current]+hopeless == all
+		return states[ready.Current] == all, states[ready.Current]+states[ready.Failed]+unserved == all
 	case UntilDeleted:
-		return states[ready.NotFound] == all, states[ready.NotFound]+states["unserved"] == all
+		return states[ready.NotFound] == all, states[ready.NotFound]+unserved == all
 	default:
-		return states[ready.Unknown] == 0, states[ready.Unknown] == 0
-	}
-}
-
-// seen is what a watch reports of one object.
-type seen struct {
-	step int
-	sighting
-}
-
-// follow watches the objects, one watch for each group, from the moment at which they were read, and what
-// surrounds them.
-func (w *observation) follow(ctx, watching context.Context) (bool, error) {
-	sightings := make(chan seen)
-	w.watch(watching, sightings)
-	var expired <-chan time.Time
-	if w.options.Timeout > 0 {
-		timer := time.NewTimer(w.options.Timeout)
-		defer timer.Stop()
-		expired = timer.C
-	}
-	var explain <-chan time.Time // runs when there may be something to explain
-	scheduleDiagnosis := func() {
-		if explain == nil {
-			explain = time.After(explainPause)
-		}
-	}
-	for {
-		select {
-		case s := <-sightings:
-			w.see(s)
-			scheduleDiagnosis()
-			if met, over := w.over(); over {
-				return met, nil
-			}
-		case n := <-w.kin.news:
-			w.kin.take(n)
-			scheduleDiagnosis()
-		case q := <-w.kin.logQuotes:
-			w.tell(q.of, q.causes)
-		case <-explain:
-			explain = nil
-			w.explain(watching)
-		case <-expired:
-			return false, nil
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		}
-	}
-}
-
-// see takes in what a watch reported. Of an object that cannot be seen, what was seen last still holds.
-func (w *observation) see(s seen) {
-	v := &w.views[s.step]
-	changed := !v.verdict.Same(s.verdict.Status)
-	switch {
-	case s.err != nil && w.outage == s.err.Error():
-		return
-	case s.err != nil:
-		w.outage = s.err.Error()
-	default:
-		w.outage, v.sighting = "", s.sighting
-		if !changed {
-			return
-		}
-	}
-	w.sink(event.Event{Kind: event.Observed, Step: s.step, Ref: w.refs[s.step], Status: v.verdict.Status, Facts: v.facts, Err: s.err})
-}
-
-// explain tells of causes that are new.
-func (w *observation) explain(ctx context.Context) {
-	if w.kin.around(ctx, w.roots()); w.kin.listing > 0 {
-		return // the last of the lists has it called again
-	}
-	for i := range w.views {
-		if causes := w.causes(i); addNew(&w.views[i].causes, causes) && !w.kin.readLogsOf(ctx, i, causes) {
-			w.tell(i, causes)
-		}
-	}
-}
-
-func (w *observation) tell(i int, causes []ready.Cause) {
-	w.sink(event.Event{Kind: event.Explained, Step: i, Ref: w.refs[i], Status: w.views[i].verdict.Status, Causes: causes})
-}
-
-func (w *observation) watch(ctx context.Context, sightings chan<- seen) {
-	steps := make(map[object.Ref]int, len(w.refs))
-	groups, groupOf := map[group][]object.Ref{}, grouped(slices.Values(w.refs))
-	for i, ref := range w.refs {
-		steps[ref] = i
-		if !w.unserved.Has(ref) {
-			groups[groupOf(ref)] = append(groups[groupOf(ref)], ref)
-		}
-	}
-	for _, refs := range groups {
-		w.engine.Cluster.Watch(ctx, refs, func(s cluster.ObjectEvent) {
-			select {
-			case sightings <- seen{steps[s.Ref], look(w.engine.rules(), s, false)}:
-			case <-ctx.Done():
-			}
-		})
+		known := states[ready.Unknown] == 0
+		return known, known
 	}
 }

@@ -22,14 +22,14 @@ type track struct {
 	gone    bool          // its deletion is not waited for, but the object is gone
 	err     error
 
-	waiting bool      // written, not yet settled
-	told    bool      // the Waiting event was sent
-	shown   shown     // what the last event said of it
-	missed  int       // how often in a row it was not found by a look without a version
-	failing bool      // its status is Failed; it may still recover while others are waited for
-	written time.Time // when this run changed the object, by the clock of the server; zero if it did not
-	created bool      // this run made the object
-	rests   time.Time // until then what is seen of the object is not believed; zero if it was never doubted
+	waiting   bool      // written, not yet settled
+	announced bool      // the Waiting event was emitted
+	shown     shown     // what the last event said of it
+	missed    int       // how often in a row it was not found by a look without a version
+	failing   bool      // its status is Failed; it may still recover while others are waited for
+	written   time.Time // when this run changed the object, by the clock of the server; zero if it did not
+	created   bool      // this run made the object
+	rests     time.Time // until then what is seen of the object is not believed; zero if it was never doubted
 
 	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
 	changed time.Time // when something was seen of the object last
@@ -89,7 +89,8 @@ type run struct {
 
 	interrupted bool // it was told to end: as above
 
-	explaining   explaining
+	diagnosis    diagnosis
+	observing    *observing // nil for runs that apply a plan
 	childTracker *childTracker
 }
 
@@ -124,7 +125,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
 	}
-	r.explaining.kin = newDiagnoser(e.Cluster, false, o.LogLines)
+	r.diagnosis.related = newRelatedWatcher(e.Cluster, o.LogLines)
 	r.childTracker = newChildTracker(e.Cluster)
 	r.groupOf = grouped(objectsOf(p))
 	for i, step := range p.Steps {
@@ -163,12 +164,12 @@ func (r *run) loop(ctx, watching context.Context) {
 		select {
 		case m := <-r.messages:
 			r.handle(watching, m)
-		case n := <-r.explaining.kin.news:
-			r.explaining.kin.take(n)
+		case e := <-r.diagnosis.related.events:
+			r.diagnosis.related.take(e)
 			r.scheduleDiagnosis()
-		case q := <-r.explaining.kin.logQuotes:
-			if r.tracks[q.of].waiting {
-				r.emitCauses(q.of, q.causes)
+		case q := <-r.diagnosis.related.quotes:
+			if r.tracks[q.step].waiting {
+				r.emitCauses(q.step, q.causes)
 			}
 		case n := <-r.childTracker.news:
 			for _, i := range r.childTracker.take(n) {
