@@ -52,22 +52,18 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	return r.engine.saveOutcome(saving, r.plan, r.tracks)
 }
 
-// saveIntent stores what was recorded and what is about to be written, so that all of it is known whatever happens. A plan
-// that writes nothing new is covered by the record as it is.
+// saveIntent stores the recorded members and those that the plan writes, without their conditions, so that the record
+// covers whatever happens. A plan that writes nothing new is covered already.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	if e.Records == nil {
 		return nil
 	}
 	recorded := object.NewSet(p.Recorded...)
-	removed := object.NewSet()
 	members := object.NewSet(p.Recorded...)
 	changes := false
 	for _, step := range p.Steps {
 		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged {
 			members.Insert(step.Ref)
-		}
-		if step.Op.Removes() {
-			removed.Insert(step.Ref)
 		}
 		changes = changes || step.Op.Writes()
 	}
@@ -76,13 +72,7 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	}
 	state := &record.State{}
 	for _, ref := range members.Refs() {
-		strategy := record.Apply
-		if p.Destroys || removed.Has(ref) {
-			strategy = record.Delete
-		}
-		state.Members = append(state.Members, record.Member{
-			Ref: ref, Strategy: strategy, Actuation: record.Pending, Reconcile: record.Pending,
-		})
+		state.Members = append(state.Members, record.Member{Ref: ref})
 	}
 	if err := e.Records.Save(ctx, state); err != nil {
 		return fmt.Errorf("save the record before the first write: %w", err)

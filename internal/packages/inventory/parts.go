@@ -145,7 +145,7 @@ func (s *Store) writeParts(ctx context.Context, shares []share) (grown bool, err
 			fresh = append(fresh, p)
 		}
 		grown = grown || shares[i].gains || number > s.named
-		writes.Go(func() error { return s.writePiece(ctx, p, &shares[i].state, true, s.markPart(number)) })
+		writes.Go(func() error { return s.writePiece(ctx, p, &shares[i].state, s.markPart(number)) })
 	}
 	err = writes.Wait()
 	for _, p := range fresh {
@@ -195,7 +195,7 @@ func (s *Store) writeMain(ctx context.Context, shares []share, grown bool) error
 	if len(shares) > 1 {
 		parts, basedOn = strconv.Itoa(len(shares)), s.main.version()
 	}
-	err := s.writePiece(ctx, s.main, &shares[0].state, len(shares) > 1, func(obj *unstructured.Unstructured) bool {
+	err := s.writePiece(ctx, s.main, &shares[0].state, func(obj *unstructured.Unstructured) bool {
 		changed := label(obj, s.Inventory.Labels, s.Inventory.Annotations)
 		changed = annotate(obj, partsKey, parts) || changed
 		return (grown || basedOn == "") && annotate(obj, basedOnKey, basedOn) || changed

@@ -53,9 +53,9 @@ func (s *Store) pieceOf(number int, stored *unstructured.Unstructured) (*piece, 
 	return p, nil
 }
 
-// writePiece sends what differs: the object with its members first, then their status. What dress does to metadata it
-// reports. That members are about to be written is no reason to send a piece of a divided record whose members stay the same.
-func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, divided bool, dress func(*unstructured.Unstructured) bool) error {
+// writePiece sends what differs: the object with its members first, then their statuses, unless nothing is known of any
+// member yet. dress reports whether it changed metadata.
+func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, dress func(*unstructured.Unstructured) bool) error {
 	next := s.fresh(p.number)
 	if p.stored != nil {
 		next = p.draft()
@@ -70,7 +70,7 @@ func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, di
 	case changed || dressed:
 		err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace})
 	}
-	if err != nil || !s.statuses || divided && !changed && untold(want) {
+	if err != nil || !s.statuses || s.intent {
 		return err
 	}
 	next = p.draft()
@@ -82,16 +82,6 @@ func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, di
 		err = fmt.Errorf("%w; --status-policy=none keeps a record without status, which needs no such right", err)
 	}
 	return err
-}
-
-// untold reports whether nothing has happened to any member yet.
-func untold(state *record.State) bool {
-	for _, member := range state.Members {
-		if member.Actuation != record.Pending || member.Reconcile != record.Pending {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *Store) send(ctx context.Context, p *piece, w cluster.Write) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,7 @@ type Store struct {
 	Inventory *Inventory
 	format    format
 	statuses  bool           // the condition of members is stored as well
+	intent    bool           // the save under way says which members there are, and nothing of their condition
 	room      int            // as the format says
 	main      *piece         // as of the last reading or writing
 	named     int            // how many objects the main one names, itself among them
@@ -144,7 +146,9 @@ func (s *Store) Exists() bool { return s.main.stored != nil }
 
 // Save stores the members and their status, each only if it differs. Members that somebody else added since Load stay.
 func (s *Store) Save(ctx context.Context, state *record.State) error {
+	s.intent = len(state.Members) > 0 && !slices.ContainsFunc(state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} })
 	err := s.attempt(ctx, func() error { return s.save(ctx, state) })
+	s.intent = false
 	home := s.Inventory.Ref.Namespace
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
 		return &record.NamespaceGoneError{Namespace: home, Cause: &NoNamespaceError{home}}

@@ -60,6 +60,44 @@ func TestLabelsFollowThePackage(t *testing.T) {
 	}
 }
 
+// The save before a run writes the members alone, and nothing if there is no new one. The save after it writes their statuses.
+func TestStatusesAreWrittenOnce(t *testing.T) {
+	c := &enginetest.Cluster{}
+	wrote := func(want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, c.Wrote); diff != "" {
+			t.Errorf("wrote (-want +got):\n%s", diff)
+		}
+		c.Wrote = nil
+	}
+	status := func() map[string]any {
+		status, _ := c.Object(anInventory().Ref).Object["status"].(map[string]any)
+		return status
+	}
+	intent := func(names ...string) *record.State {
+		state := &record.State{}
+		for _, ref := range aState(names...).Refs() {
+			state.Members = append(state.Members, record.Member{Ref: ref})
+		}
+		return state
+	}
+	s := NewStore(c, anInventory(), true)
+	save(t, s, intent("a", "b"))
+	wrote("create n/resourcegroup.kpt.dev/inventory")
+	if status() != nil {
+		t.Errorf("status = %v before the end of a run", status())
+	}
+	save(t, s, aState("a", "b"))
+	wrote("replace n/resourcegroup.kpt.dev/inventory")
+	save(t, s, intent("a", "b"))
+	wrote()
+	save(t, s, intent("a", "b", "c"))
+	wrote("replace n/resourcegroup.kpt.dev/inventory")
+	if generation := c.Object(anInventory().Ref).GetGeneration(); status()["observedGeneration"] == generation {
+		t.Errorf("the statuses of an earlier run are of generation %d, which has a new member", generation)
+	}
+}
+
 // Without statuses nothing is said of members, and what an earlier run said is left alone.
 func TestStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
