@@ -19,6 +19,7 @@ import (
 // commands returns the commands of scripts besides those of testscript.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
+		"busy":             busy,
 		"eventually":       eventually,
 		"exits":            exits,
 		"expand":           expand,

@@ -1,12 +1,15 @@
 // Package e2e runs the programs of this repository as a user does, on a real control plane, and
 // reads the screen.
 //
-// One plane serves the whole run; it is started in a temporary folder and ends with it. Every
-// script has a namespace of its own and runs beside the others. The scripts are
-// testdata/kpt/*.txtar, in the language of testscript with the commands of commands_test.go;
-// testdata/live/*.txtar are recorded sessions of kpt live, testdata/fresh holds what only a cluster
-// that nobody has used yet can show, and testdata/restart, one by one at the end, what disturbs all
-// others.
+// One plane serves the whole run; it is started in a temporary folder and ends with the run. Every
+// script has a namespace of its own and runs beside the others. Scripts are in the language of
+// testscript, with the commands of commands_test.go:
+//
+//   - testdata/kpt and testdata/kapp: packages and apps, by any command
+//   - testdata/live and testdata/kappsessions: recorded sessions of kpt live and of kapp
+//   - testdata/fresh: the first use of a cluster
+//   - testdata/loaded: output on a busy machine
+//   - testdata/kappbroken and testdata/restart, which disturb all others: one by one
 package e2e
 
 import (
