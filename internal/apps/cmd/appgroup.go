@@ -95,11 +95,11 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	case err != nil:
 		return err
 	case g.each.diff.run && g.each.diff.exitStatus:
-		return ui.Diffed(result.Deployed || result.Deleted)
+		return ui.DiffExit(result.Deployed || result.Deleted)
 	case g.each.apply.exitStatus:
-		return ui.Applied(result.Deployed || result.Deleted)
+		return ui.ApplyExit(result.Deployed || result.Deleted)
 	case g.gone.exitStatus:
-		return ui.Applied(result.Deleted)
+		return ui.ApplyExit(result.Deleted)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	case err != nil:
 		return err
 	case g.apply.exitStatus && !g.diff.run:
-		return ui.Applied(deleted)
+		return ui.ApplyExit(deleted)
 	}
 	return nil
 }

@@ -48,9 +48,9 @@ func (l *configMapList) run(ctx context.Context, s *session) error {
 
 // configMapTable has a row for every item; a ConfigMap without any has one, too.
 func configMapTable(found []live, values bool) ui.Table {
-	header := ui.Head("Namespace", "Name", "Key", "Value")
+	header := ui.Columns("Namespace", "Name", "Key", "Value")
 	header[3].Hidden = !values
-	table := ui.Table{Title: "Config map items", Content: "config map items", Header: header, SortBy: ui.By(0, 1, 2)}
+	table := ui.Table{Title: "Config map items", Content: "config map items", Header: header, SortBy: ui.SortBy(0, 1, 2)}
 	for _, obj := range found {
 		items, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 		if len(items) == 0 {

@@ -60,9 +60,9 @@ func (d *deleteCommand) run(ctx context.Context, s *session) error {
 	case err != nil || !result.Found:
 		return err
 	case d.diff.run && d.diff.exitStatus:
-		return ui.Diffed(result.Changes > 0)
+		return ui.DiffExit(result.Changes > 0)
 	case d.apply.exitStatus && !d.diff.run:
-		return ui.Applied(result.Changes > 0)
+		return ui.ApplyExit(result.Changes > 0)
 	}
 	return nil
 }

@@ -81,9 +81,9 @@ func (d *deployCommand) run(ctx context.Context, s *session) error {
 	case err != nil:
 		return err
 	case d.diff.run && d.diff.exitStatus:
-		return ui.Diffed(result.Changes > 0)
+		return ui.DiffExit(result.Changes > 0)
 	case d.apply.exitStatus:
-		return ui.Applied(result.Changes > 0)
+		return ui.ApplyExit(result.Changes > 0)
 	}
 	return nil
 }

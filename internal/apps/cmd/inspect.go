@@ -125,7 +125,7 @@ func resourceColumns() []ui.Column {
 func resourceNotes() []string { return []string{"Rs: Reconcile state", "Ri: Reconcile information"} }
 
 func resourceTable(title string, objects []live) ui.Table {
-	table := ui.Table{Title: title, Content: "resources", Header: resourceColumns(), Notes: resourceNotes(), SortBy: ui.By(0, 1, 2, 3)}
+	table := ui.Table{Title: title, Content: "resources", Header: resourceColumns(), Notes: resourceNotes(), SortBy: ui.SortBy(0, 1, 2, 3)}
 	for _, obj := range objects {
 		table.Rows = append(table.Rows, resourceRow(obj, ui.Cell{Text: obj.GetName()}))
 	}
@@ -134,8 +134,8 @@ func resourceTable(title string, objects []live) ui.Table {
 
 func statusTable(title string, objects []live) ui.Table {
 	table := ui.Table{
-		Title: title, Content: "resources", Transpose: true, FillFirst: true, SortBy: ui.By(0, 1, 2),
-		Header: ui.Head("Namespace", "Name", "Kind", "Status"),
+		Title: title, Content: "resources", Transpose: true, FillFirst: true, SortBy: ui.SortBy(0, 1, 2),
+		Header: ui.Columns("Namespace", "Name", "Kind", "Status"),
 	}
 	for _, obj := range objects {
 		table.Rows = append(table.Rows, []ui.Cell{

@@ -79,7 +79,7 @@ func (l *labelList) run(ctx context.Context, s *session) error {
 
 // labelTable counts keys, or keys with their values. Objects without any stand as a key without a name, which counts nothing.
 func labelTable(found []live, pairs func(live) map[string]string, values bool) ui.Table {
-	header := ui.Head("Name", "Value", "Resources")
+	header := ui.Columns("Name", "Value", "Resources")
 	header[1].Hidden = !values
 	counts := map[[2]string]int{}
 	for _, obj := range found {
@@ -94,9 +94,9 @@ func labelTable(found []live, pairs func(live) map[string]string, values bool) u
 			counts[[2]string{}] = 0
 		}
 	}
-	table := ui.Table{Title: "Labels", Content: "labels", Header: header, SortBy: ui.By(0, 1)}
+	table := ui.Table{Title: "Labels", Content: "labels", Header: header, SortBy: ui.SortBy(0, 1)}
 	for pair, count := range counts {
-		table.Rows = append(table.Rows, ui.Of(pair[0], pair[1], strconv.Itoa(count)))
+		table.Rows = append(table.Rows, ui.Cells(pair[0], pair[1], strconv.Itoa(count)))
 	}
 	return table
 }

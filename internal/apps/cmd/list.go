@@ -75,7 +75,7 @@ func (l *listing) run(ctx context.Context, s *session) error {
 			{Key: "namespaces", Title: "Namespaces"}, {Key: "last_change_successful", Title: "Lcs"}, {Key: "last_change_age", Title: "Lca"},
 		},
 		Notes:  []string{"Lcs: Last Change Successful", "Lca: Last Change Age"},
-		SortBy: ui.By(0, 1),
+		SortBy: ui.SortBy(0, 1),
 	}
 	var unread []error
 	for _, a := range found {

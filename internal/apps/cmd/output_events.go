@@ -134,7 +134,7 @@ func (p *eventPrinter) acted(w *work, e event.Event, line *ui.Event) {
 			line.Kind, line.Err = ui.GivenUp, asked(w.change, sent(w, e), last)
 		}
 	case e.Outcome != event.Succeeded:
-		line.Kind = ui.Left
+		line.Kind = ui.Dropped
 	default:
 		line.Message = rebasedMessage(w, e)
 	}
@@ -201,13 +201,13 @@ func (p *eventPrinter) settled(w *work, e event.Event, line *ui.Event) {
 			line.Message = ""
 		}
 	case e.Outcome == event.TimedOut && e.StepTimeout:
-		line.Kind = ui.Left
+		line.Kind = ui.Dropped
 		p.record(e, late(verb, c.Description(), p.apply.resourceTimeout))
 	case e.Outcome == event.TimedOut:
-		line.Kind = ui.Left
+		line.Kind = ui.Dropped
 		p.overdue = append(p.overdue, c.Description())
 	case e.Outcome != event.Failed || p.refused[e.Step]:
-		line.Kind = ui.Left
+		line.Kind = ui.Dropped
 	case e.Err != nil:
 		line.State, line.Message = "error", e.Err.Error()
 		p.record(e, errored(verb, c.Description(), e.Err))

@@ -75,7 +75,7 @@ func changesTable(changes []*change.Change) ui.Table {
 			{Key: "op_strategy", Title: "Op st."}, {Key: "wait_to", Title: "Wait to"},
 			{Key: "reconcile_state", Title: "Rs"}, {Key: "reconcile_info", Title: "Ri"},
 		},
-		SortBy: ui.By(0, 1, 2, 3),
+		SortBy: ui.SortBy(0, 1, 2, 3),
 	}
 	for _, c := range changes {
 		row := c.Row()

@@ -51,8 +51,8 @@ func accountTable(found []live) ui.Table {
 	a := accounts{
 		accounts: map[object.Ref]live{}, roles: map[object.Ref]live{}, shown: map[object.Ref]bool{},
 		table: ui.Table{
-			Title: "Service accounts", Content: "service accounts", SortBy: ui.By(0, 1, 2, 3, 4),
-			Header: ui.Head("Namespace", "Name", "Binding/Role Namespace", "Binding", "Role"),
+			Title: "Service accounts", Content: "service accounts", SortBy: ui.SortBy(0, 1, 2, 3, 4),
+			Header: ui.Columns("Namespace", "Name", "Binding/Role Namespace", "Binding", "Role"),
 		},
 	}
 	var bindings []live
@@ -103,7 +103,7 @@ func (a *accounts) alone(obj live) {
 	if a.shown[object.RefOf(obj)] {
 		return
 	}
-	row := ui.Of("?", "?", "?", "?", "?")
+	row := ui.Cells("?", "?", "?", "?", "?")
 	name, place := ui.Cell{Text: obj.GetName()}, ui.Namespace(obj.GetNamespace())
 	switch obj.GetKind() {
 	case "ServiceAccount":

@@ -128,7 +128,7 @@ func (p *program) newUI(tty bool) *ui.UI {
 	terminal := p.env.IsTerminal()
 	options := ui.Options{
 		Name: p.env.Name(), Out: p.env.Out, Err: p.env.Err, Mode: ui.Plain,
-		Colour: ui.Colours(terminal, os.Getenv), Dull: !p.global.color,
+		Colour: ui.Colours(terminal, os.Getenv), NoColour: !p.global.color,
 		Columns: p.global.columns, Yes: p.global.yes, Debug: p.global.debug,
 	}
 	switch {

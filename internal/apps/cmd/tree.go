@@ -14,7 +14,7 @@ func treeTable(title string, objects []live) ui.Table {
 	table := ui.Table{
 		Title: title, Content: "resources", Notes: resourceNotes(), FillFirst: true,
 		Header: append([]ui.Column{{Key: "group", Title: "Group", Hidden: true}}, resourceColumns()...),
-		SortBy: ui.By(0, 5, 1), // group, owner, namespace
+		SortBy: ui.SortBy(0, 5, 1), // group, owner, namespace
 	}
 	byUID := make(map[types.UID]live, len(objects))
 	for _, obj := range objects {

@@ -26,16 +26,16 @@ const (
 	withChanges    = 3
 )
 
-// Diffed is the error that tells those who asked for --diff-exit-status whether something would change.
-func Diffed(changes bool) error {
+// DiffExit is the error that tells those who asked for --diff-exit-status whether something would change.
+func DiffExit(changes bool) error {
 	if changes {
 		return &ExitError{withChanges, "Exiting after diffing with pending changes"}
 	}
 	return &ExitError{withoutChanges, "Exiting after diffing with no pending changes"}
 }
 
-// Applied is the error that tells those who asked for --apply-exit-status whether there was something to do.
-func Applied(changes bool) error {
+// ApplyExit is the error that tells those who asked for --apply-exit-status whether there was something to do.
+func ApplyExit(changes bool) error {
 	if changes {
 		return &ExitError{withChanges, "Exiting after applying with changes"}
 	}
@@ -54,9 +54,9 @@ func exitCode(err error) int {
 	}
 }
 
-// Layout breaks the first line of an error's text after every ": " that a capital follows, each piece two spaces further in. What
+// BreakLines breaks the first line of an error's text after every ": " that a capital follows, each piece two spaces further in. What
 // stands in brackets stays whole; a line whose brackets do not match stays as it is.
-func Layout(text string) string {
+func BreakLines(text string) string {
 	line, rest, more := strings.Cut(text, "\n")
 	depths, ok := nesting(line)
 	if !ok {

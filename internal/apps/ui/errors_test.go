@@ -17,7 +17,7 @@ func TestLayout(t *testing.T) {
 			at += len("API server says: ")
 			text = text[:at] + Bullets(text[at:])
 		}
-		return map[string]string{"text": Layout(text)}
+		return map[string]string{"text": BreakLines(text)}
 	})
 }
 
@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 	}
 	timedOut := "Timed out waiting after 8s for resources: [job/a (batch/v1) namespace: demo, job/b (batch/v1) namespace: demo]"
 	want := "Timed out waiting after 8s for resources: \n\n  - job/a (batch/v1) namespace: demo\n\n  - job/b (batch/v1) namespace: demo\n\n"
-	if got := Layout(Bullets(timedOut)); got != want {
+	if got := BreakLines(Bullets(timedOut)); got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -47,10 +47,10 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, 0, ""},
 		{errors.New("x"), 1, "x"},
-		{Diffed(false), 2, "Exiting after diffing with no pending changes (exit status 2)"},
-		{Diffed(true), 3, "Exiting after diffing with pending changes (exit status 3)"},
-		{Applied(false), 2, "Exiting after applying with no changes (exit status 2)"},
-		{fmt.Errorf("app: %w", Applied(true)), 3, "app: Exiting after applying with changes (exit status 3)"},
+		{DiffExit(false), 2, "Exiting after diffing with no pending changes (exit status 2)"},
+		{DiffExit(true), 3, "Exiting after diffing with pending changes (exit status 3)"},
+		{ApplyExit(false), 2, "Exiting after applying with no changes (exit status 2)"},
+		{fmt.Errorf("app: %w", ApplyExit(true)), 3, "app: Exiting after applying with changes (exit status 3)"},
 	} {
 		var out, errs strings.Builder
 		u := New(Options{Out: &out, Err: &errs, Name: "prog", Mode: Plain})
@@ -59,7 +59,7 @@ func TestExitCodes(t *testing.T) {
 		}
 		want := ""
 		if test.err != nil {
-			want = "prog: Error: " + Layout(test.text) + "\n"
+			want = "prog: Error: " + BreakLines(test.text) + "\n"
 		}
 		if out.String() != "" || errs.String() != want {
 			t.Errorf("%v: printed %q and %q", test.err, out.String(), errs.String())
@@ -74,7 +74,7 @@ func FuzzLayout(f *testing.F) {
 	}
 	bare := strings.NewReplacer(" ", "", "\n", "", ",", "", "-", "", "[", "", "]", "")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, got := range []string{Layout(text), Bullets(text)} {
+		for _, got := range []string{BreakLines(text), Bullets(text)} {
 			if bare.Replace(got) != bare.Replace(text) {
 				t.Errorf("%q became %q", text, got)
 			}

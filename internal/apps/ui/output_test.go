@@ -34,7 +34,7 @@ func TestLost(t *testing.T) {
 	}{
 		{name: "full", err: syscall.ENOSPC, code: 1, errs: "kapp: Error: Writing output: no space left on device\n"},
 		{name: "nobody reads", err: syscall.EPIPE, code: 1},
-		{name: "nobody reads, and failed", err: syscall.EPIPE, failed: Diffed(true), code: 3,
+		{name: "nobody reads, and failed", err: syscall.EPIPE, failed: DiffExit(true), code: 3,
 			errs: "kapp: Error: Exiting after diffing with pending changes (exit status 3)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestLost(t *testing.T) {
 			if code := u.Close(test.failed); code != test.code || errs.String() != test.errs {
 				t.Errorf("exit code %d, printed %q", code, errs.String())
 			}
-			if !errors.Is(u.Lost(), test.err) || out.got.String() != "one\n" {
-				t.Errorf("lost %v after %q", u.Lost(), out.got.String())
+			if !errors.Is(u.WriteError(), test.err) || out.got.String() != "one\n" {
+				t.Errorf("lost %v after %q", u.WriteError(), out.got.String())
 			}
 		})
 	}
@@ -160,8 +160,8 @@ func TestDull(t *testing.T) {
 		true:  {"A  \nx  \n", "kapp: Error: bad\n"},
 	} {
 		var out, errs strings.Builder
-		u := New(Options{Out: &out, Err: &errs, Name: "kapp", Colour: true, Dull: dull})
-		if err := u.Table(Table{Header: Head("A"), Rows: [][]Cell{{{Text: "x", Style: Red}}}}); err != nil {
+		u := New(Options{Out: &out, Err: &errs, Name: "kapp", Colour: true, NoColour: dull})
+		if err := u.Table(Table{Header: Columns("A"), Rows: [][]Cell{{{Text: "x", Style: Red}}}}); err != nil {
 			t.Fatal(err)
 		}
 		u.Part(u.Paint(Faint, " ^ ") + "why\n")

@@ -24,7 +24,7 @@ const (
 	GivenUp             // the last retry failed: Err
 	Seen                // the object is waited for and was observed: State
 	Settled             // the wait is over: State is "ok", "fail" or "error"
-	Left                // the item was skipped, timed out or was cut short; no event follows
+	Dropped             // the item was skipped, timed out or was cut short; no event follows
 )
 
 // Event is a fact about one item. Each item is Written, Refused, GivenUp or Left once, and a Written
@@ -147,7 +147,7 @@ func (p *Progress) Take(e Event) {
 		}
 		it.writes = append(it.writes, e)
 		p.enqueue(e.Step)
-	case Left:
+	case Dropped:
 		if len(it.writes) == 0 {
 			p.leave(it)
 		} else {

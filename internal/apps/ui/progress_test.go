@@ -132,7 +132,7 @@ func numbers(t *testing.T, text string) []int {
 }
 
 var kinds = map[string]Kind{"written": Written, "refused": Refused, "retried": Retried, "givenup": GivenUp, "seen": Seen, "released": Seen,
-	"settled": Settled, "left": Left, "again": Seen, "ends": Refused, "fails": Settled}
+	"settled": Settled, "left": Dropped, "again": Seen, "ends": Refused, "fails": Settled}
 
 func parseEvent(t *testing.T, kind, rest string) Event {
 	t.Helper()

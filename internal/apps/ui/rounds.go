@@ -193,7 +193,7 @@ func (p *Progress) printStates() {
 		case e == nil:
 		case len(it.writes) > 0, e.Kind == Seen && !e.Released && now.Sub(it.before) < span:
 			p.states = append(p.states, i)
-		case e.Kind == Left:
+		case e.Kind == Dropped:
 			p.leave(it)
 		default:
 			it.state = nil

@@ -14,8 +14,8 @@ type Column struct {
 	Hidden     bool // shown only where --column names it
 }
 
-// Head gives columns whose keys are made of their titles.
-func Head(titles ...string) []Column {
+// Columns gives columns whose keys are made of their titles.
+func Columns(titles ...string) []Column {
 	columns := make([]Column, 0, len(titles))
 	for _, title := range titles {
 		columns = append(columns, Column{Key: Key(title), Title: title})
@@ -41,8 +41,8 @@ type Cell struct {
 	Sort  string // what the row is sorted by, instead of Text
 }
 
-// Of gives cells with texts alone.
-func Of(texts ...string) []Cell {
+// Cells gives cells with texts alone.
+func Cells(texts ...string) []Cell {
 	cells := make([]Cell, 0, len(texts))
 	for _, text := range texts {
 		cells = append(cells, Cell{Text: text})
@@ -73,8 +73,8 @@ type Sort struct {
 	Desc   bool // from the last to the first
 }
 
-// By sorts by columns, from the first to the last, the earlier ones before the later ones.
-func By(columns ...int) []Sort {
+// SortBy sorts by columns, from the first to the last, the earlier ones before the later ones.
+func SortBy(columns ...int) []Sort {
 	sorts := make([]Sort, 0, len(columns))
 	for _, column := range columns {
 		sorts = append(sorts, Sort{Column: column})

@@ -21,7 +21,7 @@ func TestKey(t *testing.T) {
 
 // pets is a table in which everything occurs.
 func pets() Table {
-	header := Head("Kind", "Name", "Age", "!")
+	header := Columns("Kind", "Name", "Age", "!")
 	header[2].Hidden = true
 	return Table{Title: "Pets", Content: "pets", Header: header, SortBy: []Sort{{Column: 0}, {Column: 2, Desc: true}},
 		Rows: [][]Cell{
@@ -35,7 +35,7 @@ func pets() Table {
 func TestTable(t *testing.T) {
 	transposed, filled := pets(), pets()
 	transposed.Transpose, filled.FillFirst = true, true
-	empty := Table{Title: "None", Content: "things", Header: Head("One", "Two")}
+	empty := Table{Title: "None", Content: "things", Header: Columns("One", "Two")}
 	named, err := pets().only([]string{"Age", "kind"})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 		{name: "empty plain", table: empty, plain: true},
 		{name: "named columns", table: named, want: "Pets\n\nKind    Age  \n(none)  -  \ncat     2y  \n^       3d  \n\na note\n\n3 pets\n"},
 		{name: "first column hidden", table: behind, want: "Pets\n\nName       !  \n L         -  \n L.. Bo    last and long  \nZoë        x  \nthe first    \n\na note\n\n3 pets\n"},
-		{name: "coloured", table: Table{Header: Head("A", "B"), Rows: [][]Cell{{{Faint: " L ", Text: "x"}, {Text: "bad", Style: Red}}}}, colour: true,
+		{name: "coloured", table: Table{Header: Columns("A", "B"), Rows: [][]Cell{{{Faint: " L ", Text: "x"}, {Text: "bad", Style: Red}}}}, colour: true,
 			want: "\x1b[1mA\x1b[0m     \x1b[1mB\x1b[0m  \n\x1b[2m L \x1b[0mx  \x1b[31mbad\x1b[0m  \n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -145,9 +145,9 @@ func TestWrap(t *testing.T) {
 func BenchmarkTable(b *testing.B) {
 	var rows [][]Cell
 	for i := range 20000 {
-		rows = append(rows, Of("demo", strings.Repeat("x", i%40), "ConfigMap", "", "create"))
+		rows = append(rows, Cells("demo", strings.Repeat("x", i%40), "ConfigMap", "", "create"))
 	}
-	table := Table{Title: "Changes", Header: Head("Namespace", "Name", "Kind", "Age", "Op"), Rows: rows, SortBy: By(0, 1, 2)}
+	table := Table{Title: "Changes", Header: Columns("Namespace", "Name", "Kind", "Age", "Op"), Rows: rows, SortBy: SortBy(0, 1, 2)}
 	b.ReportAllocs()
 	for b.Loop() {
 		u := New(Options{Out: io.Discard, Err: io.Discard})

@@ -52,7 +52,7 @@ func (r *run) next() (e Event, ok bool) {
 			}
 			switch {
 			case worst == "bad":
-				r.state[i], e.Kind = "bad", Left
+				r.state[i], e.Kind = "bad", Dropped
 				return e, true
 			case worst != "ok":
 				continue
@@ -91,7 +91,7 @@ func (r *run) wait(e Event) Event {
 	case n < 6:
 		e.Kind, e.State, e.Message = Seen, "ongoing", fmt.Sprint("step ", n)
 	case n == 6 && r.trouble:
-		r.state[e.Step], e.Kind = "bad", Left
+		r.state[e.Step], e.Kind = "bad", Dropped
 	case n == 7 && r.trouble:
 		r.state[e.Step], e.Kind, e.State = "bad", Settled, "fail"
 		r.settled[e.Step] = true

@@ -28,7 +28,7 @@ type Options struct {
 	Name     string           // the name by which the program was called; begins every error
 	Mode     Mode             // the form of the output
 	Colour   bool             // the output may be coloured, as Colours tells
-	Dull     bool             // errors and tables are not coloured all the same: --color=false
+	NoColour bool             // errors and tables are not coloured all the same: --color=false
 	Columns  []string         // the columns that tables show, by their keys; all when empty: --column
 	Yes      bool             // prompts are answered with yes: --yes
 	Debug    bool             // lines of Debug are printed: --debug
@@ -130,7 +130,7 @@ func (u *UI) Table(t Table) error {
 		return nil
 	}
 	u.stand(apart)
-	u.output.put(toOut, t.text(u.options.Mode == Plain, u.options.Colour && !u.options.Dull))
+	u.output.put(toOut, t.text(u.options.Mode == Plain, u.options.Colour && !u.options.NoColour))
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (u *UI) Close(failed error) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if failed != nil {
-		u.fail(Layout(failed.Error()))
+		u.fail(BreakLines(failed.Error()))
 	} else if !u.hushed {
 		u.line("Succeeded")
 	}
@@ -204,8 +204,8 @@ func (u *UI) Close(failed error) int {
 	return code
 }
 
-// Lost is the first error of writing to the standard output, if one occurred. What was printed after it is lost.
-func (u *UI) Lost() error { return u.output.failure() }
+// WriteError is the first error of writing to the standard output, if one occurred. What was printed after it is lost.
+func (u *UI) WriteError() error { return u.output.failure() }
 
 // fail prints an error: to the other stream, or into the document.
 func (u *UI) fail(text string) {
@@ -219,7 +219,7 @@ func (u *UI) fail(text string) {
 
 func (u *UI) failure(text string) string {
 	text = u.options.Name + ": Error: " + text
-	if u.options.Dull {
+	if u.options.NoColour {
 		return text
 	}
 	return u.Paint(Red, text)

@@ -96,7 +96,7 @@ func perform(t *testing.T, u *UI, files map[string]string) int {
 
 // failure makes an error of a text; those with an exit status end with it.
 func failure(text string) error {
-	for _, err := range []error{Diffed(true), Diffed(false), Applied(true), Applied(false)} {
+	for _, err := range []error{DiffExit(true), DiffExit(false), ApplyExit(true), ApplyExit(false)} {
 		if err.Error() == text {
 			return err
 		}
@@ -117,7 +117,7 @@ func parseTable(t *testing.T, text string) Table {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table.SortBy = append(table.SortBy, By(column)...)
+		table.SortBy = append(table.SortBy, SortBy(column)...)
 	}
 	for field := range strings.SplitSeq(lines[3], "\t") {
 		key, title, _ := strings.Cut(field, "=")
@@ -129,7 +129,7 @@ func parseTable(t *testing.T, text string) Table {
 			table.Notes = append(table.Notes, note)
 			continue
 		}
-		table.Rows = append(table.Rows, Of(strings.Split(strings.ReplaceAll(line, `\n`, "\n"), "\t")...))
+		table.Rows = append(table.Rows, Cells(strings.Split(strings.ReplaceAll(line, `\n`, "\n"), "\t")...))
 	}
 	return table
 }
