@@ -1,8 +1,8 @@
-// Package builtin knows the kinds that every API server has: which fields their types have, how these are written, and how
-// their lists merge.
+// Package builtin describes the built-in kinds of Kubernetes: their fields, the normal form of
+// their values, and how their lists merge.
 //
-// The types are a table, types.txt, made from the Go types of the Kubernetes API. Linking these types themselves would make
-// the program larger by half, and each of its runs slower.
+// The types are a table, types.txt, generated from the Go types of the Kubernetes API. Linking
+// these Go types would make the program larger by half and slow down the start of each run.
 package builtin
 
 import (
@@ -13,23 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// text is the table. A block for each type begins with its name and, where it is the type of a kind, the API version and
-// the kind. A line for each field follows: its name in JSON, its type as Go writes it, and what its tags say of it.
+// text is the table. A block for each type begins with its name and, for the type of a kind, the
+// API version and the kind. A line for each field follows: its JSON name, its Go type, and the
+// options of its tags.
 //
 //go:embed types.txt
 var text string
 
-// blocks are the parts of the table, by type, and the types of the kinds.
-type blocks struct {
+// tables is the table by type name, with the types of the kinds.
+type tables struct {
 	types map[string]string
 	kinds map[schema.GroupVersionKind]string
 }
 
-var table = sync.OnceValue(func() blocks { return split(text) })
+var table = sync.OnceValue(func() tables { return split(text) })
 
-// split takes a table apart, but reads no fields: a run needs those of a few types.
-func split(text string) blocks {
-	b := blocks{types: map[string]string{}, kinds: map[schema.GroupVersionKind]string{}}
+// split splits a table into blocks. It does not parse fields: a run needs those of a few types
+// only.
+func split(text string) tables {
+	b := tables{types: map[string]string{}, kinds: map[schema.GroupVersionKind]string{}}
 	for block := range strings.SplitSeq(text, "\n\n") {
 		head, fields, _ := strings.Cut(block, "\n")
 		name, kind, isKind := strings.Cut(head, " ")
@@ -42,58 +44,58 @@ func split(text string) blocks {
 	return b
 }
 
-// typ is a type of the table, or one made of such types.
-type typ struct {
-	name    string // as Go writes it: "int32", "*bool", "[]core/v1.Container", "map[string]string", …
-	sort    string // what Go's reflection calls it: "struct", "slice", "map", "ptr", or the name
-	of      *typ   // of pointers, lists and maps: of what
+// goType is a type of the table, or a pointer, list or map of such types.
+type goType struct {
+	name    string  // Go syntax: "int32", "*bool", "[]core/v1.Container", "map[string]string", …
+	kind    string  // reflect.Kind: "struct", "slice", "map", "ptr", or the name
+	elem    *goType // element type of pointers, lists and maps
 	special func(any) (value, error)
 
 	reading sync.Once
 	fields  []field
 }
 
-// field is one field of a type, those of embedded types among them.
+// field is one field of a type, including fields of embedded types.
 type field struct {
-	*typ
+	*goType
 	name       string
 	omitEmpty  bool
 	omitZero   bool
-	strategies []string // of a strategic merge; as the tag has them, so that there is always one, if an empty one
+	strategies []string // of a strategic merge, as in the tag: [""] for none
 	mergeKey   string
 }
 
-// types are those that were needed until now, by name.
+// types caches the types in use, by name.
 var types sync.Map
 
-// typeOf gives the type of a kind, nil for one that is not built in.
-func typeOf(gvk schema.GroupVersionKind) *typ {
+// typeOf returns the type of a kind, or nil if the kind is not built in.
+func typeOf(gvk schema.GroupVersionKind) *goType {
 	if name, ok := table().kinds[gvk]; ok {
-		return named(name)
+		return typeNamed(name)
 	}
 	return nil
 }
 
-func named(name string) *typ {
+func typeNamed(name string) *goType {
 	if known, ok := types.Load(name); ok {
-		return known.(*typ)
+		return known.(*goType)
 	}
-	t := &typ{name: name, sort: name, special: special[name]}
+	t := &goType{name: name, kind: name, special: special[name]}
 	if of, ok := strings.CutPrefix(name, "*"); ok {
-		t.sort, t.of = "ptr", named(of)
+		t.kind, t.elem = "ptr", typeNamed(of)
 	} else if of, ok := strings.CutPrefix(name, "[]"); ok {
-		t.sort, t.of = "slice", named(of)
+		t.kind, t.elem = "slice", typeNamed(of)
 	} else if of, ok := strings.CutPrefix(name, "map[string]"); ok {
-		t.sort, t.of = "map", named(of)
+		t.kind, t.elem = "map", typeNamed(of)
 	} else if strings.Contains(name, ".") {
-		t.sort = "struct"
+		t.kind = "struct"
 	}
 	known, _ := types.LoadOrStore(name, t)
-	return known.(*typ)
+	return known.(*goType)
 }
 
-// all gives the fields of a type, which only those of the table have.
-func (t *typ) all() []field {
+// structFields returns the fields of a type of the table, nil for other types.
+func (t *goType) structFields() []field {
 	t.reading.Do(func() {
 		for line := range strings.Lines(table().types[t.name]) {
 			t.fields = append(t.fields, readField(strings.Fields(line)))
@@ -103,7 +105,7 @@ func (t *typ) all() []field {
 }
 
 func readField(words []string) field {
-	f := field{name: words[0], typ: named(words[1]), strategies: []string{""}}
+	f := field{name: words[0], goType: typeNamed(words[1]), strategies: []string{""}}
 	for _, word := range words[2:] {
 		switch key, value, _ := strings.Cut(word, "="); key {
 		case "omitempty":

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestFormIsThatOfTheTypes compares what the table makes of objects, sound and unsound, with what the Go types make of them.
+// TestFormIsThatOfTheTypes compares what the table makes of objects, sound and unsound, with what
+// the Go types make of them.
 func TestFormIsThatOfTheTypes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fitting, tried := 0, 0
@@ -102,7 +103,7 @@ func anyValue(r *rand.Rand, typ reflect.Type, name string, depth int) any {
 func anyFields(r *rand.Rand, typ reflect.Type, depth int) map[string]any {
 	types := goFields(typ)
 	object := map[string]any{}
-	for _, f := range named(nameOf(typ)).all() {
+	for _, f := range typeNamed(nameOf(typ)).structFields() {
 		switch n := r.IntN(8); {
 		case n == 0:
 			object[f.name] = nil
@@ -165,12 +166,26 @@ func spoil(r *rand.Rand, object map[string]any) {
 }
 
 func odd(r *rand.Rand) any {
-	return pick(r, nil, "", "text", int64(1), 1.25, 3.0, true, map[string]any{}, []any{}, []any{nil}, map[string]any{"a": nil})
+	return pick(
+		r,
+		nil,
+		"",
+		"text",
+		int64(1),
+		1.25,
+		3.0,
+		true,
+		map[string]any{},
+		[]any{},
+		[]any{nil},
+		map[string]any{"a": nil},
+	)
 }
 
 func pick(r *rand.Rand, values ...any) any { return values[r.IntN(len(values))] }
 
-// TestMergeIsThatOfTheTypes walks through all kinds and compares what the table says of their merging with what the Go types say.
+// TestMergeIsThatOfTheTypes walks through all kinds and compares what the table says of their
+// merging with what the Go types say.
 func TestMergeIsThatOfTheTypes(t *testing.T) {
 	seen := map[string]bool{}
 	for gvk := range kindsOf() {
@@ -197,7 +212,7 @@ func TestMergeIsThatOfTheTypes(t *testing.T) {
 }
 
 func compareMerge(t *testing.T, seen map[string]bool, want, got strategicpatch.LookupPatchMeta) {
-	typ := got.(merging).typ.name
+	typ := got.(patchMetaLookup).goType.name
 	if seen[typ] {
 		return
 	}
@@ -206,9 +221,9 @@ func compareMerge(t *testing.T, seen map[string]bool, want, got strategicpatch.L
 		t.Errorf("%s is a %s, in Go a %s", typ, got.Name(), want.Name())
 	}
 	keys := []string{"other"}
-	fields := got.(merging).typ.all()
+	fields := got.(patchMetaLookup).goType.structFields()
 	if got.Name() == "ptr" {
-		fields = got.(merging).of.all()
+		fields = got.(patchMetaLookup).elem.structFields()
 	}
 	for _, f := range fields {
 		keys = append(keys, f.name)
@@ -232,12 +247,15 @@ func compareMerge(t *testing.T, seen map[string]bool, want, got strategicpatch.L
 	}
 }
 
-func compareAnswers(t *testing.T, what string, want, got strategicpatch.PatchMeta, wantErr, gotErr error) {
+func compareAnswers(
+	t *testing.T, what string, want, got strategicpatch.PatchMeta, wantErr, gotErr error,
+) {
 	t.Helper()
 	if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
 		t.Errorf("%s: the table says %v, the type %v", what, gotErr, wantErr)
 	}
-	if !slices.Equal(want.GetPatchStrategies(), got.GetPatchStrategies()) || want.GetPatchMergeKey() != got.GetPatchMergeKey() {
+	if !slices.Equal(want.GetPatchStrategies(), got.GetPatchStrategies()) ||
+		want.GetPatchMergeKey() != got.GetPatchMergeKey() {
 		t.Errorf("%s: the table says %v, the type %v", what, got, want)
 	}
 }
@@ -245,9 +263,20 @@ func compareAnswers(t *testing.T, what string, want, got strategicpatch.PatchMet
 func upper(name string) string { return string(name[0]-'a'+'A') + name[1:] }
 
 func BenchmarkForm(b *testing.B) {
-	object := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a", "namespace": "b"},
-		"spec": map[string]any{"replicas": int64(0), "template": map[string]any{"spec": map[string]any{"containers": []any{
-			map[string]any{"name": "a", "image": "b", "resources": map[string]any{"limits": map[string]any{"cpu": "1000m"}}}}}}}}
+	object := map[string]any{
+		"apiVersion": "apps/v1",
+		"kind":       "Deployment",
+		"metadata":   map[string]any{"name": "a", "namespace": "b"},
+		"spec": map[string]any{
+			"replicas": int64(0),
+			"template": map[string]any{"spec": map[string]any{"containers": []any{
+				map[string]any{
+					"name":      "a",
+					"image":     "b",
+					"resources": map[string]any{"limits": map[string]any{"cpu": "1000m"}},
+				}}}},
+		},
+	}
 	gvk := (&unstructured.Unstructured{Object: object}).GroupVersionKind()
 	b.Run("table", func(b *testing.B) {
 		b.ReportAllocs()

@@ -13,53 +13,56 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Normalize gives an object as it is after it was read into the type of its kind and written again: unknown fields and those that
-// are empty are gone, and quantities, times and encoded data are written the one way. The result shares nothing with the
-// object. An error says that it does not fit the type; false, that the kind is not built in.
-func Normalize(gvk schema.GroupVersionKind, object map[string]any) (formed map[string]any, ok bool, err error) {
+// Normalize returns an object as if it had been decoded into the Go type of its kind and encoded
+// again: without unknown and empty fields, and with the canonical form of quantities, times and
+// encoded data. The result shares nothing with the object. ok is false if the kind is not built in;
+// err reports a value that does not fit the type.
+func Normalize(
+	gvk schema.GroupVersionKind, object map[string]any,
+) (formed map[string]any, ok bool, err error) {
 	t := typeOf(gvk)
 	if t == nil {
 		return nil, false, nil
 	}
-	v, err := t.form(object)
+	v, err := t.normalize(object)
 	if err != nil {
 		return nil, true, err
 	}
 	return v.out.(map[string]any), true, nil
 }
 
-// value is one value that was read and written.
+// value is a normalized value.
 type value struct {
 	out   any
-	empty bool // omitempty leaves it out
-	zero  bool // omitzero leaves it out
+	empty bool // omitempty omits it
+	zero  bool // omitzero omits it
 }
 
-// form reads one value into a type and writes it again.
-func (t *typ) form(in any) (value, error) {
+// normalize decodes a value into a type and encodes it again.
+func (t *goType) normalize(in any) (value, error) {
 	if t.special != nil {
 		return t.special(in)
 	}
-	switch t.sort {
+	switch t.kind {
 	case "ptr":
 		if in == nil {
 			return value{empty: true, zero: true}, nil
 		}
-		v, err := t.of.form(in)
+		v, err := t.elem.normalize(in)
 		return value{out: v.out}, err
 	case "slice":
-		return t.formList(in)
+		return t.normalizeList(in)
 	case "map":
-		return t.formMap(in)
+		return t.normalizeMap(in)
 	case "struct":
-		return t.formFields(in)
+		return t.normalizeStruct(in)
 	}
-	return formPlain(t.name, in)
+	return normalizePlain(t.name, in)
 }
 
-func formPlain(name string, in any) (value, error) {
+func normalizePlain(name string, in any) (value, error) {
 	if in == nil {
-		return value{out: plain[name], empty: true, zero: true}, nil
+		return value{out: zeroValues[name], empty: true, zero: true}, nil
 	}
 	var out any
 	switch v := in.(type) {
@@ -72,22 +75,28 @@ func formPlain(name string, in any) (value, error) {
 			return value{out: v, empty: !v, zero: !v}, nil
 		}
 	case int64:
-		out = number(name, float64(v), v)
+		out = numberAs(name, float64(v), v)
 	case float64:
-		out = number(name, v, int64(v))
+		out = numberAs(name, v, int64(v))
 	}
 	if out == nil {
-		return value{}, misfit(name, in)
+		return value{}, errMismatch(name, in)
 	}
-	none := out == plain[name]
+	none := out == zeroValues[name]
 	return value{out: out, empty: none, zero: none}, nil
 }
 
-// plain are the values of the plain types when nothing is given.
-var plain = map[string]any{"string": "", "bool": false, "int32": int64(0), "int64": int64(0), "float64": float64(0)}
+// zeroValues are the zero values of the basic types.
+var zeroValues = map[string]any{
+	"string":  "",
+	"bool":    false,
+	"int32":   int64(0),
+	"int64":   int64(0),
+	"float64": float64(0),
+}
 
-// number is a number as a type has it; nil where the type is for none, or for whole ones and it is not.
-func number(name string, f float64, i int64) any {
+// numberAs returns a number as a type encodes it, or nil if the type cannot hold it.
+func numberAs(name string, f float64, i int64) any {
 	switch {
 	case name == "float64":
 		return f
@@ -101,8 +110,8 @@ func number(name string, f float64, i int64) any {
 	return nil
 }
 
-func (t *typ) formList(in any) (value, error) {
-	if text, ok := in.(string); ok && t.of.name == "uint8" {
+func (t *goType) normalizeList(in any) (value, error) {
+	if text, ok := in.(string); ok && t.elem.name == "uint8" {
 		data, err := base64.StdEncoding.DecodeString(text)
 		return value{out: base64.StdEncoding.EncodeToString(data), empty: len(data) == 0}, err
 	}
@@ -111,13 +120,13 @@ func (t *typ) formList(in any) (value, error) {
 	case in == nil, ok && list == nil:
 		return value{empty: true, zero: true}, nil
 	case !ok:
-		return value{}, misfit(t.name, in)
-	case t.of.name == "uint8":
+		return value{}, errMismatch(t.name, in)
+	case t.elem.name == "uint8":
 		return convert[[]byte](in)
 	}
 	out := make([]any, len(list))
 	for i := range list {
-		v, err := t.of.form(list[i])
+		v, err := t.elem.normalize(list[i])
 		if err != nil {
 			return value{}, err
 		}
@@ -126,17 +135,17 @@ func (t *typ) formList(in any) (value, error) {
 	return value{out: out, empty: len(out) == 0}, nil
 }
 
-func (t *typ) formMap(in any) (value, error) {
+func (t *goType) normalizeMap(in any) (value, error) {
 	fields, ok := in.(map[string]any)
 	switch {
 	case in == nil, ok && fields == nil:
 		return value{empty: true, zero: true}, nil
 	case !ok:
-		return value{}, misfit(t.name, in)
+		return value{}, errMismatch(t.name, in)
 	}
 	out := make(map[string]any, len(fields))
 	for key := range fields {
-		v, err := t.of.form(fields[key])
+		v, err := t.elem.normalize(fields[key])
 		if err != nil {
 			return value{}, err
 		}
@@ -145,20 +154,20 @@ func (t *typ) formMap(in any) (value, error) {
 	return value{out: out, empty: len(out) == 0}, nil
 }
 
-func (t *typ) formFields(in any) (value, error) {
+func (t *goType) normalizeStruct(in any) (value, error) {
 	given, ok := in.(map[string]any)
 	if in != nil && !ok {
-		return value{}, misfit(t.name, in)
+		return value{}, errMismatch(t.name, in)
 	}
 	out, zero := make(map[string]any, len(given)), true
-	fields := t.all()
+	fields := t.structFields()
 	for i := range fields {
 		f := &fields[i]
 		is, given := given[f.name]
-		if !given && f.omitEmpty && f.sort != "struct" {
+		if !given && f.omitEmpty && f.kind != "struct" {
 			continue
 		}
-		v, err := f.form(is)
+		v, err := f.normalize(is)
 		if err != nil {
 			return value{}, err
 		}
@@ -171,28 +180,28 @@ func (t *typ) formFields(in any) (value, error) {
 	return value{out: out, zero: zero}, nil
 }
 
-func misfit(name string, in any) error { return fmt.Errorf("a %T is no %s", in, name) }
+func errMismatch(name string, in any) error { return fmt.Errorf("a %T is no %s", in, name) }
 
-// special are the types that are written in a way of their own, which is left to their library.
+// special are the types with an encoding of their own; their library converts them.
 var special = map[string]func(any) (value, error){
-	"apis/meta/v1.Time":        library[metav1.Time](),
-	"*apis/meta/v1.Time":       library[*metav1.Time](),
-	"apis/meta/v1.MicroTime":   library[metav1.MicroTime](),
-	"*apis/meta/v1.MicroTime":  library[*metav1.MicroTime](),
-	"apis/meta/v1.Duration":    library[metav1.Duration](),
-	"*apis/meta/v1.Duration":   library[*metav1.Duration](),
-	"apis/meta/v1.FieldsV1":    library[metav1.FieldsV1](),
-	"*apis/meta/v1.FieldsV1":   library[*metav1.FieldsV1](),
-	"api/resource.Quantity":    library[resource.Quantity](),
-	"*api/resource.Quantity":   library[*resource.Quantity](),
-	"util/intstr.IntOrString":  library[intstr.IntOrString](),
-	"*util/intstr.IntOrString": library[*intstr.IntOrString](),
-	"runtime.RawExtension":     library[runtime.RawExtension](),
-	"*runtime.RawExtension":    library[*runtime.RawExtension](),
+	"apis/meta/v1.Time":        viaConverter[metav1.Time](),
+	"*apis/meta/v1.Time":       viaConverter[*metav1.Time](),
+	"apis/meta/v1.MicroTime":   viaConverter[metav1.MicroTime](),
+	"*apis/meta/v1.MicroTime":  viaConverter[*metav1.MicroTime](),
+	"apis/meta/v1.Duration":    viaConverter[metav1.Duration](),
+	"*apis/meta/v1.Duration":   viaConverter[*metav1.Duration](),
+	"apis/meta/v1.FieldsV1":    viaConverter[metav1.FieldsV1](),
+	"*apis/meta/v1.FieldsV1":   viaConverter[*metav1.FieldsV1](),
+	"api/resource.Quantity":    viaConverter[resource.Quantity](),
+	"*api/resource.Quantity":   viaConverter[*resource.Quantity](),
+	"util/intstr.IntOrString":  viaConverter[intstr.IntOrString](),
+	"*util/intstr.IntOrString": viaConverter[*intstr.IntOrString](),
+	"runtime.RawExtension":     viaConverter[runtime.RawExtension](),
+	"*runtime.RawExtension":    viaConverter[*runtime.RawExtension](),
 }
 
-// library gives what reads a value into a type and writes it again.
-func library[T any]() func(any) (value, error) {
+// viaConverter returns a function that decodes a value into T and encodes it again.
+func viaConverter[T any]() func(any) (value, error) {
 	none := sync.OnceValues(func() (value, error) { return convert[T](nil) })
 	return func(in any) (value, error) {
 		if in == nil {
@@ -202,7 +211,7 @@ func library[T any]() func(any) (value, error) {
 	}
 }
 
-// convert has the converter of the library read and write a value. What it leaves out is empty or zero.
+// convert decodes and encodes a value with the converter of apimachinery.
 func convert[T any](in any) (value, error) {
 	var all struct {
 		Value    T `json:"value"`
@@ -210,7 +219,8 @@ func convert[T any](in any) (value, error) {
 		NotZero  T `json:"notZero,omitzero"`
 	}
 	converter := runtime.DefaultUnstructuredConverter
-	if err := converter.FromUnstructured(map[string]any{"value": in, "notEmpty": in, "notZero": in}, &all); err != nil {
+	fields := map[string]any{"value": in, "notEmpty": in, "notZero": in}
+	if err := converter.FromUnstructured(fields, &all); err != nil {
 		return value{}, err
 	}
 	out, err := converter.ToUnstructured(&all)

@@ -9,54 +9,65 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// PatchMeta says how the fields of a kind merge strategically; false for a kind that is not built in.
-func PatchMeta(gvk schema.GroupVersionKind) (strategicpatch.LookupPatchMeta, bool) {
+// PatchMeta returns how the fields of a kind merge strategically; ok is false if the kind is not
+// built in.
+func PatchMeta(gvk schema.GroupVersionKind) (_ strategicpatch.LookupPatchMeta, ok bool) {
 	t := typeOf(gvk)
-	return merging{t}, t != nil
+	return patchMetaLookup{t}, t != nil
 }
 
-// merging tells how the fields of one type merge. Its errors are worded as those of the library, which has them for Go types.
-type merging struct{ *typ }
+// patchMetaLookup looks up how the fields of one type merge. Its errors have the texts of the
+// library's lookup for Go types.
+type patchMetaLookup struct{ *goType }
 
-// Name is the sort of the type.
-func (m merging) Name() string { return m.sort }
+// Name returns the kind of the type.
+func (m patchMetaLookup) Name() string { return m.kind }
 
-// LookupPatchMetadataForStruct tells of one field, by its name in JSON, or else one that differs in case only.
-func (m merging) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+// LookupPatchMetadataForStruct returns the metadata of a field, by its JSON name or else by one
+// that differs in case only.
+func (m patchMetaLookup) LookupPatchMetadataForStruct(
+	key string,
+) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
 	f, err := m.field(key)
 	if err != nil {
 		return nil, strategicpatch.PatchMeta{}, err
 	}
-	return merging{f.typ}, f.meta(), nil
+	return patchMetaLookup{f.goType}, f.patchMeta(), nil
 }
 
-// LookupPatchMetadataForSlice tells of one field, by name, that is a list: of its items.
-func (m merging) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+// LookupPatchMetadataForSlice returns the metadata of a list field's items.
+func (m patchMetaLookup) LookupPatchMetadataForSlice(
+	key string,
+) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
 	f, err := m.field(key)
 	if err != nil {
 		return nil, strategicpatch.PatchMeta{}, err
 	}
-	item := f.of
+	item := f.elem
 	switch {
-	case f.sort == "slice" && item.sort == "slice":
+	case f.kind == "slice" && item.kind == "slice":
 		return nil, strategicpatch.PatchMeta{}, errors.New("unexpected slice of slice")
-	case f.sort == "ptr" && item.sort == "slice":
-		item = item.of
-	case f.sort != "slice" && f.sort != "ptr":
-		return nil, strategicpatch.PatchMeta{}, fmt.Errorf("expected slice or array type, but got: %s", m.sort)
+	case f.kind == "ptr" && item.kind == "slice":
+		item = item.elem
+	case f.kind != "slice" && f.kind != "ptr":
+		return nil, strategicpatch.PatchMeta{}, fmt.Errorf(
+			"expected slice or array type, but got: %s", m.kind,
+		)
 	}
-	return merging{item}, f.meta(), nil
+	return patchMetaLookup{item}, f.patchMeta(), nil
 }
 
-func (m merging) field(key string) (*field, error) {
-	t := m.typ
-	if t.sort == "ptr" {
-		t = t.of
+func (m patchMetaLookup) field(key string) (*field, error) {
+	t := m.goType
+	if t.kind == "ptr" {
+		t = t.elem
 	}
-	if t.sort != "struct" {
-		return nil, fmt.Errorf("merging an object in json but data type is not struct, instead is: %s", t.sort)
+	if t.kind != "struct" {
+		return nil, fmt.Errorf(
+			"merging an object in json but data type is not struct, instead is: %s", t.kind,
+		)
 	}
-	fields := t.all()
+	fields := t.structFields()
 	for i := range fields {
 		if fields[i].name == key {
 			return &fields[i], nil
@@ -67,10 +78,14 @@ func (m merging) field(key string) (*field, error) {
 			return &fields[i], nil
 		}
 	}
-	return nil, fmt.Errorf("unable to find api field in struct %s for the json field %q", t.name[strings.LastIndex(t.name, ".")+1:], key)
+	return nil, fmt.Errorf(
+		"unable to find api field in struct %s for the json field %q",
+		t.name[strings.LastIndex(t.name, ".")+1:],
+		key,
+	)
 }
 
-func (f *field) meta() (m strategicpatch.PatchMeta) {
+func (f *field) patchMeta() (m strategicpatch.PatchMeta) {
 	m.SetPatchStrategies(f.strategies)
 	m.SetPatchMergeKey(f.mergeKey)
 	return m

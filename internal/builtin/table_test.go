@@ -47,16 +47,19 @@ func TestTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(text, made.String()); diff != "" {
-		t.Errorf("the table is not what the types say (-table +types); rewrite it with -update:\n%s", diff)
+		t.Errorf(
+			"the table is not what the types say (-table +types); rewrite it with -update:\n%s", diff,
+		)
 	}
 }
 
-// kindsOf gives the types of the kinds that are objects.
+// kindsOf returns the types of the kinds that are objects.
 func kindsOf() map[schema.GroupVersionKind]reflect.Type {
 	kinds := map[schema.GroupVersionKind]reflect.Type{}
 	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
 		_, isObject := typ.FieldByName("ObjectMeta")
-		if gvk.Version != runtime.APIVersionInternal && strings.HasPrefix(typ.PkgPath(), "k8s.io/api/") && isObject {
+		if gvk.Version != runtime.APIVersionInternal && strings.HasPrefix(typ.PkgPath(), "k8s.io/api/") &&
+			isObject {
 			kinds[gvk] = typ
 		}
 	}
@@ -85,13 +88,16 @@ func (m maker) add(typ reflect.Type) string {
 }
 
 func nameOf(typ reflect.Type) string {
-	path := strings.TrimPrefix(strings.TrimPrefix(typ.PkgPath(), "k8s.io/api/"), "k8s.io/apimachinery/pkg/")
+	path := strings.TrimPrefix(
+		strings.TrimPrefix(typ.PkgPath(), "k8s.io/api/"), "k8s.io/apimachinery/pkg/",
+	)
 	return path + "." + typ.Name()
 }
 
 func marshals(typ reflect.Type) bool {
 	pointer := reflect.PointerTo(typ)
-	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[json.Unmarshaler]())
+	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) ||
+		pointer.Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 func (m maker) fields(out *strings.Builder, typ reflect.Type) {

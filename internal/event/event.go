@@ -1,7 +1,7 @@
-// Package event is the vocabulary of a run: what can happen to a step, as facts.
+// Package event defines what can happen to the steps of a run.
 //
-// The engine emits events from one goroutine, in order; a view turns them into words. Events carry no sentences of their
-// own, no colours and no times.
+// The engine emits events from one goroutine, in order; a view prints them. Events hold facts only:
+// no sentences, colours or times.
 package event
 
 import (
@@ -15,26 +15,26 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Kind tells what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds, in the order in which they reach a step. Every step that concerns an object is Settled once, and Acted once
-// before that unless the run was interrupted before its write was over. Waiting comes at most once between the two, Observed
-// any number of times after it, and Retried any number of times before Acted.
+// The kinds of events. A step that concerns an object has any number of Retried, then one Acted, at
+// most one Waiting, any number of Observed, and one Settled. Only an interrupted step lacks its
+// Acted.
 const (
-	Acted    Kind = "acted"    // the write is over, or there was none to do: Op, Outcome and Err say how it went
-	Waiting  Kind = "waiting"  // the object is written but not yet ready, or not yet gone
-	Observed Kind = "observed" // the object was seen in a new Status
-	Settled  Kind = "settled"  // nothing more will happen to the step: Outcome
-	// Retried tells by Err why the step is tried again: in a moment or, where an object is missing that somebody else is to
-	// create, when it is there.
+	Acted    Kind = "acted"    // the write ended or was not necessary: Op, Outcome and Err hold the result
+	Waiting  Kind = "waiting"  // the object is written but not ready yet, or not deleted yet
+	Observed Kind = "observed" // the object has a new Status
+	Settled  Kind = "settled"  // the step ended: Outcome
+	// Retried reports a write that is retried because of Err: after a moment or, if another client is
+	// to create the object, as soon as it exists.
 	Retried Kind = "retried"
-	// Explained tells by Causes why a step is not ready: while it is waited for, when they change, and once after the run
-	// if it never was.
+	// Explained reports the Causes why a step is not ready: whenever they change during the wait, and
+	// once after the run if the step never became ready.
 	Explained Kind = "explained"
 )
 
-// Outcome is how a write, or the step as a whole, ended.
+// Outcome is the result of a write or of a step.
 type Outcome string
 
 // The outcomes.
@@ -43,32 +43,38 @@ const (
 	Failed      Outcome = "failed"
 	Skipped     Outcome = "skipped"
 	TimedOut    Outcome = "timed out"
-	Interrupted Outcome = "interrupted" // the run was told to end before the step did
+	Interrupted Outcome = "interrupted" // the run ended before the step did
 )
 
-// DeletionRequested is the reason of a Status that only says that the deletion was accepted.
+// DeletionRequested is the reason of a Status whose only news is that the deletion was accepted.
 const DeletionRequested = "DeletionRequested"
 
-// IsFailure reports whether the outcome makes the run as a whole unsuccessful.
+// IsFailure reports whether the outcome makes the run unsuccessful.
 func (o Outcome) IsFailure() bool { return o == Failed || o == TimedOut || o == Interrupted }
 
-// Event is one fact about one step. For an event that is not about a step of a plan (from Observe) Step counts the objects.
+// Event is one thing that happened to a step. In events of Observe, Step is the index of the
+// object.
 type Event struct {
-	Kind     Kind          `json:"kind"`
-	Step     int           `json:"step"`
-	Ref      object.Ref    `json:"ref"`
-	Op       plan.Op       `json:"op,omitempty"` // what was really done: an update that changed nothing is unchanged
-	Status   ready.Status  `json:"status,omitzero"`
-	Outcome  Outcome       `json:"outcome,omitempty"`
-	Reason   string        `json:"reason,omitempty"`  // why it was skipped or kept, as the plan says
-	Blocker  *int          `json:"blocker,omitempty"` // the step whose failure or skipping made this one be skipped
-	RunEnded bool          `json:"early,omitempty"`   // it was skipped because the Blocker's failure ended the whole run
-	Causes   []ready.Cause `json:"causes,omitempty"`  // why the object is not ready (Explained; Observed at the first look)
-	Facts    *ready.Facts  `json:"-"`                 // of the object that was seen in the Status; nil if none was
-	Err      error         `json:"-"`
+	Kind    Kind         `json:"kind"`
+	Step    int          `json:"step"`
+	Ref     object.Ref   `json:"ref"`
+	Op      plan.Op      `json:"op,omitempty"` // the actual operation: an update without changes is unchanged
+	Status  ready.Status `json:"status,omitzero"`
+	Outcome Outcome      `json:"outcome,omitempty"`
+	Reason  string       `json:"reason,omitempty"` // why it was skipped or kept, from the plan
 
-	Released    bool `json:"released,omitempty"` // from now on its dependants may start, although it is not ready; said once
-	StepTimeout bool `json:"own,omitempty"`      // it timed out by the step's own limit, and not by that of the run
+	// Blocker is the step whose failure or skipping caused this one to be skipped; RunEnded is true
+	// if the failure ended the whole run.
+	Blocker  *int `json:"blocker,omitempty"`
+	RunEnded bool `json:"early,omitempty"`
+
+	// Causes are the reasons why the object is not ready (Explained, and the first Observed).
+	Causes []ready.Cause `json:"causes,omitempty"`
+	Facts  *ready.Facts  `json:"-"` // of the object that has the Status; nil if none was read
+	Err    error         `json:"-"`
+
+	Released    bool `json:"released,omitempty"` // dependents may start although it is not ready; sent once
+	StepTimeout bool `json:"own,omitempty"`      // the step's own limit expired, not that of the run
 
 	// Children are the child objects that the rules show beside the object (Waiting, Observed,
 	// Settled).
@@ -76,7 +82,8 @@ type Event struct {
 	// Tag is the tag of the step, a value of the dialect that made the plan.
 	Tag any `json:"-"`
 
-	// DryRunObject is, of an Acted event in a server dry run, the object as the server would have stored it; else nil.
+	// DryRunObject is the object as the server would store it, in an Acted event of a server-side dry
+	// run; else nil.
 	DryRunObject *unstructured.Unstructured `json:"-"`
 }
 
@@ -86,30 +93,30 @@ type Sink func(Event)
 // plainEvent has Event's fields without its methods.
 type plainEvent Event
 
-// wireEvent is the JSON form: the error becomes its text.
-type wireEvent struct {
+// jsonEvent is the JSON form: the error becomes its text.
+type jsonEvent struct {
 	plainEvent
 	Error string `json:"error,omitempty"`
 }
 
-// MarshalJSON writes the error as text.
+// MarshalJSON encodes the error as its text.
 func (e Event) MarshalJSON() ([]byte, error) {
-	wire := wireEvent{plainEvent: plainEvent(e)}
+	encoded := jsonEvent{plainEvent: plainEvent(e)}
 	if e.Err != nil {
-		wire.Error = e.Err.Error()
+		encoded.Error = e.Err.Error()
 	}
-	return json.Marshal(wire)
+	return json.Marshal(encoded)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; the error keeps its text alone.
+// UnmarshalJSON decodes the output of MarshalJSON; of the error only its text remains.
 func (e *Event) UnmarshalJSON(data []byte) error {
-	var wire wireEvent
-	if err := json.Unmarshal(data, &wire); err != nil {
+	var encoded jsonEvent
+	if err := json.Unmarshal(data, &encoded); err != nil {
 		return err
 	}
-	*e = Event(wire.plainEvent)
-	if wire.Error != "" {
-		e.Err = errors.New(wire.Error)
+	*e = Event(encoded.plainEvent)
+	if encoded.Error != "" {
+		e.Err = errors.New(encoded.Error)
 	}
 	return nil
 }

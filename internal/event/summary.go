@@ -2,14 +2,14 @@ package event
 
 import "github.com/muster-deploy/muster/internal/plan"
 
-// Summary is a run folded into numbers. Its zero value is a run in which nothing happened.
+// Summary counts the events of a run. The zero value is a run without events.
 type Summary struct {
-	Acted       map[plan.Op]map[Outcome]int // how the writes went, by what was done
-	Settled     map[Outcome]int             // how the steps ended
-	Interrupted bool                        // the run was told to end, which cut steps short
+	Acted       map[plan.Op]map[Outcome]int // outcomes of the writes, by operation
+	Settled     map[Outcome]int             // outcomes of the steps
+	Interrupted bool                        // the run was interrupted before some steps ended
 }
 
-// Add folds one event in.
+// Add counts one event.
 func (s *Summary) Add(e Event) {
 	switch e.Kind {
 	case Acted:
@@ -29,7 +29,7 @@ func (s *Summary) Add(e Event) {
 	}
 }
 
-// Failures is the number of steps that failed, timed out or were interrupted.
+// Failures returns the number of steps that failed, timed out or were interrupted.
 func (s *Summary) Failures() int {
 	bad := 0
 	for outcome, n := range s.Settled {

@@ -1,7 +1,8 @@
 // Package golden runs tests whose input and expected output are text in one txtar archive.
 //
-// Sections of an archive are input unless their name begins with "out/"; those hold what the code under test is expected to
-// give. `go test -update` writes what it gave instead of comparing. The package knows nothing of what the sections mean.
+// Sections whose name begins with "out/" are expected output, all others are input. `go test
+// -update` writes the actual output instead of comparing it. The package does not interpret
+// sections.
 package golden
 
 import (
@@ -17,15 +18,20 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected output of golden archives instead of comparing with it")
+var update = flag.Bool(
+	"update", false, "rewrite the expected output of golden archives instead of comparing with it",
+)
 
 const outPrefix = "out/"
 
-// Run runs a subtest for every archive that the glob matches, and fails if there is none. f gets the input sections and gives
-// the output sections by name, without "out/"; each is compared with the section "out/NAME", ignoring whether the text ends
-// with a newline. Both sides must have the same sections. With -update the archive is rewritten: comment and inputs as they
-// were, then the output sections sorted by name.
-func Run(t *testing.T, glob string, f func(t *testing.T, files map[string]string) map[string]string) {
+// Run runs a subtest for every archive that the glob matches, and fails if it matches none. f gets
+// the input sections and returns the output sections by name, without "out/". Each output must
+// equal the section "out/NAME", except for a final newline, and both sides must have the same
+// sections. With -update Run rewrites the archive: comment and inputs unchanged, then the output
+// sections sorted by name.
+func Run(
+	t *testing.T, glob string, f func(t *testing.T, files map[string]string) map[string]string,
+) {
 	t.Helper()
 	paths, err := filepath.Glob(glob)
 	if err != nil {
@@ -40,13 +46,15 @@ func Run(t *testing.T, glob string, f func(t *testing.T, files map[string]string
 	}
 }
 
-func runArchive(t *testing.T, path string, f func(t *testing.T, files map[string]string) map[string]string) {
+func runArchive(
+	t *testing.T, path string, f func(t *testing.T, files map[string]string) map[string]string,
+) {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatalf("read archive: %v", err)
 	}
-	got := withNewlines(f(t, inputs(archive)))
+	got := withNewline(f(t, inputs(archive)))
 	if *update {
 		rewrite(t, path, archive, got)
 		return
@@ -76,8 +84,8 @@ func outputs(archive *txtar.Archive) map[string]string {
 	return files
 }
 
-// withNewlines ends every text with a newline, because a section of an archive cannot end otherwise.
-func withNewlines(files map[string]string) map[string]string {
+// withNewline ends every text with a newline, as sections of an archive always do.
+func withNewline(files map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, text := range files {
 		if text != "" && !strings.HasSuffix(text, "\n") {
@@ -88,7 +96,7 @@ func withNewlines(files map[string]string) map[string]string {
 	return out
 }
 
-// compare gives one complaint per section that differs, in the order of their names.
+// compare returns one message per section that differs, sorted by section name.
 func compare(want, got map[string]string) []string {
 	names := map[string]bool{}
 	for name := range want {
@@ -103,9 +111,13 @@ func compare(want, got map[string]string) []string {
 		given, produced := got[name]
 		switch {
 		case !produced:
-			complaints = append(complaints, "section out/"+name+" is expected, but the test did not give it")
+			complaints = append(
+				complaints, "section out/"+name+" is expected, but the test did not produce it",
+			)
 		case !expected:
-			complaints = append(complaints, "there is no section out/"+name+"; go test -update writes it:\n"+given)
+			complaints = append(
+				complaints, "there is no section out/"+name+"; go test -update writes it:\n"+given,
+			)
 		case wanted != given:
 			complaints = append(complaints, "section out/"+name+" (-want +got):\n"+cmp.Diff(wanted, given))
 		}
@@ -124,7 +136,7 @@ func rewrite(t *testing.T, path string, archive *txtar.Archive, got map[string]s
 	}
 }
 
-// updated gives the archive with its output sections replaced by the ones given.
+// updated returns the archive with got in place of its output sections.
 func updated(archive *txtar.Archive, got map[string]string) *txtar.Archive {
 	out := &txtar.Archive{Comment: archive.Comment}
 	for _, file := range archive.Files {

@@ -15,7 +15,11 @@ func TestRunGivesInputsAndComparesOutputs(t *testing.T) {
 		if _, ok := files["out/upper"]; ok {
 			t.Error("an output section was given as input")
 		}
-		return map[string]string{"upper": strings.ToUpper(files["words"]), "count": files["number"], "empty": ""}
+		return map[string]string{
+			"upper": strings.ToUpper(files["words"]),
+			"count": files["number"],
+			"empty": "",
+		}
 	})
 }
 
@@ -36,7 +40,7 @@ func TestCompareNamesEachSectionThatDiffers(t *testing.T) {
 func TestRewriteKeepsInputsAndSortsOutputs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txtar")
 	archive := txtar.Parse([]byte("What it is.\n-- out/old --\nx\n-- z --\n1\n-- a --\n2\n"))
-	rewrite(t, path, archive, withNewlines(map[string]string{"two": "2", "one": "1\n"}))
+	rewrite(t, path, archive, withNewline(map[string]string{"two": "2", "one": "1\n"}))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,8 @@
-// Package mutation fills fields of one object with values of others.
+// Package mutation copies values of some objects into fields of another.
 //
-// In go an object, substitutions as data, and the objects that they take values from; out comes the completed object.
-// Fields are named by JSONPath, and each path has to match exactly one place. Nothing here reads a cluster, decides when
-// values are taken, or knows how a manifest writes a substitution down.
+// Apply takes an object, substitutions and the source objects, and returns the completed object.
+// JSONPaths name fields; each path must match exactly one value. The package does no I/O and does
+// not know the annotations that hold substitutions.
 package mutation
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Substitution says which field of an object takes its value from where.
+// Substitution copies a value of a source object into a field of the target.
 type Substitution struct {
-	Source object.Ref `json:"source"`          // the object that has the value
+	Source object.Ref `json:"source"`          // object that holds the value
 	From   string     `json:"from"`            // JSONPath of the value in the source
 	To     string     `json:"to"`              // JSONPath of the field; it must exist
-	Token  string     `json:"token,omitempty"` // what the value replaces within the field, a string; empty replaces the field
+	Token  string     `json:"token,omitempty"` // part of the field to replace; empty: all
 }
 
-// String is the substitution as plans show it.
+// String returns the form that plans print.
 func (s Substitution) String() string {
 	text := fmt.Sprintf("%s takes %s of %s", s.To, s.From, s.Source)
 	if s.Token != "" {
@@ -34,15 +34,16 @@ func (s Substitution) String() string {
 	return text
 }
 
-// Error says that an object could not be completed. It never quotes values: they may come from a Secret.
+// Error reports that an object could not be completed. It never quotes values, which may come from
+// a Secret.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return "failed to mutate: " + e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// MissingError says that a source does not have the value, which may be because it does not have it yet.
+// MissingError reports that a source does not have the value, perhaps not yet.
 type MissingError struct {
 	Source object.Ref
 	Path   string
@@ -52,23 +53,30 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s has no value at %s", e.Source, e.Path)
 }
 
-// Apply gives a copy of the object in which every substitution was carried out, in order. A value keeps its type when it
-// replaces a field, and becomes text when it replaces a token in a string: strings as they are, maps and lists as JSON. A
-// token that does not occur changes nothing. All errors are of type *Error.
-func Apply(obj *unstructured.Unstructured, list []Substitution, sources map[object.Ref]*unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// Apply returns a copy of the object with every substitution applied, in order. A value that
+// replaces a field keeps its type. A value that replaces a token in a string becomes text: strings
+// unchanged, maps and lists as JSON. A token that does not occur changes nothing. All errors are of
+// type *Error.
+func Apply(
+	obj *unstructured.Unstructured,
+	list []Substitution,
+	sources map[object.Ref]*unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	completed := obj.DeepCopy()
 	for _, s := range list {
 		if err := substitute(completed, s, sources[s.Source]); err != nil {
 			return nil, &Error{err}
 		}
 	}
-	if err := intact(completed, obj); err != nil {
+	if err := checkIdentity(completed, obj); err != nil {
 		return nil, &Error{err}
 	}
 	return completed, nil
 }
 
-func substitute(obj *unstructured.Unstructured, s Substitution, source *unstructured.Unstructured) error {
+func substitute(
+	obj *unstructured.Unstructured, s Substitution, source *unstructured.Unstructured,
+) error {
 	switch {
 	case s.Source == object.RefOf(obj):
 		return errors.New("an object cannot take a value from itself")
@@ -84,14 +92,14 @@ func substitute(obj *unstructured.Unstructured, s Substitution, source *unstruct
 	}
 	to, err := locate(obj.Object, s.To)
 	if err == nil {
-		err = replaceable(to)
+		err = checkReplaceable(to)
 	}
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", s.To, err)
 	}
 	value := runtime.DeepCopyJSONValue(from.get(source.Object))
 	if s.Token != "" {
-		if value, err = filledIn(to.get(obj.Object), s.Token, value); err != nil {
+		if value, err = replaceToken(to.get(obj.Object), s.Token, value); err != nil {
 			return fmt.Errorf("replace %q in %s: %w", s.Token, s.To, err)
 		}
 	}
@@ -99,8 +107,8 @@ func substitute(obj *unstructured.Unstructured, s Substitution, source *unstruct
 	return nil
 }
 
-// filledIn is a text with a value in place of every token.
-func filledIn(field any, token string, value any) (any, error) {
+// replaceToken returns a text with a value in place of every token.
+func replaceToken(field any, token string, value any) (any, error) {
 	text, ok := field.(string)
 	if !ok {
 		return nil, fmt.Errorf("it is not a string but a %s", typeName(field))
@@ -108,11 +116,11 @@ func filledIn(field any, token string, value any) (any, error) {
 	if !strings.Contains(text, token) {
 		return text, nil
 	}
-	part, err := asText(value)
+	part, err := textOf(value)
 	return strings.ReplaceAll(text, token, part), err
 }
 
-func asText(value any) (string, error) {
+func textOf(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
 		return v, nil
@@ -139,17 +147,21 @@ func typeName(value any) string {
 	}
 }
 
-// replaceable refuses places that hold what others have marked the object with.
-func replaceable(to location) error {
-	if len(to) == 0 || to[0] == "metadata" && (len(to) == 1 || len(to) == 2 && to[1] == "annotations") {
+// checkReplaceable rejects locations whose replacement could remove labels or annotations of
+// others.
+func checkReplaceable(to location) error {
+	if len(to) == 0 ||
+		to[0] == "metadata" && (len(to) == 1 || len(to) == 2 && to[1] == "annotations") {
 		return errors.New("it cannot be replaced as a whole; name a field inside it")
 	}
 	return nil
 }
 
-// intact checks that the object is still the same one, and that its labels and annotations are still strings.
-func intact(completed, obj *unstructured.Unstructured) error {
-	if completed.GetAPIVersion() != obj.GetAPIVersion() || object.RefOf(completed) != object.RefOf(obj) {
+// checkIdentity checks that the object is still the same one, and that its labels and annotations
+// are still strings.
+func checkIdentity(completed, obj *unstructured.Unstructured) error {
+	if completed.GetAPIVersion() != obj.GetAPIVersion() ||
+		object.RefOf(completed) != object.RefOf(obj) {
 		return errors.New("apiVersion, kind, name and namespace cannot be substituted")
 	}
 	for _, field := range []string{"labels", "annotations"} {

@@ -62,7 +62,9 @@ func TestApply(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := Substitution{Source: object.RefOf(source), From: tc.from, To: tc.to, Token: tc.token}
 			before := target.DeepCopy()
-			got, err := Apply(target, []Substitution{s}, map[object.Ref]*unstructured.Unstructured{s.Source: source})
+			got, err := Apply(
+				target, []Substitution{s}, map[object.Ref]*unstructured.Unstructured{s.Source: source},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +82,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyInOrder has a second substitution find what the first one wrote, without sharing it with the source.
+// TestApplyInOrder has a second substitution find what the first one wrote, without sharing it with
+// the source.
 func TestApplyInOrder(t *testing.T) {
 	source := parse(t, sourceText)
 	ref := object.RefOf(source)
@@ -131,7 +134,9 @@ func TestApplyFails(t *testing.T) {
 			"metadata.annotations must be strings: put the value into a string by a token"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := Apply(target, []Substitution{tc.s}, map[object.Ref]*unstructured.Unstructured{ref: source})
+			got, err := Apply(
+				target, []Substitution{tc.s}, map[object.Ref]*unstructured.Unstructured{ref: source},
+			)
 			var failed *Error
 			if got != nil || !errors.As(err, &failed) || failed.Err.Error() != tc.want {
 				t.Errorf("got %v, error %v, want %s", got, err, tc.want)
@@ -158,7 +163,7 @@ func FuzzPath(f *testing.F) {
 		if CheckPath(path) != nil {
 			t.Errorf("%q leads to %v but is refused", path, at)
 		}
-		if !at.in(source.Object) {
+		if !at.exists(source.Object) {
 			t.Errorf("%q leads to %v, which does not exist", path, at)
 		}
 		if len(at) > 0 {

@@ -8,16 +8,16 @@ import (
 	"github.com/spyzhov/ajson"
 )
 
-// errNoMatch says that a path leads nowhere.
 var errNoMatch = errors.New("the path matches nothing")
 
-// location is one place in an object: keys of maps (string) and indexes of lists (int), from the root.
+// location is the position of a value in an object: keys of maps (string) and indexes of lists
+// (int), from the root.
 type location []any
 
-// maxDescents is how often a path may say "any depth below": each time multiplies what is looked at.
+// maxDescents limits the use of ".." in a path: each one multiplies the number of visited values.
 const maxDescents = 2
 
-// CheckPath reports whether a path can be read at all, whatever object it is asked of.
+// CheckPath returns an error if a path is not valid JSONPath, whatever object it is used on.
 func CheckPath(path string) error {
 	commands, err := ajson.ParseJSONPath(path)
 	if err != nil || len(commands) == 0 || commands[0] != "$" {
@@ -30,13 +30,15 @@ func CheckPath(path string) error {
 		}
 	}
 	if descents > maxDescents {
-		return fmt.Errorf("%q has \"..\" more than %d times; name the fields in between", path, maxDescents)
+		return fmt.Errorf(
+			"%q has \"..\" more than %d times; name the fields in between", path, maxDescents,
+		)
 	}
 	return nil
 }
 
-// locate finds the one place that a path means. The library finds it; values are read and written in the object itself, so
-// that they keep their types.
+// locate returns the location of the only value that a path matches. The library finds it; callers
+// read and write the object itself, so that values keep their types.
 func locate(fields map[string]any, path string) (found location, err error) {
 	if err := CheckPath(path); err != nil {
 		return nil, err
@@ -54,11 +56,12 @@ func locate(fields map[string]any, path string) (found location, err error) {
 	case len(nodes) > 1:
 		return nil, fmt.Errorf("the path matches %d values; it must match one", len(nodes))
 	}
-	return place(nodes[0], fields)
+	return locationOf(nodes[0], fields)
 }
 
-// place is where a node of the decoded object is; what a path computed, such as a length, is nowhere.
-func place(node *ajson.Node, fields map[string]any) (location, error) {
+// locationOf returns the location of a node of the decoded object. Computed values, such as a
+// length, have none.
+func locationOf(node *ajson.Node, fields map[string]any) (location, error) {
 	var found location
 	for ; node.Parent() != nil; node = node.Parent() {
 		if node.Parent().IsArray() {
@@ -67,14 +70,14 @@ func place(node *ajson.Node, fields map[string]any) (location, error) {
 			found = append(location{node.Key()}, found...)
 		}
 	}
-	if !node.IsObject() || !found.in(fields) {
+	if !node.IsObject() || !found.exists(fields) {
 		return nil, errors.New("the path computes a value; it must name one")
 	}
 	return found, nil
 }
 
-// in reports whether the place exists.
-func (l location) in(value any) bool {
+// exists reports whether a value has something at the location.
+func (l location) exists(value any) bool {
 	for _, step := range l {
 		switch in := value.(type) {
 		case map[string]any:
@@ -97,7 +100,7 @@ func (l location) in(value any) bool {
 	return true
 }
 
-// get reads a place that exists.
+// get returns the value at a location that exists.
 func (l location) get(value any) any {
 	for _, step := range l {
 		if key, ok := step.(string); ok {
@@ -109,7 +112,7 @@ func (l location) get(value any) any {
 	return value
 }
 
-// set writes a place that exists and is not the root.
+// set writes a value at a location that exists and is not the root.
 func (l location) set(fields map[string]any, value any) {
 	last := len(l) - 1
 	switch in := l[:last].get(fields).(type) {

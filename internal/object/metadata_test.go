@@ -18,9 +18,14 @@ func TestWithMetadataLeavesTheObjectUnchanged(t *testing.T) {
 		}
 	}
 	fields := func(labels, annotations map[string]any) map[string]any {
-		return map[string]any{"kind": "A", "metadata": map[string]any{"labels": labels, "annotations": annotations}}
+		return map[string]any{
+			"kind":     "A",
+			"metadata": map[string]any{"labels": labels, "annotations": annotations},
+		}
 	}
-	obj := &unstructured.Unstructured{Object: fields(map[string]any{"a": "x"}, map[string]any{"b": "y"})}
+	obj := &unstructured.Unstructured{
+		Object: fields(map[string]any{"a": "x"}, map[string]any{"b": "y"}),
+	}
 	got := WithMetadata(obj, relabel)
 	want := fields(map[string]any{"a": "changed"}, map[string]any{})
 	want["metadata"].(map[string]any)["uid"] = "1"

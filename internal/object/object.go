@@ -1,7 +1,7 @@
-// Package object knows what identifies a Kubernetes object and keeps ordered sets of identities.
+// Package object identifies Kubernetes objects and keeps ordered sets of identities.
 //
-// Nothing here reads files or talks to a server, and nothing depends on an object's version: an object read as apps/v1
-// and as apps/v1beta1 is the same object.
+// Nothing here reads files or talks to a server. An identity has no version: an object read as
+// apps/v1 and as apps/v1beta1 is the same object.
 package object
 
 import (
@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref identifies one object of a cluster. The core group and the namespace of a cluster-scoped object are empty. It is
-// comparable and serves as a map key everywhere; the zero value identifies nothing.
+// Ref identifies one object of a cluster. The core group and the namespace of a cluster-scoped
+// object are empty. It is comparable and serves as a map key everywhere; the zero value identifies
+// nothing.
 type Ref struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -21,18 +22,18 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// RefOf gives the identity that an object carries.
+// RefOf returns the identity of an object.
 func RefOf(obj *unstructured.Unstructured) Ref {
 	gvk := obj.GroupVersionKind()
 	return Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// GroupKind is the object's type without its version.
+// GroupKind returns the object's type without its version.
 func (r Ref) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Group, Kind: r.Kind}
 }
 
-// Short is the form in which progress lines name an object: lower-case kind, group if any, and name, without the
+// Short returns the form of progress lines: lower-case kind, group if any, and name, without the
 // namespace, as in deployment.apps/web.
 func (r Ref) Short() string {
 	kind := strings.ToLower(r.Kind)
@@ -42,7 +43,8 @@ func (r Ref) Short() string {
 	return kind + "/" + r.Name
 }
 
-// String is the form of plans and errors: Short preceded by the namespace if there is one, as in demo/deployment.apps/web.
+// String returns the form of plans and errors: Short after the namespace, if there is one, as in
+// demo/deployment.apps/web.
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.Short()
@@ -50,7 +52,7 @@ func (r Ref) String() string {
 	return r.Namespace + "/" + r.Short()
 }
 
-// Compare orders references by group, kind, namespace and name, as slices.SortFunc wants it.
+// Compare compares references by group, kind, namespace and name, as slices.SortFunc expects.
 func Compare(a, b Ref) int {
 	return cmp.Or(
 		strings.Compare(a.Group, b.Group),

@@ -27,7 +27,13 @@ func TestForms(t *testing.T) {
 }
 
 func TestCompareOrdersByGroupKindNamespaceName(t *testing.T) {
-	want := []Ref{{"", "Pod", "a", "x"}, {"", "Pod", "a", "y"}, {"", "Pod", "b", "x"}, {"", "Service", "a", "x"}, {"apps", "Deployment", "a", "x"}}
+	want := []Ref{
+		{"", "Pod", "a", "x"},
+		{"", "Pod", "a", "y"},
+		{"", "Pod", "b", "x"},
+		{"", "Service", "a", "x"},
+		{"apps", "Deployment", "a", "x"},
+	}
 	got := []Ref{want[3], want[1], want[4], want[0], want[2]}
 	slices.SortFunc(got, Compare)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -36,7 +42,8 @@ func TestCompareOrdersByGroupKindNamespaceName(t *testing.T) {
 }
 
 func TestSetKeepsOrderAndNamesBothSources(t *testing.T) {
-	a, b := Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, Ref{Kind: "ConfigMap", Namespace: "n", Name: "b"}
+	a := Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}
+	b := Ref{Kind: "ConfigMap", Namespace: "n", Name: "b"}
 	var set Set
 	if err := set.Add(b, "one.yaml"); err != nil {
 		t.Fatal(err)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Set holds references in the order in which they came, each once. The zero value is an empty set ready for use. A Set may
-// be read by several goroutines at once but not while one of them adds.
+// Set is an ordered set of references. The zero value is an empty set ready for use. Several
+// goroutines may read a Set at once, but not while one of them adds to it.
 type Set struct {
 	refs    []Ref
 	sources map[Ref]string
 }
 
-// NewSet gives the set of the references, in order; repeated ones are kept once.
+// NewSet returns the set of the references, in order, without duplicates.
 func NewSet(refs ...Ref) *Set {
 	s := &Set{}
 	for _, ref := range refs {
@@ -21,14 +21,16 @@ func NewSet(refs ...Ref) *Set {
 	return s
 }
 
-// DuplicateError says that two sources describe the same object.
+// DuplicateError reports that two sources describe the same object.
 type DuplicateError struct {
 	Ref           Ref
 	First, Second string
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("%s is described twice: in %s and in %s; keep one of them", e.Ref, e.First, e.Second)
+	return fmt.Sprintf(
+		"%s is described twice: in %s and in %s; keep one of them", e.Ref, e.First, e.Second,
+	)
 }
 
 // Insert adds a reference without a source and reports whether it was new.
@@ -36,8 +38,8 @@ func (s *Set) Insert(ref Ref) bool {
 	return s.Add(ref, "") == nil
 }
 
-// Add adds a reference together with the place that describes it. A reference that is already there stays as it was, and
-// the error, a *DuplicateError, names both places.
+// Add adds a reference and the place that describes it. If the reference is a member already, Add
+// changes nothing and returns a *DuplicateError that names both places.
 func (s *Set) Add(ref Ref, source string) error {
 	if first, ok := s.sources[ref]; ok {
 		return &DuplicateError{Ref: ref, First: first, Second: source}
@@ -59,7 +61,7 @@ func (s *Set) Has(ref Ref) bool {
 	return ok
 }
 
-// Len is the number of members.
+// Len returns the number of members.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
@@ -67,7 +69,7 @@ func (s *Set) Len() int {
 	return len(s.refs)
 }
 
-// Refs gives the members in order, as a copy.
+// Refs returns a copy of the members, in order.
 func (s *Set) Refs() []Ref {
 	if s == nil {
 		return nil

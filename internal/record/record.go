@@ -1,7 +1,8 @@
-// Package record is the neutral form of what was deployed: which objects belong to a set and how the last run left them.
+// Package record defines the neutral form of a record: the objects of a set and how the last run
+// left them.
 //
-// How a record is stored (a ResourceGroup, a ConfigMap) is a dialect's business; this package gives the shape and the
-// interface, and knows no server.
+// A dialect decides how a record is stored (a ResourceGroup, a ConfigMap). This package defines the
+// data and the interface and talks to no server.
 package record
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Strategy is what the last run meant to do with a member.
+// Strategy is the operation that the last run planned for a member.
 type Strategy string
 
 // The strategies.
@@ -20,10 +21,10 @@ const (
 	Delete Strategy = "Delete"
 )
 
-// Progress is how far a member came, in being written or in becoming ready.
+// Progress is the state of a member's write or of its readiness.
 type Progress string
 
-// The states of progress. TimedOut occurs for readiness only.
+// The progress of a member. Only readiness can be TimedOut.
 const (
 	Pending   Progress = "Pending"
 	Succeeded Progress = "Succeeded"
@@ -32,21 +33,22 @@ const (
 	TimedOut  Progress = "Timeout"
 )
 
-// Member is one object of the set. Empty Strategy, Actuation and Reconcile mean that nothing is known of them.
+// Member is one object of the set. Strategy, Actuation and Reconcile are empty if nothing is known
+// about them.
 type Member struct {
 	Ref       object.Ref
 	Strategy  Strategy
-	Actuation Progress // how the write or the deletion went
-	Reconcile Progress // how the wait for readiness, or for being gone, went
+	Actuation Progress // result of the write or the deletion
+	Reconcile Progress // result of the wait for readiness or for deletion
 }
 
-// State is a record at one moment: its members, in the order in which they joined. The zero value is the record of a set
-// that was never deployed.
+// State is the content of a record: its members, in the order in which they were added. The zero
+// value is the record of a set that was never deployed.
 type State struct {
 	Members []Member
 }
 
-// Refs gives the members' identities in order.
+// Refs returns the identities of the members, in order.
 func (s *State) Refs() []object.Ref {
 	refs := make([]object.Ref, len(s.Members))
 	for i, m := range s.Members {
@@ -55,7 +57,7 @@ func (s *State) Refs() []object.Ref {
 	return refs
 }
 
-// Equal reports whether both states hold the same members, in any order, each in the same condition.
+// Equal reports whether both states hold equal members, in any order.
 func (s *State) Equal(other *State) bool {
 	if len(s.Members) != len(other.Members) {
 		return false
@@ -67,17 +69,18 @@ func (s *State) Equal(other *State) bool {
 	return !slices.ContainsFunc(other.Members, func(m Member) bool { return known[m.Ref] != m })
 }
 
-// Store keeps one record. Load gives the stored state, or an empty one when nothing is stored. Save replaces what is stored,
-// without losing members that somebody else added since Load, and writes nothing when nothing differs; its error is a
-// *NamespaceGoneError when there is no place to store it in. Delete removes the record; one that is already gone is no error. A
-// Store is used by one goroutine at a time.
+// Store keeps one record. Load returns the stored state, or an empty one if nothing is stored. Save
+// replaces the stored state, but keeps members that others added since Load; it writes nothing if
+// nothing differs. Save returns a *NamespaceGoneError if the record's namespace does not exist.
+// Delete removes the record; it succeeds if there is none. One goroutine at a time may use a Store.
 type Store interface {
 	Load(ctx context.Context) (*State, error)
 	Save(ctx context.Context, state *State) error
 	Delete(ctx context.Context) error
 }
 
-// NamespaceGoneError says that a record cannot be stored because the namespace that it lives in is gone, or going.
+// NamespaceGoneError reports that a record cannot be stored because its namespace is deleted or
+// being deleted.
 type NamespaceGoneError struct {
 	Namespace string
 	Cause     error
@@ -85,13 +88,13 @@ type NamespaceGoneError struct {
 
 func (e *NamespaceGoneError) Error() string { return e.Cause.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NamespaceGoneError) Unwrap() error { return e.Cause }
 
-// Discard is the Store of what is not part of any set: it keeps nothing.
+// Discard is a Store that keeps nothing, for objects that belong to no set.
 type Discard struct{}
 
-// Load gives an empty state.
+// Load returns an empty state.
 func (Discard) Load(context.Context) (*State, error) { return &State{}, nil }
 
 // Save does nothing.

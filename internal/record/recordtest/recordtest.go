@@ -1,4 +1,4 @@
-// Package recordtest is the conformance suite of record stores: every dialect's format must pass it.
+// Package recordtest is a conformance suite for record stores: every dialect's format must pass it.
 package recordtest
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Place is where one record is kept. Open gives a new store of it, as another process would have; Writes counts the changes
-// that were sent so far.
+// Place is where one record is kept. Open returns a new store of it, as another process would open
+// it. Writes returns the number of changes sent so far.
 type Place struct {
 	Open   func() record.Store
 	Writes func() int
-	Sorted bool // the format has an order of its own: members need not come back in the order in which they joined
+	Sorted bool // the format orders members itself instead of keeping the order of Save
 }
 
-// Run tests stores of a format. Each test gets a place in which nothing is recorded.
+// Run tests the stores of a format. place returns an empty place for each test.
 func Run(t *testing.T, place func(t *testing.T) Place) {
 	for name, test := range map[string]func(*testing.T, Place){
 		"nothing is recorded at first":            empty,
@@ -37,7 +37,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 	}
 }
 
-// members makes a state from names; all are config maps that were applied.
+// members returns the state of config maps that were applied.
 func members(names ...string) *record.State {
 	state := &record.State{}
 	for _, name := range names {
@@ -80,10 +80,16 @@ func empty(t *testing.T, p Place) {
 }
 
 func roundTrip(t *testing.T, p Place) {
+	member := func(ref object.Ref, s record.Strategy, act, reconcile record.Progress) record.Member {
+		return record.Member{Ref: ref, Strategy: s, Actuation: act, Reconcile: reconcile}
+	}
+	namespace := object.Ref{Kind: "Namespace", Name: "n"}
+	deployment := object.Ref{Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web"}
+	role := object.Ref{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "system:thing"}
 	want := &record.State{Members: []record.Member{
-		{Ref: object.Ref{Kind: "Namespace", Name: "n"}, Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.Pending},
-		{Ref: object.Ref{Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web"}, Strategy: record.Apply, Actuation: record.Succeeded, Reconcile: record.TimedOut},
-		{Ref: object.Ref{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "system:thing"}, Strategy: record.Delete, Actuation: record.Failed, Reconcile: record.Skipped},
+		member(namespace, record.Apply, record.Succeeded, record.Pending),
+		member(deployment, record.Apply, record.Succeeded, record.TimedOut),
+		member(role, record.Delete, record.Failed, record.Skipped),
 	}}
 	store := p.Open()
 	load(t, store)
