@@ -53,6 +53,16 @@ type Cluster struct {
 	Watched  [][]object.Ref               // what each Watch asked for
 	Sent     []cluster.Write              // every write that came, whatever it was answered
 
+	Kinds        map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
+	Broken       map[schema.GroupVersion]error     // group versions that the server cannot describe
+	Unlistable   map[schema.GroupKind][]string     // kinds that only single namespaces list, without these; see Everywhere
+	ListFails    map[schema.GroupKind]error        // errors of lists of Select
+	Unreadable   map[object.Ref]error              // objects that Read may not read, and why
+	Denied       map[string]bool                   // what Allowed denies: "VERB RESOURCE"
+	Discovers    func()                            // called by Rediscover; may be nil
+	Rediscovered int                               // how often Rediscover was called
+	Selections   []cluster.Selection               // every selection of Select
+
 	mu       sync.Mutex
 	objects  map[object.Ref]*unstructured.Unstructured
 	history  []cluster.ObjectEvent
@@ -145,6 +155,9 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	c.Asked = append(c.Asked, asked)
 	snapshot := &cluster.Snapshot{Objects: map[object.Ref]*unstructured.Unstructured{}, Unserved: object.NewSet()}
 	for _, target := range targets {
+		if err := c.Unreadable[target.Ref]; err != nil {
+			return nil, &cluster.DeniedError{Ref: target.Ref, Cause: err}
+		}
 		switch obj := c.objects[target.Ref]; {
 		case c.Unserved[target.GroupKind()]:
 			snapshot.Unserved.Insert(target.Ref)
@@ -153,11 +166,6 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		}
 	}
 	return snapshot, nil
-}
-
-// Kind knows no kind: that of an object says all that counts here.
-func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
-	return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
 }
 
 // List gives the objects of a kind in a namespace, or in all, that carry all of these labels, sorted by name.

@@ -49,10 +49,18 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 		panic(err) // the engine made it
 	}
 	w := &watcher{more: make(chan struct{}, 1)}
+	if c.forbids(s.Kind, s.Namespace) {
+		w.wants = func(cluster.ObjectEvent) bool { return true }
+		w.add(cluster.ObjectEvent{Listed: true, Err: forbiddenList(s.Kind)})
+		c.follow(ctx, w, see)
+		return
+	}
 	selected := object.NewSet() // what was reported: it is gone for the survey when it loses its labels
 	w.wants = func(seen cluster.ObjectEvent) bool {
 		matches := seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels()))
-		return seen.Listed || seen.Ref.GroupKind() == s.Kind && seen.Ref.Namespace == s.Namespace && (matches && selected.Insert(seen.Ref) || selected.Has(seen.Ref))
+		in := s.Namespace == "" || seen.Ref.Namespace == s.Namespace
+		return seen.Listed || seen.Ref.GroupKind() == s.Kind && in &&
+			(matches && selected.Insert(seen.Ref) || selected.Has(seen.Ref))
 	}
 	w.sees = func(seen cluster.ObjectEvent) cluster.ObjectEvent {
 		if seen.Object != nil && !selector.Matches(labels.Set(seen.Object.GetLabels())) {

@@ -1,0 +1,223 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+var (
+	configMapKind   = schema.GroupKind{Kind: "ConfigMap"}
+	secretKind      = schema.GroupKind{Kind: "Secret"}
+	clusterRoleKind = schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}
+)
+
+// world is a client of a cluster in memory, with the circumstances of its runs.
+type world struct {
+	*Client
+	t       *testing.T
+	cluster *enginetest.Cluster
+	printed []string
+	answer  func() error // answers the confirmation; nil is yes
+	execute func() error // called when a run has made its changes; may be nil
+	exclude bool         // the run has excluded changes
+	now     time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, cluster: &enginetest.Cluster{}, now: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}
+	for _, gk := range []schema.GroupKind{configMapKind, secretKind, podKind} {
+		w.cluster.Serve(gk, true)
+	}
+	w.cluster.Serve(clusterRoleKind, false)
+	clock := func() time.Time {
+		w.now = w.now.Add(time.Second)
+		return w.now
+	}
+	w.Client = &Client{
+		Cluster: w.cluster, Namespace: "demo", Printer: w, Now: clock,
+		Records: &app.Store{Cluster: w.cluster, Manager: Manager, Now: clock},
+		Confirm: func(context.Context) error {
+			if w.answer == nil {
+				return nil
+			}
+			return w.answer()
+		},
+	}
+	return w
+}
+
+// Line, Info and Debug keep what is printed.
+func (w *world) Line(text string)               { w.printed = append(w.printed, text) }
+func (w *world) Info(text string, _ ...string)  { w.printed = append(w.printed, "info: "+text) }
+func (w *world) Debug(text string, _ ...string) {}
+
+// output returns what was printed since the last call.
+func (w *world) output() string {
+	text := strings.Join(w.printed, "\n")
+	w.printed = nil
+	return text
+}
+
+// testRun is a Run that makes its changes one after the other and waits for nothing.
+type testRun struct {
+	*world
+	RunOptions
+	changes []*change.Change
+}
+
+func (r *testRun) Calculate(existing, inputs []liveObject) (err error) {
+	r.changes, err = change.Calculate(existing, inputs, r.Config, change.Options{
+		Now: r.now, Wait: true, Adopted: r.Adopted, DeleteOwned: r.Deletes,
+		LastApplied: func(live liveObject) (liveObject, bool, error) { return lastapplied.Base(live, r.Config) },
+	})
+	return err
+}
+
+func (r *testRun) Changes() []*change.Change  { return r.changes }
+func (r *testRun) Excluded() bool             { return r.exclude }
+func (r *testRun) Plan(context.Context) error { return nil }
+func (r *testRun) Execute(ctx context.Context) error {
+	for _, c := range r.changes {
+		if err := r.apply(ctx, c); err != nil {
+			return err
+		}
+	}
+	if r.execute != nil {
+		return r.execute()
+	}
+	return nil
+}
+
+func (r *testRun) apply(ctx context.Context, c *change.Change) error {
+	if c.ApplyOp() == change.Delete {
+		_, err := r.cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(c.Existing)})
+		return err
+	}
+	signed, err := lastapplied.Annotate(c.Applied, c.New, c.Existing, r.Config)
+	if err != nil {
+		return err
+	}
+	method := cluster.Create
+	if c.ApplyOp() == change.Update {
+		method = cluster.Replace
+	}
+	_, err = r.cluster.Write(ctx, cluster.Write{Object: signed, Method: method})
+	return err
+}
+
+// review returns how the changes of tests are calculated.
+func (w *world) review() Review {
+	return Review{
+		NewRun: func(o RunOptions) Run { return &testRun{world: w, RunOptions: o} },
+		Print:  func(Run) error { return nil },
+	}
+}
+
+// request returns a request that deploys manifests as the app "web".
+func (w *world) request(manifests ...string) DeployRequest {
+	return DeployRequest{
+		App:   Name{Name: "web", Namespace: "demo"},
+		Input: input.Options{Files: []string{"-"}, Stdin: strings.NewReader(strings.Join(manifests, "\n---\n"))},
+		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(),
+	}
+}
+
+// deploy deploys manifests as the app "web", which must succeed.
+func (w *world) deploy(manifests ...string) {
+	w.t.Helper()
+	if _, err := w.Deploy(w.t.Context(), w.request(manifests...)); err != nil {
+		w.t.Fatalf("deploy: %v", err)
+	}
+}
+
+// deleteRequest returns a request that deletes the app "web".
+func (w *world) deleteRequest() DeleteRequest {
+	return DeleteRequest{App: Name{Name: "web", Namespace: "demo"}, Review: w.review()}
+}
+
+// find returns the app "web".
+func (w *world) find() *app.App {
+	w.t.Helper()
+	found, err := w.Find(w.t.Context(), Name{Name: "web", Namespace: "demo"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+// objects returns the names of all objects but the records of changes, sorted.
+func (w *world) objects() string {
+	var names []string
+	for _, ref := range w.cluster.Refs().Refs() {
+		if !strings.Contains(ref.Name, "-change-") {
+			names = append(names, strings.ToLower(ref.Kind)+"/"+ref.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// configMap returns the manifest of a ConfigMap.
+func configMap(name, value string) string {
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {value: '" + value + "'}}"
+}
+
+// put places the object of a manifest into the cluster.
+func (w *world) put(manifest string) object.Ref {
+	obj := parse(w.t, manifest)
+	obj.SetNamespace(cmp.Or(obj.GetNamespace(), "demo"))
+	w.cluster.Put(obj)
+	return object.RefOf(obj)
+}
+
+func parse(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// configMapRef returns the reference of a ConfigMap.
+func configMapRef(name string) object.Ref {
+	return object.Ref{Kind: "ConfigMap", Namespace: "demo", Name: name}
+}
+
+// checkError checks that an error contains a text; an empty text stands for no error.
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("error %v", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// check compares two texts.
+func check(t *testing.T, about, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", about, got, want)
+	}
+}
+
+var errTest = errors.New("no")

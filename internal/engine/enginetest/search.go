@@ -1,0 +1,187 @@
+package enginetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Everywhere stands in Cluster.Unlistable for all namespaces.
+const Everywhere = "*"
+
+// Serve adds a kind in version v1 to those that the server has.
+func (c *Cluster) Serve(gk schema.GroupKind, namespaced bool) {
+	if c.Kinds == nil {
+		c.Kinds = map[schema.GroupKind]cluster.Kind{}
+	}
+	resource := strings.ToLower(gk.Kind) + "s"
+	c.Kinds[gk] = cluster.Kind{
+		Resource: schema.GroupVersionResource{Group: gk.Group, Version: "v1", Resource: resource},
+		Served:   []string{"v1"}, Namespaced: namespaced, Listed: true,
+	}
+}
+
+// Kind returns a kind of Cluster.Kinds.
+func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind, ok := c.Kinds[gk]
+	if !ok {
+		return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
+	}
+	return kind, nil
+}
+
+// ListableKinds returns the kinds of Cluster.Kinds, sorted, and Cluster.Broken.
+func (c *Cluster) ListableKinds(
+	context.Context,
+) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for gk, kind := range c.Kinds {
+		found = append(found, cluster.ListableKind{
+			GroupKind: gk, Version: kind.Resource.Version, Namespaced: kind.Namespaced,
+		})
+	}
+	slices.SortFunc(found, func(a, b cluster.ListableKind) int {
+		return cmp.Compare(a.GroupKind.String(), b.GroupKind.String())
+	})
+	return found, c.Broken, nil
+}
+
+// Rediscover counts how often it is called, and calls Cluster.Discovers.
+func (c *Cluster) Rediscover(context.Context) error {
+	c.Rediscovered++
+	if c.Discovers != nil {
+		c.Discovers()
+	}
+	return nil
+}
+
+// LearnKind adds the kind that a definition defines.
+func (c *Cluster) LearnKind(_ context.Context, crd *unstructured.Unstructured) error {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
+	c.Serve(schema.GroupKind{Group: group, Kind: kind}, scope == "Namespaced")
+	return nil
+}
+
+// Select returns the objects that match a selection, sorted by kind and name.
+func (c *Cluster) Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error) {
+	selector, err := labels.Parse(s.Selector)
+	if err != nil {
+		return nil, err
+	}
+	kinds, _, _ := c.ListableKinds(ctx)
+	c.Selections = append(c.Selections, s)
+	var found []*unstructured.Unstructured
+	for _, kind := range kinds {
+		if s.Kinds != nil && !slices.Contains(s.Kinds, kind.GroupKind) {
+			continue
+		}
+		if err := c.ListFails[kind.GroupKind]; err != nil {
+			resource := c.Kinds[kind.GroupKind].Resource
+			return nil, &cluster.ListError{Resource: resource, Namespaced: kind.Namespaced, Cause: err}
+		}
+		objects, _ := c.List(ctx, kind.GroupKind, "", nil)
+		visible, missed := c.visible(kind, s)
+		if missed != nil && s.Unlisted != nil {
+			s.Unlisted(*missed)
+		}
+		for _, obj := range objects {
+			if visible(obj.GetNamespace()) && selector.Matches(labels.Set(obj.GetLabels())) {
+				found = append(found, obj)
+			}
+		}
+	}
+	return found, nil
+}
+
+// visible returns a function that reports whether a selection sees a namespace, and the part of the
+// kind that it does not see; nil for none.
+func (c *Cluster) visible(
+	kind cluster.ListableKind, s cluster.Selection,
+) (func(namespace string) bool, *cluster.UnlistedKind) {
+	forbidden, limited := c.Unlistable[kind.GroupKind]
+	switch {
+	case !limited && !(s.OnlyFallback && kind.Namespaced):
+		return func(string) bool { return true }, nil
+	case !kind.Namespaced:
+		missed := &cluster.UnlistedKind{GroupKind: kind.GroupKind, Forbidden: true}
+		return func(string) bool { return false }, missed
+	}
+	var denied []string
+	for _, namespace := range s.Fallback {
+		if c.forbids(kind.GroupKind, namespace) {
+			denied = append(denied, namespace)
+		}
+	}
+	see := func(namespace string) bool {
+		return slices.Contains(s.Fallback, namespace) && !slices.Contains(denied, namespace)
+	}
+	if len(denied) == 0 && len(forbidden) == 0 && !s.OnlyFallback {
+		return see, nil
+	}
+	all := len(denied) == len(s.Fallback)
+	return see, &cluster.UnlistedKind{GroupKind: kind.GroupKind, Namespaces: denied, Forbidden: all}
+}
+
+// forbids reports whether a kind may not be listed in a namespace, or in all if that is empty.
+func (c *Cluster) forbids(gk schema.GroupKind, namespace string) bool {
+	forbidden, limited := c.Unlistable[gk]
+	if namespace == "" {
+		return limited
+	}
+	return slices.Contains(forbidden, namespace) || slices.Contains(forbidden, Everywhere)
+}
+
+// Allowed reports whether the user may do something: unless Cluster.Denied has "VERB RESOURCE".
+func (c *Cluster) Allowed(_ context.Context, verb, _, resource, _, _, _ string) (bool, error) {
+	return !c.Denied[verb+" "+resource], nil
+}
+
+// StreamLog returns the log of a pod, whatever the container. A log that is followed stays open
+// until the context ends.
+func (c *Cluster) StreamLog(
+	ctx context.Context, pod object.Ref, _ string, o cluster.LogOptions,
+) (io.ReadCloser, error) {
+	log, ok := c.Logs[pod]
+	if !ok {
+		return nil, errors.New("there is no log")
+	}
+	if o.Lines > 0 {
+		log = log[max(0, len(log)-o.Lines):]
+	}
+	text := io.Reader(strings.NewReader(strings.Join(append(slices.Clone(log), ""), "\n")))
+	if o.Follow {
+		text = io.MultiReader(text, openEnd{ctx})
+	}
+	return io.NopCloser(text), nil
+}
+
+// openEnd is a reader that waits for the end of a context.
+type openEnd struct{ ctx context.Context }
+
+// Read waits for the end of the context.
+func (r openEnd) Read([]byte) (int, error) {
+	<-r.ctx.Done()
+	return 0, r.ctx.Err()
+}
+
+// forbiddenList returns the error for a list that is not allowed.
+func forbiddenList(gk schema.GroupKind) error {
+	resource := schema.GroupResource{Group: gk.Group, Resource: gk.Kind}
+	return apierrors.NewForbidden(resource, "", errors.New("cannot list"))
+}
