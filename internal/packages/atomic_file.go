@@ -8,31 +8,32 @@ import (
 	"path/filepath"
 )
 
-// replaceFile gives a file new content, at once: whoever reads it finds the old or the new. What it is written to before is
-// hidden and has no ending that would make it a manifest. A symbolic link stays one, and what it leads to is replaced. What is no
-// regular file, such as a pipe or a terminal, is written to.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	path, err := followed(path)
+// writeFileAtomically replaces the content of a file in one step. The temporary file is hidden and
+// has no extension of a manifest. A symbolic link stays, and its target is replaced. Pipes,
+// terminals and the outputs of this process are appended to.
+func writeFileAtomically(path string, data []byte, mode fs.FileMode) error {
+	path, err := followLinks(path)
 	if err != nil {
 		return err
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return newFile(path, data, mode)
+		return renameOver(path, data, mode)
 	case err != nil:
 		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file", path)
-	case !info.Mode().IsRegular() || isStream(info):
-		return writeInto(path, data)
+	case !info.Mode().IsRegular() || isOutput(info):
+		return appendToFile(path, data)
 	default:
-		return newFile(path, data, mode)
+		return renameOver(path, data, mode)
 	}
 }
 
-// followed is where a path leads by symbolic links, even if nothing is there yet.
-func followed(path string) (string, error) {
+// followLinks returns the path that a chain of symbolic links ends at, even if nothing exists
+// there.
+func followLinks(path string) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real, nil
 	}
@@ -46,11 +47,12 @@ func followed(path string) (string, error) {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(path), target)
 	}
-	return followed(target)
+	return followLinks(target)
 }
 
-// isStream reports whether a file is what this process writes its output to. Replaced, it would be lost.
-func isStream(info fs.FileInfo) bool {
+// isOutput reports whether a file is an output of this process. Replacing it would lose what is
+// printed.
+func isOutput(info fs.FileInfo) bool {
 	for _, stream := range []*os.File{os.Stdout, os.Stderr} {
 		if open, err := stream.Stat(); err == nil && os.SameFile(info, open) {
 			return true
@@ -59,8 +61,7 @@ func isStream(info fs.FileInfo) bool {
 	return false
 }
 
-// writeInto writes to what stands at a path.
-func writeInto(path string, data []byte) error {
+func appendToFile(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
@@ -69,8 +70,8 @@ func writeInto(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// newFile puts a file in place of what stands at a path, if anything does.
-func newFile(path string, data []byte, mode fs.FileMode) error {
+// renameOver writes a temporary file and renames it to path.
+func renameOver(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-")
 	if errors.Is(err, fs.ErrNotExist) {

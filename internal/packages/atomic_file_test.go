@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// What stands at a path stays what it is: a link, a link that leads nowhere yet, a pipe, the output of the process.
+// What stands at a path stays what it is: a link, a link that leads nowhere yet, a pipe, the output
+// of the process.
 func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	put := func(name string) {
 		t.Helper()
-		if err := replaceFile(at(name), []byte("new"), 0o600); err != nil {
+		if err := writeFileAtomically(at(name), []byte("new"), 0o600); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -70,7 +71,8 @@ func TestReplaceFile(t *testing.T) {
 		"none/file": "there is no folder " + at("none"),
 		"circle":    "too many",
 	} {
-		if err := replaceFile(at(name), []byte("new"), 0o600); err == nil || !strings.Contains(err.Error(), want) {
+		if err := writeFileAtomically(at(name), []byte("new"), 0o600); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error = %v, want %q", name, err, want)
 		}
 	}
@@ -93,7 +95,7 @@ func TestReplaceFileOfOutput(t *testing.T) {
 	defer func(stdout *os.File) { os.Stdout = stdout }(os.Stdout)
 	os.Stdout = file
 	_, _ = file.WriteString("printed\n")
-	if err := replaceFile(path, []byte("plan\n"), 0o600); err != nil {
+	if err := writeFileAtomically(path, []byte("plan\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := file.WriteString("more\n"); err != nil {

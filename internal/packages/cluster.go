@@ -15,7 +15,8 @@ type Cluster interface {
 	inventory.Cluster
 	// LearnKind makes the kind of a definition known before the cluster serves it.
 	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
-	// DelayedBindingClasses returns the storage classes that bind a volume when a pod first uses it.
+	// DelayedBindingClasses returns the storage classes that bind a volume when a pod first uses
+	// it.
 	DelayedBindingClasses(ctx context.Context) (map[string]bool, error)
 	// Host returns the address of the API server.
 	Host() string

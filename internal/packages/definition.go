@@ -14,16 +14,16 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// fitness is whether the cluster can hold records.
-type fitness int
+// definitionState is how well the definition in the cluster can hold records.
+type definitionState int
 
 const (
-	missing  fitness = iota // there is no definition
-	outdated                // there is one that lacks something
-	fit
+	definitionMissing  definitionState = iota // there is no definition
+	definitionOutdated                        // there is one that lacks something
+	definitionCurrent
 )
 
-// definitionServed reports whether the cluster knows ResourceGroups.
+// definitionServed reports whether the cluster serves ResourceGroups.
 func definitionServed(ctx context.Context, client Cluster) (bool, error) {
 	kind, err := client.Kind(ctx, inventory.ResourceGroupKind.GroupKind())
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
@@ -32,8 +32,8 @@ func definitionServed(ctx context.Context, client Cluster) (bool, error) {
 	return len(kind.Served) > 0, err
 }
 
-// DemandDefinition refuses a cluster that cannot hold the record of an inventory: nobody could tell there what was deployed.
-func DemandDefinition(ctx context.Context, client Cluster, inv *inventory.Inventory) error {
+// CheckDefinition returns an error if the cluster cannot hold the record of an inventory.
+func CheckDefinition(ctx context.Context, client Cluster, inv *inventory.Inventory) error {
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
 		return nil
 	}
@@ -44,41 +44,53 @@ func DemandDefinition(ctx context.Context, client Cluster, inv *inventory.Invent
 	return err
 }
 
-// definitionFitness compares the definition in the cluster with ours. Whoever may not read it takes it for fit.
-func definitionFitness(ctx context.Context, client Cluster, ours *unstructured.Unstructured) (fitness, error) {
+// definitionStateIn compares the definition in the cluster with ours. Without permission to read
+// it, it counts as current.
+func definitionStateIn(
+	ctx context.Context,
+	client Cluster,
+	ours *unstructured.Unstructured,
+) (definitionState, error) {
 	if served, err := definitionServed(ctx, client); err != nil || !served {
-		return missing, err
+		return definitionMissing, err
 	}
 	ref := object.RefOf(ours)
-	snapshot, err := client.Read(ctx, []cluster.Target{{Ref: ref, Version: ours.GroupVersionKind().Version}})
+	snapshot, err := client.Read(
+		ctx,
+		[]cluster.Target{{Ref: ref, Version: ours.GroupVersionKind().Version}},
+	)
 	switch {
 	case apierrors.IsForbidden(err):
-		return fit, nil
+		return definitionCurrent, nil
 	case err != nil:
-		return missing, err
-	case snapshot.Objects[ref] == nil || serves(snapshot.Objects[ref], ours):
-		return fit, nil
+		return definitionMissing, err
+	case snapshot.Objects[ref] == nil || supports(snapshot.Objects[ref], ours):
+		return definitionCurrent, nil
 	default:
-		return outdated, nil
+		return definitionOutdated, nil
 	}
 }
 
-// serves reports whether a definition can hold all that ours can. One that can hold more, or describes it in other words, is
-// as good: another tool, or a later version of this one, has put it there.
-func serves(live, ours *unstructured.Unstructured) bool {
+// supports reports whether a definition can hold all that ours can. It may hold more or have other
+// descriptions: another tool or a later version may have installed it.
+func supports(live, ours *unstructured.Unstructured) bool {
 	wanted := versionOf(ours)
 	have := versionOf(live)
 	return have != nil && have["served"] == true &&
-		covers(have["schema"], wanted["schema"]) && covers(have["subresources"], wanted["subresources"]) &&
+		covers(
+			have["schema"],
+			wanted["schema"],
+		) && covers(have["subresources"], wanted["subresources"]) &&
 		textAt(live, "spec", "scope") == textAt(ours, "spec", "scope")
 }
 
-// versionOf is what a definition says of the version in which records are stored, or nil.
+// versionOf returns the version of the definition in which records are stored, or nil.
 func versionOf(definition *unstructured.Unstructured) map[string]any {
 	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
 	list, _ := versions.([]any)
 	for _, item := range list {
-		if version, ok := item.(map[string]any); ok && version["name"] == inventory.ResourceGroupKind.Version {
+		if version, ok := item.(map[string]any); ok &&
+			version["name"] == inventory.ResourceGroupKind.Version {
 			return version
 		}
 	}
@@ -90,7 +102,8 @@ func textAt(obj *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// covers reports whether all that is wanted is there, descriptions left out. The order of lists does not count.
+// covers reports whether have contains all of want except descriptions. The order of lists does not
+// matter.
 func covers(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -112,39 +125,45 @@ func covers(have, want any) bool {
 	}
 }
 
-// DefinitionPolicy says what to do about the ResourceGroup definition before an apply.
+// DefinitionPolicy is what PrepareApply does about the ResourceGroup definition.
 type DefinitionPolicy int
 
 // The policies.
 const (
-	IgnoreDefinition  DefinitionPolicy = iota // as a dry run, which records nothing
+	SkipDefinition    DefinitionPolicy = iota // as a dry run, which records nothing
 	RequireDefinition                         // fail if it is missing
 	InstallDefinition                         // install it if it is missing or outdated
 )
 
-// ensureDefinition makes sure that the cluster can hold the record. A definition that is only outdated and may not be
-// changed serves for most of it.
-func ensureDefinition(ctx context.Context, client Cluster, inv *inventory.Inventory, p DefinitionPolicy, notice func(string)) error {
+// ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
+// not be changed is reported and used: it holds most of a record.
+func ensureDefinition(
+	ctx context.Context,
+	client Cluster,
+	inv *inventory.Inventory,
+	p DefinitionPolicy,
+	notice func(string),
+) error {
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
 		return nil
 	}
 	switch p {
-	case IgnoreDefinition:
+	case SkipDefinition:
 		return nil
 	case RequireDefinition:
-		return DemandDefinition(ctx, client, inv)
+		return CheckDefinition(ctx, client, inv)
 	}
 	ours, err := ourDefinition()
 	if err != nil {
 		return err
 	}
-	state, err := definitionFitness(ctx, client, ours)
-	if err != nil || state == fit {
+	state, err := definitionStateIn(ctx, client, ours)
+	if err != nil || state == definitionCurrent {
 		return err
 	}
 	notice("installing inventory ResourceGroup CRD.")
 	err = Install(ctx, client)
-	if state == outdated && apierrors.IsForbidden(err) {
+	if state == definitionOutdated && apierrors.IsForbidden(err) {
 		notice(fmt.Sprintf("Warning: the ResourceGroup definition in the cluster is out of date; "+
 			"have somebody with the right to change it run install-resource-group (%v)", err))
 		return nil

@@ -21,13 +21,14 @@ import (
 //go:embed crd.yaml
 var definitionFile []byte
 
-// establishTimeout is how long the server may take to accept the definition of the record.
+// establishTimeout limits how long the server may take to establish the definition.
 const establishTimeout = 30 * time.Second
 
-// installAttempts is how often the definition is planned anew because somebody else installed it at the same moment.
+// installAttempts limits how often the definition is planned because others install it at the same
+// time.
 const installAttempts = 3
 
-// ourDefinition is the definition that this version works with.
+// ourDefinition returns the definition that ships with the program.
 func ourDefinition() (*unstructured.Unstructured, error) {
 	crd := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(definitionFile, &crd.Object); err != nil {
@@ -36,15 +37,15 @@ func ourDefinition() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// Install brings the definition to the cluster, unless one is there that serves, in the way of every other object:
-// planned, written if it differs, waited for. Afterwards the client knows the kind.
+// Install installs or updates the definition unless the cluster's is good enough: it is planned,
+// written and waited for as other objects are. Then the cluster knows the kind.
 func Install(ctx context.Context, client Cluster) error {
 	crd, err := ourDefinition()
 	if err != nil {
 		return err
 	}
-	state, err := definitionFitness(ctx, client, crd)
-	if err == nil && state == fit {
+	state, err := definitionStateIn(ctx, client, crd)
+	if err == nil && state == definitionCurrent {
 		return nil
 	}
 	for attempt := 0; err == nil && attempt < installAttempts; attempt++ {
@@ -71,7 +72,12 @@ func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unst
 		return err
 	}
 	var last event.Event
-	summary, err := eng.Apply(ctx, p, engine.Options{Limits: engine.Limits{Apply: establishTimeout}}, func(e event.Event) { last = e })
+	summary, err := eng.Apply(
+		ctx,
+		p,
+		engine.Options{Limits: engine.Limits{Apply: establishTimeout}},
+		func(e event.Event) { last = e },
+	)
 	switch {
 	case err != nil || summary.Failures() == 0:
 		return err

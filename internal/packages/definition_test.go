@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A definition serves if it can hold what ours can, whatever else it holds and however it is described.
+// A definition serves if it can hold what ours can, whatever else it holds and however it is
+// described.
 func TestDefinitionServes(t *testing.T) {
 	ours, err := ourDefinition()
 	if err != nil {
@@ -32,7 +33,7 @@ func TestDefinitionServes(t *testing.T) {
 	} {
 		live := ours.DeepCopy()
 		test.change(live)
-		if got := serves(live, ours); got != test.want {
+		if got := supports(live, ours); got != test.want {
 			t.Errorf("%s: serves = %v, want %v", name, got, test.want)
 		}
 	}
@@ -47,5 +48,15 @@ func at(fields map[string]any, path ...string) map[string]any {
 }
 
 func entryProperties(o *unstructured.Unstructured) map[string]any {
-	return at(versionOf(o), "schema", "openAPIV3Schema", "properties", "status", "properties", "resourceStatuses", "items", "properties")
+	return at(
+		versionOf(o),
+		"schema",
+		"openAPIV3Schema",
+		"properties",
+		"status",
+		"properties",
+		"resourceStatuses",
+		"items",
+		"properties",
+	)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// AnnotationError says what is wrong with the value of an annotation.
+// AnnotationError reports an invalid value of an annotation.
 type AnnotationError struct {
 	Key string
 	Err error
@@ -27,7 +27,7 @@ func (e *AnnotationError) Error() string { return fmt.Sprintf("annotation %s: %v
 
 func (e *AnnotationError) Unwrap() error { return e.Err }
 
-// ReferenceError says that one of the references of depends-on cannot be read.
+// ReferenceError reports a reference of depends-on that cannot be parsed.
 type ReferenceError struct {
 	Index   int // from 0
 	Text    string
@@ -38,7 +38,7 @@ func (e *ReferenceError) Error() string {
 	return fmt.Sprintf("reference %d: %q %s", e.Index+1, e.Text, e.Problem)
 }
 
-// RepeatedError says that depends-on names an object twice.
+// RepeatedError reports that depends-on names an object twice.
 type RepeatedError struct {
 	Ref  object.Ref
 	text string
@@ -46,9 +46,9 @@ type RepeatedError struct {
 
 func (e *RepeatedError) Error() string { return fmt.Sprintf("%q is named twice", e.text) }
 
-// DependsOn reads the references of the depends-on annotation, separated by commas. A reference is GROUP/KIND/NAME or
-// GROUP/namespaces/NAMESPACE/KIND/NAME; the core group is empty. The error joins what is wrong with any of them, each an
-// *annotationError; the others are given all the same.
+// DependsOn parses the depends-on annotation: references separated by commas, each GROUP/KIND/NAME
+// or GROUP/namespaces/NAMESPACE/KIND/NAME. The core group is empty. It returns the valid references
+// and one AnnotationError for each of the others.
 func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 	value, ok := obj.GetAnnotations()[DependsOnKey]
 	if !ok {
@@ -61,7 +61,10 @@ func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		ref, problem := parseReference(text)
 		switch {
 		case problem != "":
-			errs = append(errs, &AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}})
+			errs = append(
+				errs,
+				&AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}},
+			)
 		case slices.Contains(refs, ref):
 			errs = append(errs, &AnnotationError{DependsOnKey, &RepeatedError{Ref: ref, text: text}})
 		default:
@@ -71,7 +74,7 @@ func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 	return refs, errors.Join(errs...)
 }
 
-// parseReference reads one reference, or says what is wrong with it.
+// parseReference parses a reference, or returns the problem with it.
 func parseReference(text string) (ref object.Ref, problem string) {
 	fields := strings.Split(text, "/")
 	switch {
@@ -99,7 +102,7 @@ type substitution struct {
 	Token      string          `json:"token"`
 }
 
-// sourceReference names an object. Group counts more than APIVersion; without either it is the core group.
+// sourceReference names an object. Group wins over APIVersion; without both it is the core group.
 type sourceReference struct {
 	Group      string `json:"group"`
 	APIVersion string `json:"apiVersion"`
@@ -108,8 +111,8 @@ type sourceReference struct {
 	Name       string `json:"name"`
 }
 
-// substitutions reads the apply-time-mutation annotation, a list in YAML. The error joins what is wrong with any entry, each an
-// *annotationError.
+// substitutions parses the apply-time-mutation annotation, a list in YAML. Its error joins one
+// AnnotationError for each invalid entry.
 func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
 	value, ok := obj.GetAnnotations()[MutationKey]
 	if !ok {
@@ -124,10 +127,15 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 	for i, entry := range entries {
 		group, err := entry.SourceRef.group()
 		list[i] = mutation.Substitution{
-			Source: object.Ref{Group: group, Kind: entry.SourceRef.Kind, Namespace: entry.SourceRef.Namespace, Name: entry.SourceRef.Name},
-			From:   entry.SourcePath,
-			To:     entry.TargetPath,
-			Token:  entry.Token,
+			Source: object.Ref{
+				Group:     group,
+				Kind:      entry.SourceRef.Kind,
+				Namespace: entry.SourceRef.Namespace,
+				Name:      entry.SourceRef.Name,
+			},
+			From:  entry.SourcePath,
+			To:    entry.TargetPath,
+			Token: entry.Token,
 		}
 		if err == nil {
 			err = entry.check()
@@ -142,7 +150,7 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 	return list, nil
 }
 
-// readSubstitutions reads the entries as they stand there. The error is as that of substitutions.
+// readSubstitutions parses the entries without checking their values.
 func readSubstitutions(value string) ([]substitution, error) {
 	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps token"
 	text, err := yaml.YAMLToJSONStrict([]byte(value))
@@ -158,13 +166,16 @@ func readSubstitutions(value string) ([]substitution, error) {
 	var errs []error
 	for i, item := range items {
 		if err := yaml.UnmarshalStrict(item, &entries[i]); err != nil {
-			errs = append(errs, &AnnotationError{MutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))})
+			errs = append(
+				errs,
+				&AnnotationError{MutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))},
+			)
 		}
 	}
 	return entries, errors.Join(errs...)
 }
 
-// entryProblem says why an entry, as JSON, could not be read.
+// entryProblem returns why an entry, as JSON, cannot be parsed.
 func entryProblem(item []byte, err error) string {
 	wrong := (*json.UnmarshalTypeError)(nil)
 	if !errors.As(json.Unmarshal(item, &substitution{}), &wrong) {
@@ -184,12 +195,15 @@ func (s sourceReference) group() (string, error) {
 	}
 	version, err := schema.ParseGroupVersion(s.APIVersion)
 	if err != nil {
-		return "", fmt.Errorf("sourceRef.apiVersion %q is neither VERSION nor GROUP/VERSION", s.APIVersion)
+		return "", fmt.Errorf(
+			"sourceRef.apiVersion %q is neither VERSION nor GROUP/VERSION",
+			s.APIVersion,
+		)
 	}
 	return version.Group, nil
 }
 
-// check gives the first thing that is missing or cannot be read.
+// check returns the first missing or invalid field.
 func (s substitution) check() error {
 	for _, field := range []struct{ name, value string }{
 		{"sourceRef.kind", s.SourceRef.Kind}, {"sourceRef.name", s.SourceRef.Name}, {"sourcePath", s.SourcePath}, {"targetPath", s.TargetPath},

@@ -21,34 +21,39 @@ func annotated(key, value string) *unstructured.Unstructured {
 	return obj
 }
 
-// TestDependencies reads the sections depends-on and apply-time-mutation, in which a line of dashes separates values.
+// TestDependencies reads the sections depends-on and apply-time-mutation, in which a line of dashes
+// separates values.
 func TestDependencies(t *testing.T) {
-	golden.Run(t, "testdata/annotation_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		out := map[string]string{}
-		for section, read := range map[string]func(string) (string, error){
-			"depends-on": func(value string) (string, error) {
-				refs, err := DependsOn(annotated(DependsOnKey, value))
-				return lines(refs), err
-			},
-			"apply-time-mutation": func(value string) (string, error) {
-				list, err := substitutions(annotated(MutationKey, value))
-				return lines(list), err
-			},
-		} {
-			var b strings.Builder
-			for value := range strings.SplitSeq(files[section], "---\n") {
-				text, err := read(strings.TrimSuffix(value, "\n"))
-				if b.WriteString(text); err != nil {
-					b.WriteString("error: " + err.Error() + "\n")
+	golden.Run(
+		t,
+		"testdata/annotation_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			out := map[string]string{}
+			for section, read := range map[string]func(string) (string, error){
+				"depends-on": func(value string) (string, error) {
+					refs, err := DependsOn(annotated(DependsOnKey, value))
+					return lines(refs), err
+				},
+				"apply-time-mutation": func(value string) (string, error) {
+					list, err := substitutions(annotated(MutationKey, value))
+					return lines(list), err
+				},
+			} {
+				var b strings.Builder
+				for value := range strings.SplitSeq(files[section], "---\n") {
+					text, err := read(strings.TrimSuffix(value, "\n"))
+					if b.WriteString(text); err != nil {
+						b.WriteString("error: " + err.Error() + "\n")
+					}
+					b.WriteString("---\n")
 				}
-				b.WriteString("---\n")
+				if files[section] != "" {
+					out[section] = strings.TrimSuffix(b.String(), "---\n")
+				}
 			}
-			if files[section] != "" {
-				out[section] = strings.TrimSuffix(b.String(), "---\n")
-			}
-		}
-		return out
-	})
+			return out
+		},
+	)
 }
 
 func lines[T interface{ String() string }](list []T) string {
@@ -66,11 +71,19 @@ func TestErrorsOfReferencesAreData(t *testing.T) {
 	if !ok || len(joined.Unwrap()) != 2 {
 		t.Fatalf("error = %v, want two joined", err)
 	}
-	unread, repeated, annotation := (*ReferenceError)(nil), (*RepeatedError)(nil), (*AnnotationError)(nil)
-	if err := joined.Unwrap()[0]; !errors.As(err, &unread) || unread.Index != 1 || unread.Text != "apps/x" {
+	unread, repeated, annotation := (*ReferenceError)(
+		nil,
+	), (*RepeatedError)(
+		nil,
+	), (*AnnotationError)(
+		nil,
+	)
+	if err := joined.Unwrap()[0]; !errors.As(err, &unread) || unread.Index != 1 ||
+		unread.Text != "apps/x" {
 		t.Errorf("first error = %#v", err)
 	}
-	if err := joined.Unwrap()[1]; !errors.As(err, &repeated) || repeated.Ref != (object.Ref{Kind: "Namespace", Name: "a"}) {
+	if err := joined.Unwrap()[1]; !errors.As(err, &repeated) ||
+		repeated.Ref != (object.Ref{Kind: "Namespace", Name: "a"}) {
 		t.Errorf("second error = %#v", err)
 	}
 	if !errors.As(err, &annotation) || annotation.Key != DependsOnKey {
@@ -120,7 +133,8 @@ func FuzzSubstitutions(f *testing.F) {
 			t.Errorf("%q gives substitutions and an error", value)
 		}
 		whole := func(s mutation.Substitution) bool {
-			return s.Source.Kind != "" && s.Source.Name != "" && mutation.CheckPath(s.From) == nil && mutation.CheckPath(s.To) == nil
+			return s.Source.Kind != "" && s.Source.Name != "" && mutation.CheckPath(s.From) == nil &&
+				mutation.CheckPath(s.To) == nil
 		}
 		if slices.ContainsFunc(list, func(s mutation.Substitution) bool { return !whole(s) }) {
 			t.Errorf("%q gives incomplete substitutions: %v", value, list)

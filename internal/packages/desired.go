@@ -16,14 +16,14 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// Scope says which namespace objects without one get.
+// Scope is how objects without a namespace get one.
 type Scope struct {
 	Namespace string // of the flag or the context
 	Enforced  bool   // given by flag: no object may be elsewhere
 }
 
-// Resolve completes the objects of a package for the cluster: every object's kind is known there or defined in the package,
-// and it has a namespace exactly if its kind has. The errors of all objects are joined.
+// Resolve checks that the cluster or the package defines the kind of each object, and sets the
+// namespace of objects that need one. The errors of all objects are joined.
 func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desired, error) {
 	var set object.Set
 	var errs []error
@@ -64,10 +64,14 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 	return desired, errors.Join(errs...)
 }
 
-// place checks an object's version and gives it its namespace.
+// place checks the version of an object and sets its namespace.
 func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
 	if version := obj.GroupVersionKind().Version; !slices.Contains(kind.Versions(), version) {
-		return fmt.Errorf("the cluster does not serve version %s of this kind; it serves %s", version, strings.Join(kind.Versions(), ", "))
+		return fmt.Errorf(
+			"the cluster does not serve version %s of this kind; it serves %s",
+			version,
+			strings.Join(kind.Versions(), ", "),
+		)
 	}
 	namespace := obj.GetNamespace()
 	switch {
@@ -83,39 +87,46 @@ func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
 	return nil
 }
 
-// isInventory refuses an object that is marked as an inventory but can be none, as the inventory of a subpackage.
+// isInventory returns an error for an object that has the label of inventories and is not the
+// package's, such as the inventory of a subpackage.
 func isInventory(obj manifest.Object) error {
 	for _, key := range inventory.IDKeys {
 		if _, ok := obj.GetLabels()[key]; ok {
-			return fmt.Errorf("the label %s marks an inventory, and this is not that of the package; take the label off", key)
+			return fmt.Errorf(
+				"the label %s marks an inventory, and this is not that of the package; take the label off",
+				key,
+			)
 		}
 	}
 	return nil
 }
 
-// UnknownKindsError says which kinds neither the cluster nor the package knows.
+// UnknownKindsError reports kinds that neither the cluster nor the package defines.
 type UnknownKindsError struct {
 	Kinds []UnknownKind // in the order in which they were met, each once
 }
 
-// UnknownKind is a kind, and the first place that uses it.
+// UnknownKind is such a kind, with its first use.
 type UnknownKind struct {
-	Gvk    schema.GroupVersionKind
+	GVK    schema.GroupVersionKind
 	origin manifest.Origin
 }
 
 func (e *UnknownKindsError) Error() string {
 	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
 	for _, kind := range e.Kinds {
-		lines = append(lines, fmt.Sprintf("- %s, Kind=%s (%s)", kind.Gvk.GroupVersion(), kind.Gvk.Kind, kind.origin))
+		lines = append(
+			lines,
+			fmt.Sprintf("- %s, Kind=%s (%s)", kind.GVK.GroupVersion(), kind.GVK.Kind, kind.origin),
+		)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// add notes the kind of an object.
+// add adds the kind of an object.
 func (e *UnknownKindsError) add(obj manifest.Object) {
 	kind := UnknownKind{obj.GroupVersionKind(), obj.Origin}
-	if !slices.ContainsFunc(e.Kinds, func(known UnknownKind) bool { return known.Gvk == kind.Gvk }) {
+	if !slices.ContainsFunc(e.Kinds, func(known UnknownKind) bool { return known.GVK == kind.GVK }) {
 		e.Kinds = append(e.Kinds, kind)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Outlook is what would become of one object, as a dry run of the plan found out.
+// Outlook is the result of a dry run for one object.
 type Outlook struct {
 	Step    *plan.Step
 	op      plan.Op       // what would really be done
@@ -26,12 +26,18 @@ type Outlook struct {
 	after   *unstructured.Unstructured
 }
 
-// DryRun runs the plan dry and returns the outlook for each object, in the order of the plan.
+// DryRun runs the plan of the operation dry.
 func (o *Operation) DryRun(ctx context.Context, dryRun engine.DryRun) ([]Outlook, error) {
 	return DryRun(ctx, o.engine, o.Plan, dryRun)
 }
 
-func DryRun(ctx context.Context, eng *engine.Engine, p *plan.Plan, dryRun engine.DryRun) ([]Outlook, error) {
+// DryRun runs a plan dry and returns the outlook for each object, in the order of the plan.
+func DryRun(
+	ctx context.Context,
+	eng *engine.Engine,
+	p *plan.Plan,
+	dryRun engine.DryRun,
+) ([]Outlook, error) {
 	found := make([]Outlook, len(p.Steps))
 	board := view.NewRunState(p)
 	_, err := eng.Apply(ctx, p, engine.Options{DryRun: dryRun}, func(e event.Event) {
@@ -62,10 +68,14 @@ func outlookOf(b *view.RunState, e event.Event) Outlook {
 	case e.Outcome == event.Skipped:
 		o.Reason = SkipReason(b, e)
 	case e.Outcome == event.Succeeded && step.BeingDeleted(): // it would be written, and waited for until it is gone
-		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New("it is being deleted; apply again when it is gone")
-	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.Sent()), "metadata.resourceVersion"):
-		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New("the manifest has a metadata.resourceVersion, which is not that of "+
-			"the object, so that the server would refuse it; take it out")
+		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(
+			"it is being deleted; apply again when it is gone",
+		)
+	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.SentFields()), "metadata.resourceVersion"):
+		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(
+			"the manifest has a metadata.resourceVersion, which is not that of "+
+				"the object, so that the server would refuse it; take it out",
+		)
 	case e.Outcome == event.Succeeded && e.DryRunObject != nil:
 		o.after = e.DryRunObject
 	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
@@ -74,8 +84,8 @@ func outlookOf(b *view.RunState, e event.Event) Outlook {
 	return o
 }
 
-// Sent is the patch that a client-side apply would send; nil if there is none.
-func (o Outlook) Sent() map[string]any {
+// SentFields returns the patch that a client-side apply would send, or nil.
+func (o Outlook) SentFields() map[string]any {
 	if len(o.Step.Patch.Data) == 0 || o.op != plan.Update {
 		return nil
 	}
@@ -86,8 +96,8 @@ func (o Outlook) Sent() map[string]any {
 	return fields
 }
 
-// Sides are the object as it is and as it would be, as far as they may be shown.
-func (o Outlook) Sides() (before, after *unstructured.Unstructured) {
+// BeforeAfter returns the object before and after the operation, with sensitive values masked.
+func (o Outlook) BeforeAfter() (before, after *unstructured.Unstructured) {
 	if o.Step.Sensitive {
 		return nil, nil
 	}
@@ -97,13 +107,13 @@ func (o Outlook) Sides() (before, after *unstructured.Unstructured) {
 	return diff.Mask(o.Step.Have, o.after)
 }
 
-// Clear are the sides without what nobody writes.
-func (o Outlook) Clear() (before, after *unstructured.Unstructured) {
-	before, after = o.Sides()
+// Comparable returns the object before and after without the fields that nobody writes.
+func (o Outlook) Comparable() (before, after *unstructured.Unstructured) {
+	before, after = o.BeforeAfter()
 	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: []string{lastAppliedKey}})
 }
 
-// Verb is what would be done to the object, in the words of plans.
+// Verb is the operation of an outlook, as plans print it.
 type Verb string
 
 const (
@@ -117,9 +127,10 @@ const (
 	ToFail      Verb = "fail"
 )
 
-// Verbs are all of them, in the order in which they are counted.
+// Verbs are all verbs in the order in which they are counted.
 var Verbs = []Verb{ToCreate, ToConfigure, ToLeave, ToPrune, ToOrphan, ToKeep, ToSkip, ToFail}
 
+// Verb returns the operation.
 func (o Outlook) Verb() Verb {
 	switch {
 	case o.outcome == event.Failed:
@@ -141,12 +152,12 @@ func (o Outlook) Verb() Verb {
 	}
 }
 
-// Changes reports whether the cluster or the record would be another afterwards.
+// Changes reports whether the operation changes the cluster or the record.
 func (v Verb) Changes() bool {
 	return v == ToCreate || v == ToConfigure || v == ToPrune || v == ToOrphan
 }
 
-// SkipReason says why a step was not carried out.
+// SkipReason returns why a step was skipped.
 func SkipReason(b *view.RunState, e event.Event) string {
 	if e.Reason != "" || e.Blocker == nil {
 		return e.Reason

@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// ErrNoDefinition says that the cluster has no place for records.
-var ErrNoDefinition = errors.New("the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group")
+// ErrNoDefinition reports a cluster without the ResourceGroup definition.
+var ErrNoDefinition = errors.New(
+	"the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group",
+)
 
-// NoFolderError says that there is no folder of a name.
+// NoFolderError reports a folder that does not exist.
 type NoFolderError struct {
 	Folder string
 	Err    error
@@ -20,7 +22,7 @@ func (e *NoFolderError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *NoFolderError) Unwrap() error { return e.Err }
 
-// SeveralInventoriesError says that a package describes several inventories in one way.
+// SeveralInventoriesError reports a package with several inventories in one format.
 type SeveralInventoriesError struct {
 	Package string   // such as: package "web"
 	Format  string   // the format to keep: ResourceGroup, ConfigMap or Kptfile
@@ -28,35 +30,52 @@ type SeveralInventoriesError struct {
 }
 
 func (e *SeveralInventoriesError) Error() string {
-	return fmt.Sprintf("%s has several inventories, in %s; keep one %s", e.Package, strings.Join(e.Places, " and in "), e.Format)
+	return fmt.Sprintf(
+		"%s has several inventories, in %s; keep one %s",
+		e.Package,
+		strings.Join(e.Places, " and in "),
+		e.Format,
+	)
 }
 
-// TwoFormatsError says that a package describes its inventory in two formats, as after an interrupted migration.
+// TwoFormatsError reports a package with inventories in two formats, as after an interrupted
+// migration.
 type TwoFormatsError struct {
 	Package      string // such as: package "web"
 	Older, Newer string
 }
 
 func (e *TwoFormatsError) Error() string {
-	return fmt.Sprintf("%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove the one that is wrong",
-		e.Package, e.Older, e.Newer)
+	return fmt.Sprintf(
+		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove the one that is wrong",
+		e.Package,
+		e.Older,
+		e.Newer,
+	)
 }
 
-// ClusterScopedError says that an object of a cluster-scoped kind has a namespace.
+// ClusterScopedError reports an object of a cluster-scoped kind that has a namespace.
 type ClusterScopedError struct{ Namespace string }
 
 func (e *ClusterScopedError) Error() string {
-	return fmt.Sprintf("the kind is cluster-scoped, but the object has the namespace %q; remove it", e.Namespace)
+	return fmt.Sprintf(
+		"the kind is cluster-scoped, but the object has the namespace %q; remove it",
+		e.Namespace,
+	)
 }
 
-// OtherNamespaceError says that an object is in another namespace than all have to be in.
+// OtherNamespaceError reports an object that is not in the namespace of --namespace.
 type OtherNamespaceError struct{ Namespace, Want string }
 
 func (e *OtherNamespaceError) Error() string {
-	return fmt.Sprintf("it is in namespace %q, but --namespace wants all objects in %q", e.Namespace, e.Want)
+	return fmt.Sprintf(
+		"it is in namespace %q, but --namespace wants all objects in %q",
+		e.Namespace,
+		e.Want,
+	)
 }
 
-// InitializedError says that a package has an inventory already.
+// InitializedError reports a package that has an inventory already.
 type InitializedError struct {
 	Object string // that holds it: Kptfile or ResourceGroup
 	Err    error
@@ -64,7 +83,7 @@ type InitializedError struct {
 
 func (e *InitializedError) Error() string { return e.Err.Error() }
 
-// InstallError says that the ResourceGroup definition could not be installed.
+// InstallError reports that the ResourceGroup definition could not be installed.
 type InstallError struct{ Err error }
 
 func (e *InstallError) Error() string {

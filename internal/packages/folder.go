@@ -15,27 +15,27 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// contents is what a folder or a stream holds, before the inventory is chosen among it.
+// contents are the objects of a folder or a stream before its inventory is chosen.
 type contents struct {
-	described
-	objects []manifest.Object // what is applied
-	broken  error             // what is wrong with the rest
+	descriptions
+	objects  []manifest.Object // what is applied
+	problems error             // what is wrong with the rest
 }
 
-// note adds to what is wrong with the contents.
-func (c *contents) note(err error) { c.broken = errors.Join(c.broken, err) }
+// addError adds a problem.
+func (c *contents) addError(err error) { c.problems = errors.Join(c.problems, err) }
 
-// source is a folder with a package, and how it is to be read.
+// source is the folder of a package, with the files that say how to read it.
 type source struct {
 	dir           string
-	ignore        ignore
+	ignore        ignoreRules
 	kptfile       *inventory.Kptfile
 	kustomization string // the file that says what the package is; empty: all manifests of the folder are
-	without       string // a file at the top that is not read; empty: none
-	broken        error  // what is wrong with the files that say how
+	excluded      string // a file at the top that is not read; empty: none
+	problems      error  // what is wrong with the files that say how
 }
 
-// openFolder finds out how a folder is to be read. The error is that there is no such folder.
+// openFolder returns the source of a folder. It returns an error only if the folder does not exist.
 func openFolder(dir string) (*source, error) {
 	if err := manifest.CheckFolder(dir); err != nil {
 		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) {
@@ -47,23 +47,23 @@ func openFolder(dir string) (*source, error) {
 	var badIgnore, badKptfile error
 	s.ignore, badIgnore = readIgnore(dir)
 	s.kptfile, badKptfile = inventory.ReadKptfile(dir)
-	s.broken = errors.Join(badIgnore, badKptfile)
+	s.problems = errors.Join(badIgnore, badKptfile)
 	if name := kustomize.File(dir); name != "" && !s.ignore.has(name, false) && !s.isLocalFile(name) {
 		s.kustomization = name
 	}
 	return s, nil
 }
 
-// manifests are all objects that are applied, and all that describe an inventory. Where there is an error the objects of the files that
-// are in order are given all the same.
+// manifests returns all objects to apply and all that describe an inventory. With an error it
+// returns the objects of the valid files.
 func (s *source) manifests() ([]manifest.Object, error) {
 	if s.kustomization == "" {
 		return s.load()
 	}
-	objects, badTop := s.top()
-	built, err := kustomize.Build(s.dir, omit)
+	objects, badTop := s.topInventories()
+	built, err := kustomize.Build(s.dir, skipLocal)
 	for _, obj := range built {
-		if !describes(obj.Object) {
+		if !isInventoryObject(obj.Object) {
 			objects = append(objects, obj)
 		}
 	}
@@ -75,55 +75,72 @@ func (s *source) load() ([]manifest.Object, error) {
 	var errs []error
 	objects, err := manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
 		switch {
-		case rel == rulesName || rel == s.without || s.ignore.has(rel, d.IsDir()) || !d.IsDir() && s.kptfile.Configures(rel):
+		case rel == rulesName || rel == s.excluded || s.ignore.has(rel, d.IsDir()) || !d.IsDir() && s.kptfile.Configures(rel):
 			return true
 		case d.IsDir() || !kustomize.IsFile(d.Name()):
 			return false
 		}
 		if path.Dir(rel) != "." && !s.isLocalFile(rel) {
-			errs = append(errs, fmt.Errorf("%s: only a kustomization at the top of the package is built; give %q as the package, "+
-				"or leave the folder out with %s", rel, path.Join(filepath.ToSlash(s.dir), path.Dir(rel)), ignoreName))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s: only a kustomization at the top of the package is built; give %q as the package, "+
+						"or leave the folder out with %s",
+					rel,
+					path.Join(filepath.ToSlash(s.dir), path.Dir(rel)),
+					ignoreName,
+				),
+			)
 		}
 		return true
-	}, omit)
+	}, skipLocal)
 	return objects, errors.Join(append(errs, err)...)
 }
 
-// top gives what describes inventories at the top of a folder that is built. Its other files are the build's business, and need not
-// hold objects.
-func (s *source) top() ([]manifest.Object, error) {
+// topInventories returns the objects that describe an inventory at the top of a folder with a
+// kustomization. Other files there may not hold objects.
+func (s *source) topInventories() ([]manifest.Object, error) {
 	return manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
-		return d.IsDir() || rel == rulesName || rel == s.without || rel == s.kustomization || s.ignore.has(rel, false) || !s.mentionsInventory(rel)
-	}, func(obj map[string]any) bool { return !describes(obj) })
+		return d.IsDir() || rel == rulesName || rel == s.excluded || rel == s.kustomization ||
+			s.ignore.has(rel, false) ||
+			!s.mayHoldInventory(rel)
+	}, func(obj map[string]any) bool { return !isInventoryObject(obj) })
 }
 
-// mentionsInventory reports whether an inventory may be described in a file. One that cannot be read is left to whoever does it next.
-func (s *source) mentionsInventory(rel string) bool {
+// mayHoldInventory reports whether a file may describe an inventory. It returns true for a file
+// that cannot be read: the next reader reports the error.
+func (s *source) mayHoldInventory(rel string) bool {
 	text, err := os.ReadFile(filepath.Join(s.dir, rel))
-	return err != nil || slices.ContainsFunc(append(inventory.IDKeys[:len(inventory.IDKeys):len(inventory.IDKeys)], inventory.ResourceGroupKind.Kind),
-		func(word string) bool { return bytes.Contains(text, []byte(word)) })
+	return err != nil ||
+		slices.ContainsFunc(
+			append(
+				inventory.IDKeys[:len(inventory.IDKeys):len(inventory.IDKeys)],
+				inventory.ResourceGroupKind.Kind,
+			),
+			func(word string) bool { return bytes.Contains(text, []byte(word)) },
+		)
 }
 
-// contents reads the folder whole.
+// contents reads the whole folder.
 func (s *source) contents() *contents {
 	objects, err := s.manifests()
-	return s.sorted(objects, err)
+	return s.classify(objects, err)
 }
 
-// inventories reads no more of the folder than may hold the inventory.
+// inventories reads only what may describe the inventory.
 func (s *source) inventories() *contents {
 	if s.kustomization == "" {
 		return s.contents()
 	}
-	objects, err := s.top()
-	return s.sorted(objects, err)
+	objects, err := s.topInventories()
+	return s.classify(objects, err)
 }
 
-// sorted lays the objects of the folder out by what they are for. A subpackage, that is a folder with a Kptfile, may have
-// an inventory of its own.
-func (s *source) sorted(objects []manifest.Object, err error) *contents {
-	c := &contents{broken: errors.Join(s.broken, err)}
-	c.name, c.way = fmt.Sprintf("package %q", s.dir), "run init on it first"
+// classify sorts the objects of the folder by their use. A folder with a Kptfile is a subpackage
+// and may have an inventory of its own.
+func (s *source) classify(objects []manifest.Object, err error) *contents {
+	c := &contents{problems: errors.Join(s.problems, err)}
+	c.name, c.remedy = fmt.Sprintf("package %q", s.dir), "run init on it first"
 	for _, obj := range objects {
 		c.add(obj, func() bool { return inSubpackage(s.dir, obj.Origin.Path) })
 	}
@@ -131,8 +148,8 @@ func (s *source) sorted(objects []manifest.Object, err error) *contents {
 	return c
 }
 
-// add takes in an object. One that describes the inventory of a subpackage is none of this package's; if it is a ConfigMap it
-// is refused later, as every object is that only looks like an inventory.
+// add adds an object. A ResourceGroup of a subpackage is ignored; a ConfigMap inventory of one is
+// refused later, as other objects with the label of inventories are.
 func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 	switch {
 	case isGroup(obj.Object):
@@ -142,7 +159,7 @@ func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 	case isMapInventory(obj.Object) && !inSubpackage():
 		c.maps = append(c.maps, obj)
 	case !isLocal(obj.Object):
-		tidy(obj)
+		removeToolAnnotations(obj)
 		c.objects = append(c.objects, obj)
 	}
 }
@@ -154,10 +171,14 @@ func (s *source) isLocalFile(rel string) bool {
 		return false
 	}
 	local := false
-	_, _ = manifest.Parse(text, rel, func(obj map[string]any) bool { // whoever applies the file says what is wrong with it
-		local = local || omit(obj)
-		return true
-	})
+	_, _ = manifest.Parse(
+		text,
+		rel,
+		func(obj map[string]any) bool { // whoever applies the file says what is wrong with it
+			local = local || skipLocal(obj)
+			return true
+		},
+	)
 	return local
 }
 

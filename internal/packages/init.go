@@ -34,12 +34,12 @@ type InitOptions struct {
 	Now   func() time.Time
 }
 
-// Initialization is a package that is about to get an inventory.
+// Initialization is the operation that gives a package an inventory.
 type Initialization struct {
-	options  InitOptions
-	dir      string
-	contents *contents
-	replaces bool // the file is too broken to be read, and is replaced
+	options        InitOptions
+	dir            string
+	contents       *contents
+	replacesBroken bool // the file is too broken to be read, and is replaced
 }
 
 // PrepareInit reads the package in a folder.
@@ -49,75 +49,99 @@ func PrepareInit(dir string, o InitOptions) (*Initialization, error) {
 		return nil, err
 	}
 	i := &Initialization{options: o, dir: dir, contents: source.contents()}
-	if i.contents.broken != nil && o.Force && source.onlyInventory(o.File) {
-		source.without = o.File
-		if rest := source.contents(); rest.broken == nil {
-			i.contents, i.replaces = rest, true
+	if i.contents.problems != nil && o.Force && source.onlyInventory(o.File) {
+		source.excluded = o.File
+		if rest := source.contents(); rest.problems == nil {
+			i.contents, i.replacesBroken = rest, true
 		}
 	}
-	return i, i.contents.broken
+	return i, i.contents.problems
 }
 
-// SharedNamespace returns the namespace that all objects of the package share, or nothing.
-func (i *Initialization) SharedNamespace() string { return sharedNamespace(i.contents.objects) }
+// CommonNamespace returns the namespace that all namespaced objects of the package have, or an
+// empty string.
+func (i *Initialization) CommonNamespace() string { return commonNamespace(i.contents.objects) }
 
-// Write gives the package an inventory that it does not have yet. One in an older format is replaced if that is
-// forced and it can be done without losing more than the inventory: a section of the Kptfile.
+// Write writes the inventory. With Force it replaces that of a ResourceGroup file or of a Kptfile.
 func (i *Initialization) Write(namespace string) error {
-	d, f := i.contents.described, i.options
+	d, f := i.contents.descriptions, i.options
 	if len(d.maps) > 0 {
-		return fmt.Errorf("the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup", d.maps[0].Origin)
+		return fmt.Errorf(
+			"the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup",
+			d.maps[0].Origin,
+		)
 	}
 	if len(d.kptfiles) > 0 && !f.Force {
-		return &InitializedError{Object: "Kptfile", Err: errors.New("the package has an inventory already, in its Kptfile; " +
-			"migrate moves it to a ResourceGroup, and --force begins a new one, which loses sight of what was deployed")}
+		return &InitializedError{
+			Object: "Kptfile",
+			Err: errors.New("the package has an inventory already, in its Kptfile; " +
+				"migrate moves it to a ResourceGroup, and --force begins a new one, which loses sight of what was deployed"),
+		}
 	}
 	inv, err := f.inventory(namespace)
 	if err != nil {
 		return err
 	}
-	if err := writeInventory(i.dir, d, inv, f, i.replaces); err != nil || len(d.kptfiles) == 0 {
+	if err := writeInventory(i.dir, d, inv, f, i.replacesBroken); err != nil || len(d.kptfiles) == 0 {
 		return err
 	}
 	return stripKptfile(i.dir)
 }
 
-// writeInventory writes the file of the inventory. A package that has one keeps it unless told otherwise: objects that were
-// deployed under the old one would be lost sight of. The file may be there although it describes none if replaces says so.
-func writeInventory(dir string, d described, inv *inventory.Inventory, f InitOptions, replaces bool) error {
+// writeInventory writes the ResourceGroup file. Without Force a package keeps the inventory that it
+// has: objects deployed under it would be lost. replaces allows to overwrite a file that describes
+// none.
+func writeInventory(
+	dir string,
+	d descriptions,
+	inv *inventory.Inventory,
+	f InitOptions,
+	replaces bool,
+) error {
 	for _, obj := range d.groups {
 		if !f.Force {
-			return &InitializedError{Object: "ResourceGroup", Err: fmt.Errorf("the package has an inventory already, in %s; "+
-				"objects deployed under it would be lost sight of: destroy them first, or give --force", obj.Origin)}
+			return &InitializedError{
+				Object: "ResourceGroup",
+				Err: fmt.Errorf("the package has an inventory already, in %s; "+
+					"objects deployed under it would be lost sight of: destroy them first, or give --force", obj.Origin),
+			}
 		}
 		if obj.Origin.Path != f.File {
-			return fmt.Errorf("the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
-				obj.Origin, f.File)
+			return fmt.Errorf(
+				"the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
+				obj.Origin,
+				f.File,
+			)
 		}
-		rest, err := others(dir, f.File, isGroup)
+		rest, err := otherObjects(dir, f.File, isGroup)
 		if err != nil {
 			return err
 		}
 		if len(rest) > 0 {
-			return fmt.Errorf("%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
-				f.File, object.RefOf(rest[0].Unstructured))
+			return fmt.Errorf(
+				"%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
+				f.File,
+				object.RefOf(rest[0].Unstructured),
+			)
 		}
 	}
 	return writeInventoryFile(inv, filepath.Join(dir, f.File), replaces || len(d.groups) > 0)
 }
 
-// kindLine is a line that says of what kind an object is.
+// kindLine matches a line with the kind of an object.
 var kindLine = regexp.MustCompile(`(?m)^[ "'{-]*kind["']?:[ "']*(\w*)`)
 
-// onlyInventory reports whether a file, which perhaps cannot be parsed, seems to hold a ResourceGroup and nothing else.
+// onlyInventory reports whether a file, which may be invalid YAML, seems to hold a ResourceGroup
+// and nothing else.
 func (s *source) onlyInventory(file string) bool {
 	text, err := os.ReadFile(filepath.Join(s.dir, file))
 	kinds := kindLine.FindAllSubmatch(text, -1)
 	return err == nil && len(kinds) == 1 && string(kinds[0][1]) == inventory.ResourceGroupKind.Kind
 }
 
-// others gives the objects of a manifest besides those that omit leaves out, marked as local configuration or not.
-func others(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
+// otherObjects returns the objects of a manifest that omit does not match, including local
+// configuration.
+func otherObjects(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
@@ -125,7 +149,7 @@ func others(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
 	return manifest.Parse(text, name, omit)
 }
 
-// inventory is the one that the flags want, with a name and an ID of its own where they give none.
+// inventory returns the inventory for the options. A missing name or ID is generated.
 func (f InitOptions) inventory(namespace string) (*inventory.Inventory, error) {
 	name, id := f.Name, f.ID
 	if name == "" {
@@ -146,14 +170,19 @@ func (f InitOptions) inventory(namespace string) (*inventory.Inventory, error) {
 		return nil, fmt.Errorf("--inventory-id %q: %s", id, problems[0])
 	}
 	return &inventory.Inventory{
-		Ref: object.Ref{Group: inventory.ResourceGroupKind.Group, Kind: inventory.ResourceGroupKind.Kind, Namespace: namespace, Name: name},
-		ID:  id, Labels: map[string]string{inventory.IDKey: id},
+		Ref: object.Ref{
+			Group:     inventory.ResourceGroupKind.Group,
+			Kind:      inventory.ResourceGroupKind.Kind,
+			Namespace: namespace,
+			Name:      name,
+		},
+		ID: id, Labels: map[string]string{inventory.IDKey: id},
 	}, nil
 }
 
-// sharedNamespace is the namespace in which all namespaced objects of a package are, or nothing. Whether a kind is
-// namespaced is known of Kubernetes' own kinds; others count as namespaced.
-func sharedNamespace(objects []manifest.Object) string {
+// commonNamespace returns the namespace of all namespaced objects, or an empty string. Kinds
+// outside Kubernetes count as namespaced.
+func commonNamespace(objects []manifest.Object) string {
 	var clusterScoped []string
 	if err := yaml.UnmarshalStrict(clusterScopedFile, &clusterScoped); err != nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// writeInventoryFile writes the ResourceGroup file of a package, all of it or nothing. A file that is there is replaced only if that is
-// meant.
+// writeInventoryFile writes the ResourceGroup file of a package. It overwrites a file only if
+// replaces is true.
 func writeInventoryFile(inv *inventory.Inventory, path string, replaces bool) error {
 	mode := fs.FileMode(0o600)
 	switch info, err := os.Stat(path); {
@@ -22,13 +22,13 @@ func writeInventoryFile(inv *inventory.Inventory, path string, replaces bool) er
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("write the inventory: %w", err)
 	}
-	if err := replaceFile(path, inv.Text(), mode); err != nil {
+	if err := writeFileAtomically(path, inv.Text(), mode); err != nil {
 		return fmt.Errorf("write the inventory: %w", err)
 	}
 	return nil
 }
 
-// stripKptfile takes the inventory section out of the Kptfile of a package. All else stays as it is written.
+// stripKptfile removes the inventory section of a package's Kptfile and nothing else.
 func stripKptfile(dir string) error {
 	path := filepath.Join(dir, inventory.KptfileName)
 	info, err := os.Stat(path)
@@ -43,5 +43,5 @@ func stripKptfile(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return replaceFile(path, stripped, info.Mode().Perm())
+	return writeFileAtomically(path, stripped, info.Mode().Perm())
 }

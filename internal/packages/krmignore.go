@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// ignoreName is the file at the top of a package that says what is no part of it.
+// ignoreName is the file at the top of a package that lists the files to leave out.
 const ignoreName = ".krmignore"
 
-// ignore is what a .krmignore file says, in a part of the grammar of gitignore: a pattern per line, * ? and [] within one
-// name, / in front for the top of the package and at the end for folders alone, ! in front for what is part of the package
-// all the same, wherever the line stands. There is no **.
-type ignore struct {
+// ignoreRules are the patterns of a .krmignore file, in a subset of the syntax of .gitignore: one
+// pattern per line; * ? and [] within one name; a leading / for the top of the package; a trailing
+// / for folders only; a leading ! for files to keep, in any order. There is no **.
+type ignoreRules struct {
 	out, in []pattern
 }
 
@@ -28,20 +28,20 @@ type pattern struct {
 	folder bool   // for folders alone
 }
 
-// readIgnore reads the file of a folder; without one nothing is ignored.
-func readIgnore(dir string) (ignore, error) {
+// readIgnore reads the file of a folder. Without one nothing is ignored.
+func readIgnore(dir string) (ignoreRules, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ignoreName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return ignore{}, nil
+		return ignoreRules{}, nil
 	}
 	if err != nil {
-		return ignore{}, fmt.Errorf("read %s: %w", ignoreName, err)
+		return ignoreRules{}, fmt.Errorf("read %s: %w", ignoreName, err)
 	}
 	return parseIgnore(string(text))
 }
 
-func parseIgnore(text string) (ignore, error) {
-	var i ignore
+func parseIgnore(text string) (ignoreRules, error) {
+	var i ignoreRules
 	var errs []error
 	number := 0
 	for line := range strings.Lines(text) {
@@ -53,7 +53,15 @@ func parseIgnore(text string) (ignore, error) {
 			continue
 		}
 		if _, err := path.Match(p.text, ""); err != nil {
-			errs = append(errs, fmt.Errorf("%s: line %d: %q is no pattern; close the bracket, or put \\ before it", ignoreName, number, line))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s: line %d: %q is no pattern; close the bracket, or put \\ before it",
+					ignoreName,
+					number,
+					line,
+				),
+			)
 			continue
 		}
 		if negated {
@@ -69,8 +77,8 @@ func parsePattern(text string) pattern {
 	return pattern{strings.Trim(text, "/"), strings.HasPrefix(text, "/"), strings.HasSuffix(text, "/")}
 }
 
-// has reports whether a path below the folder, with slashes, is ignored.
-func (i ignore) has(rel string, isFolder bool) bool {
+// has reports whether a path in the folder, with slashes, is ignored.
+func (i ignoreRules) has(rel string, isFolder bool) bool {
 	matches := func(p pattern) bool { return p.matches(rel, isFolder) }
 	return slices.ContainsFunc(i.out, matches) && !slices.ContainsFunc(i.in, matches)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Migration moves an inventory. The order of its steps is such that whatever is deployed is known to an inventory that the
-// package describes at every moment, and the steps that were done already do nothing when they are done again:
-// the file of the new inventory is written, what the old record lists is added to the new one, the old record is deleted,
-// and at last the old description goes.
+// Migration moves an inventory to a ResourceGroup. It writes the new file, adds the members of the
+// old record to the new one, deletes the old record and removes the old description. So at every
+// moment an inventory that the package describes covers all deployed objects, and a repeated step
+// does nothing.
 type Migration struct {
 	options   MigrateOptions
 	dir       string
 	namespace string // of the new inventory; empty for that of the old one
-	described described
+	described descriptions
 	cluster   inventory.Cluster
 }
 
@@ -38,7 +38,7 @@ func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
 	return &Migration{options: o, dir: dir, described: d}, err
 }
 
-// Run moves the inventory, to a namespace if one is given.
+// Run moves the inventory, to the namespace if it is not empty.
 func (m *Migration) Run(ctx context.Context, c Cluster, namespace string) error {
 	m.cluster, m.namespace = c, namespace
 	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", func() error { return Install(ctx, c) }); err != nil {
@@ -47,55 +47,58 @@ func (m *Migration) Run(ctx context.Context, c Cluster, namespace string) error 
 	return m.run(ctx)
 }
 
-// say prints one part of a line about a step.
-func (m *Migration) say(text string) { fmt.Fprint(m.options.Out, text) }
+// print prints a part of a line.
+func (m *Migration) print(text string) { fmt.Fprint(m.options.Out, text) }
 
-// step prints a line, does what it says unless nothing is to be changed, and ends the line.
+// step prints the start of a line, calls do except in a dry run, and ends the line.
 func (m *Migration) step(line string, do func() error) error {
-	m.say(line)
+	m.print(line)
 	if !m.options.DryRun {
 		if err := do(); err != nil {
 			return err
 		}
 	}
-	m.say("success\n")
+	m.print("success\n")
 	return nil
 }
 
 func (m *Migration) run(ctx context.Context) error {
-	m.say("  retrieve the current ConfigMap inventory...")
+	m.print("  retrieve the current ConfigMap inventory...")
 	if len(m.described.maps) > 0 {
 		old, err := inventory.New(m.described.maps[0])
 		if err != nil {
 			return err
 		}
-		m.say(fmt.Sprintf("success (inventory-id: %s)\n", old.ID))
+		m.print(fmt.Sprintf("success (inventory-id: %s)\n", old.ID))
 		return m.fromConfigMap(ctx, old)
 	}
-	m.say("no ConfigMap inventory...completed\n")
+	m.print("no ConfigMap inventory...completed\n")
 	return m.fromKptfile(ctx)
 }
 
 func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory) error {
 	template := m.described.maps[0].Origin.Path
-	switch rest, err := others(m.dir, template, isMapInventory); {
+	switch rest, err := otherObjects(m.dir, template, isMapInventory); {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return fmt.Errorf("%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own", template)
+		return fmt.Errorf(
+			"%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own",
+			template,
+		)
 	}
-	m.say("  creating ResourceGroup object file...")
+	m.print("  creating ResourceGroup object file...")
 	target, err := m.target(ctx, old)
 	if err != nil {
 		return err
 	}
-	m.say("success\n  retrieve ConfigMap inventory objs...")
+	m.print("success\n  retrieve ConfigMap inventory objs...")
 	from := inventory.NewStore(m.cluster, old, true)
 	state, err := from.Load(ctx)
 	if err != nil {
 		return err
 	}
-	m.say(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
+	m.print(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
 	if err := m.move(ctx, from, state, target, "  deleting old ConfigMap inventory object..."); err != nil {
 		return err
 	}
@@ -103,17 +106,20 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 	if err != nil {
 		return err
 	}
-	return m.step(fmt.Sprintf("deleting inventory template file: %s...", path), func() error { return os.Remove(path) })
+	return m.step(
+		fmt.Sprintf("deleting inventory template file: %s...", path),
+		func() error { return os.Remove(path) },
+	)
 }
 
 func (m *Migration) fromKptfile(ctx context.Context) error {
-	m.say("  reading existing Kptfile...")
+	m.print("  reading existing Kptfile...")
 	if len(m.described.kptfiles) == 0 {
-		m.say("no inventory...completed\n")
+		m.print("no inventory...completed\n")
 		return nil
 	}
 	section := m.described.kptfiles[0]
-	old, err := section.Inventory(section.where)
+	old, err := section.Inventory(section.file)
 	if err != nil {
 		return err
 	}
@@ -122,7 +128,7 @@ func (m *Migration) fromKptfile(ctx context.Context) error {
 		return err
 	}
 	if target.Ref != old.Ref {
-		m.say("success\n")
+		m.print("success\n")
 		from := inventory.NewStore(m.cluster, old, true)
 		state, err := from.Load(ctx)
 		if err == nil {
@@ -131,31 +137,46 @@ func (m *Migration) fromKptfile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return m.step("  removing inventory from the Kptfile...", func() error { return stripKptfile(m.dir) })
+		return m.step(
+			"  removing inventory from the Kptfile...",
+			func() error { return stripKptfile(m.dir) },
+		)
 	}
 	return m.step("", func() error { return stripKptfile(m.dir) })
 }
 
-// target is the inventory in whose ResourceGroup all will be: the one in the file of a migration that was interrupted, or a
-// new one, whose file is written.
-func (m *Migration) target(ctx context.Context, old *inventory.Inventory) (*inventory.Inventory, error) {
+// target returns the inventory to move to: that of an interrupted migration, or a new one, whose
+// file it writes.
+func (m *Migration) target(
+	ctx context.Context,
+	old *inventory.Inventory,
+) (*inventory.Inventory, error) {
 	if len(m.described.groups) > 0 {
 		found, err := inventory.New(m.described.groups[0])
 		if err != nil {
 			return nil, err
 		}
 		sameName := m.options.Name == "" || m.options.Name == found.Ref.Name
-		if found.ID == old.ID && m.namespace != "" && m.namespace != found.Ref.Namespace && !m.options.Force {
-			return nil, fmt.Errorf("the migration was begun into namespace %s (%s); leave --namespace out to finish it there",
-				found.Ref.Namespace, found.Origin)
+		if found.ID == old.ID && m.namespace != "" && m.namespace != found.Ref.Namespace &&
+			!m.options.Force {
+			return nil, fmt.Errorf(
+				"the migration was begun into namespace %s (%s); leave --namespace out to finish it there",
+				found.Ref.Namespace,
+				found.Source,
+			)
 		}
 		if found.ID == old.ID && sameName {
-			m.say("values already exist...")
+			m.print("values already exist...")
 			return found, nil
 		}
 		if !m.options.Force {
-			return nil, fmt.Errorf("the package has another inventory already, %s with the ID %q in %s; remove it if nothing was deployed under it, "+
-				"or replace it with --force", found.Ref, found.ID, found.Origin)
+			return nil, fmt.Errorf(
+				"the package has another inventory already, %s with the ID %q in %s; remove it if nothing was deployed under it, "+
+					"or replace it with --force",
+				found.Ref,
+				found.ID,
+				found.Source,
+			)
 		}
 	}
 	namespace, name := old.Ref.Namespace, m.options.Name
@@ -187,8 +208,14 @@ func (m *Migration) target(ctx context.Context, old *inventory.Inventory) (*inve
 	return target, writeInventory(m.dir, m.described, target, f, false)
 }
 
-// move adds what one record lists to another, and then deletes the first, if nobody has changed it meanwhile.
-func (m *Migration) move(ctx context.Context, from *inventory.Store, state *record.State, target *inventory.Inventory, deleting string) error {
+// move adds the members of one record to another and deletes the first if nobody has changed it.
+func (m *Migration) move(
+	ctx context.Context,
+	from *inventory.Store,
+	state *record.State,
+	target *inventory.Inventory,
+	deleting string,
+) error {
 	if len(state.Members) > 0 {
 		add := func() error { return m.add(ctx, state, target) }
 		if err := m.step("  migrate inventory to ResourceGroup...", add); err != nil {
@@ -206,8 +233,12 @@ func (m *Migration) move(ctx context.Context, from *inventory.Store, state *reco
 	})
 }
 
-// add makes the members of a state members of the target as well. What the target says of one counts, if it says anything.
-func (m *Migration) add(ctx context.Context, state *record.State, target *inventory.Inventory) error {
+// add adds the members of a state to the target. Conditions that the target has win.
+func (m *Migration) add(
+	ctx context.Context,
+	state *record.State,
+	target *inventory.Inventory,
+) error {
 	to := inventory.NewStore(m.cluster, target, true)
 	has, err := to.Load(ctx)
 	if err != nil {
@@ -229,21 +260,24 @@ func (m *Migration) add(ctx context.Context, state *record.State, target *invent
 	return to.Save(ctx, has)
 }
 
-// toMigrate finds what the package in a folder describes.
-func toMigrate(dir string) (described, error) {
+// toMigrate returns the inventories that the package in a folder describes.
+func toMigrate(dir string) (descriptions, error) {
 	s, err := openFolder(dir)
 	if err != nil {
-		return described{}, err
+		return descriptions{}, err
 	}
 	c := s.contents()
 	switch err := c.check(); {
 	case err != nil:
-		return c.described, err
-	case s.broken != nil, len(c.maps) == 0 && len(c.kptfiles) == 0:
-		return c.described, c.broken // the inventory may be in what could not be read
+		return c.descriptions, err
+	case s.problems != nil, len(c.maps) == 0 && len(c.kptfiles) == 0:
+		return c.descriptions, c.problems // the inventory may be in what could not be read
 	case len(c.maps) > 0 && len(c.kptfiles) > 0:
-		return c.described, fmt.Errorf("%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
-			c.name, c.maps[0].Origin)
+		return c.descriptions, fmt.Errorf(
+			"%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
+			c.name,
+			c.maps[0].Origin,
+		)
 	}
-	return c.described, nil
+	return c.descriptions, nil
 }

@@ -18,7 +18,10 @@ import (
 // migrated runs one migration of the package in a folder, as a process of its own would.
 func migrated(t *testing.T, c *enginetest.Cluster, dir string, name string) error {
 	t.Helper()
-	o := MigrateOptions{InitOptions: InitOptions{Name: name, File: "resourcegroup.yaml", Now: time.Now}, Out: io.Discard}
+	o := MigrateOptions{
+		InitOptions: InitOptions{Name: name, File: "resourcegroup.yaml", Now: time.Now},
+		Out:         io.Discard,
+	}
 	m, err := PrepareMigration(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +30,9 @@ func migrated(t *testing.T, c *enginetest.Cluster, dir string, name string) erro
 	return m.run(t.Context())
 }
 
-// TestMigrationDiesAnywhere ends the connection at every write in turn. What was deployed is recorded at every moment, the
-// package says where, and the same command brings the migration to its end.
+// TestMigrationDiesAnywhere ends the connection at every write in turn. What was deployed is
+// recorded at every moment, the package says where, and the same command brings the migration to
+// its end.
 func TestMigrationDiesAnywhere(t *testing.T) {
 	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: inventory\n  namespace: n\n  labels: {%s: id-1}\n"
 	const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\ninventory: {name: inventory, namespace: n, inventoryID: id-1}\n"
@@ -61,7 +65,7 @@ func TestMigrationDiesAnywhere(t *testing.T) {
 				t.Fatalf("%s: died at write %d, then: %v", name, dies, err)
 			}
 			inv, err := OpenInventory(Input{Folder: dir})
-			if err != nil || inv.Outdated != "" || inv.ID != "id-1" {
+			if err != nil || inv.LegacyFormat != "" || inv.ID != "id-1" {
 				t.Fatalf("%s: died at write %d, then the package has %+v, %v", name, dies, inv, err)
 			}
 			state, err := inventory.NewStore(c, inv, true).Load(t.Context())
@@ -86,7 +90,8 @@ func recorded(t *testing.T, c *enginetest.Cluster, names ...string) {
 		fmt.Fprintln(&text, c.Object(ref).Object["spec"], c.Object(ref).Object["data"])
 	}
 	for _, name := range names {
-		if !strings.Contains(text.String(), "n_"+name+"__ConfigMap") && !strings.Contains(text.String(), "name:"+name) {
+		if !strings.Contains(text.String(), "n_"+name+"__ConfigMap") &&
+			!strings.Contains(text.String(), "name:"+name) {
 			t.Errorf("no record has %s:\n%s", name, text.String())
 		}
 	}
@@ -108,13 +113,22 @@ func TestMigrationLosesNoNewMember(t *testing.T) {
 
 func mapAt(label string) *inventory.Inventory {
 	return &inventory.Inventory{
-		Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "inventory"}, ID: "id-1", Labels: map[string]string{label: "id-1"},
+		Ref: object.Ref{
+			Kind:      "ConfigMap",
+			Namespace: "n",
+			Name:      "inventory",
+		}, ID: "id-1", Labels: map[string]string{label: "id-1"},
 	}
 }
 
 func groupAt() *inventory.Inventory {
 	return &inventory.Inventory{
-		Ref: object.Ref{Group: "kpt.dev", Kind: "ResourceGroup", Namespace: "n", Name: "inventory"}, ID: "id-1",
+		Ref: object.Ref{
+			Group:     "kpt.dev",
+			Kind:      "ResourceGroup",
+			Namespace: "n",
+			Name:      "inventory",
+		}, ID: "id-1",
 		Labels: map[string]string{inventory.IDKey: "id-1"},
 	}
 }

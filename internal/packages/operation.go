@@ -61,7 +61,8 @@ type ApplyOptions struct {
 	Notice     func(string)
 }
 
-// Operation is what a command does to the objects of a package: what its plan is made from, and the plan.
+// Operation is what a command does to the objects of a package: what its plan is made from, and the
+// plan.
 type Operation struct {
 	Inventory *inventory.Inventory
 	Cluster   Cluster
@@ -75,9 +76,15 @@ type Operation struct {
 	engine  *engine.Engine
 }
 
-// PrepareApply prepares to apply a package. It writes nothing to the cluster except the ResourceGroup definition, if the
-// options want that.
-func PrepareApply(ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired, o ApplyOptions) (*Operation, error) {
+// PrepareApply prepares to apply a package. It writes nothing to the cluster except the
+// ResourceGroup definition, if the options want that.
+func PrepareApply(
+	ctx context.Context,
+	c Cluster,
+	inv *inventory.Inventory,
+	desired []plan.Desired,
+	o ApplyOptions,
+) (*Operation, error) {
 	if err := ensureDefinition(ctx, c, inv, o.Definition, o.Notice); err != nil {
 		return nil, err
 	}
@@ -86,7 +93,7 @@ func PrepareApply(ctx context.Context, c Cluster, inv *inventory.Inventory, desi
 		return nil, err
 	}
 	inv.Advise(o.Notice)
-	rules, err := JudgeBy(ctx, c, o.Rules, refsOf(desired))
+	rules, err := NewRuleSet(ctx, c, o.Rules, refsOf(desired))
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +102,8 @@ func PrepareApply(ctx context.Context, c Cluster, inv *inventory.Inventory, desi
 	return op, nil
 }
 
-// DestroyOptions are the options of PrepareDestroy. Of the options of a plan only InventoryPolicy, Propagation and Ordering
-// count.
+// DestroyOptions are the options of PrepareDestroy. Of the options of a plan only InventoryPolicy,
+// Propagation and Ordering count.
 type DestroyOptions struct {
 	PlanOptions
 	NoStatuses bool // the record does not hold how each object is left
@@ -114,7 +121,13 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 	return newOperation(c, inv, nil, rules, !o.NoStatuses), nil // what is deleted is not judged
 }
 
-func newOperation(c Cluster, inv *inventory.Inventory, rules *ready.RuleSet, p plan.Policy, statuses bool) *Operation {
+func newOperation(
+	c Cluster,
+	inv *inventory.Inventory,
+	rules *ready.RuleSet,
+	p plan.Policy,
+	statuses bool,
+) *Operation {
 	store := inventory.NewStore(c, inv, statuses)
 	return &Operation{
 		Inventory: inv, Cluster: c, Rules: rules, Policy: p, store: store,
@@ -133,12 +146,23 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 func (o *Operation) Recorded() bool { return o.store.Exists() }
 
 // Run runs the plan.
-func (o *Operation) Run(ctx context.Context, options engine.Options, sink event.Sink) (event.Summary, error) {
+func (o *Operation) Run(
+	ctx context.Context,
+	options engine.Options,
+	sink event.Sink,
+) (event.Summary, error) {
 	return o.engine.Apply(ctx, o.Plan, options, sink)
 }
 
 // Observe watches objects and reports their states.
-func Observe(ctx context.Context, c Cluster, rules *ready.RuleSet, refs []object.Ref, o engine.ObserveOptions, sink event.Sink) (bool, error) {
+func Observe(
+	ctx context.Context,
+	c Cluster,
+	rules *ready.RuleSet,
+	refs []object.Ref,
+	o engine.ObserveOptions,
+	sink event.Sink,
+) (bool, error) {
 	eng := &engine.Engine{Cluster: c, Records: record.Discard{}, Rules: rules}
 	return eng.Observe(ctx, refs, o, sink)
 }

@@ -1,8 +1,9 @@
-// Package packages deploys packages: folders of manifests, or streams of them, with an object that identifies their
-// inventory.
+// Package packages deploys packages: folders of manifests, or streams of them, with an object that
+// identifies their inventory.
 //
-// It reads packages and turns them into requests to the engine: annotations into policy, inventories into records. Each
-// operation is a function of a cluster and options. It has no flags, no standard streams, no environment and no clock.
+// It reads packages and turns them into requests to the engine: annotations into policy,
+// inventories into records. Each operation is a function of a cluster and options. It has no flags,
+// no standard streams, no environment and no clock.
 package packages
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// Package is a package as it lies in a folder, or came through the standard input.
+// Package is a package that was read from a folder or a stream.
 type Package struct {
 	Inventory *inventory.Inventory
 	Objects   []manifest.Object // without inventories and local configuration
@@ -30,38 +31,38 @@ type Input struct {
 	Notice func(string) // receives warnings
 }
 
-// Open reads a package whole. All problems that it finds are joined in its error.
+// Open reads a whole package. Its error joins all problems.
 func Open(in Input) (*Package, error) {
-	c, err := gather(in, (*source).contents)
+	c, err := readContents(in, (*source).contents)
 	if err != nil {
 		return nil, err
 	}
 	inv, err := c.inventory()
-	if none := (*NoInventoryError)(nil); c.broken != nil && errors.As(err, &none) {
+	if none := (*NoInventoryError)(nil); c.problems != nil && errors.As(err, &none) {
 		err = nil // it may be in what is broken
 	}
-	if err := errors.Join(c.broken, err); err != nil {
+	if err := errors.Join(c.problems, err); err != nil {
 		return nil, err
 	}
 	return &Package{Inventory: inv, Objects: c.objects}, nil
 }
 
-// OpenInventory reads no more of a package than says where its record is: broken manifests do not keep anybody from asking
-// for the status or from destroying.
+// OpenInventory reads only the inventory of a package, so that broken manifests do not prevent its
+// status from being shown or its objects from being deleted.
 func OpenInventory(in Input) (*inventory.Inventory, error) {
-	c, err := gather(in, (*source).inventories)
+	c, err := readContents(in, (*source).inventories)
 	if err != nil {
 		return nil, err
 	}
 	inv, err := c.inventory()
-	if err != nil && c.broken != nil {
-		return nil, c.broken
+	if err != nil && c.problems != nil {
+		return nil, c.problems
 	}
 	return inv, err
 }
 
-// gather reads the stream, or the folder with the given function.
-func gather(in Input, read func(*source) *contents) (*contents, error) {
+// readContents reads the stream, or the folder with the given function.
+func readContents(in Input, read func(*source) *contents) (*contents, error) {
 	if in.Folder == Stdin {
 		return readStream(in.Stream), nil
 	}
@@ -78,7 +79,7 @@ func gather(in Input, read func(*source) *contents) (*contents, error) {
 	return c, nil
 }
 
-// resolve follows a folder that is given as a symbolic link, with a warning: links inside are not followed.
+// resolve follows a folder that is a symbolic link, with a warning: links inside are not followed.
 func resolve(in Input) (string, error) {
 	info, err := os.Lstat(in.Folder)
 	if err != nil || info.Mode().Type() != fs.ModeSymlink {
@@ -88,6 +89,12 @@ func resolve(in Input) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the package %q is a symbolic link that leads nowhere: %w", in.Folder, err)
 	}
-	in.Notice(fmt.Sprintf("[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored", in.Folder, target))
+	in.Notice(
+		fmt.Sprintf(
+			"[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored",
+			in.Folder,
+			target,
+		),
+	)
 	return target, nil
 }

@@ -16,34 +16,43 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestLoad opens the files of each archive as a package: the section stdin, if there is one, as a stream, else the folder
-// pkg, or link where a section link says what it leads to. The golden section gives the inventory, the objects with their
-// origins and what is left of their annotations, the errors, and what was said on the standard error.
+// TestLoad opens the files of each archive as a package: the section stdin, if there is one, as a
+// stream, else the folder pkg, or link where a section link says what it leads to. The golden
+// section gives the inventory, the objects with their origins and what is left of their
+// annotations, the errors, and what was said on the standard error.
 func TestLoad(t *testing.T) {
-	golden.Run(t, "testdata/load_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		dir := t.TempDir()
-		arg := layOut(t, dir, files)
-		said := &bytes.Buffer{}
-		input := func() Input {
-			return Input{Folder: arg, Stream: strings.NewReader(files["stdin"]), Notice: func(text string) { said.WriteString(text + "\n") }}
-		}
-		p, err := Open(input())
-		out := map[string]string{"package": describePackage(p, err)}
-		if said.Len() > 0 {
-			out["stderr"] = said.String()
-		}
-		inv, err := OpenInventory(input())
-		if p == nil && inv != nil {
-			out["inventory"] = describePackage(&Package{Inventory: inv}, err)
-		}
-		if p != nil && (inv == nil || inv.Ref != p.Inventory.Ref || inv.ID != p.Inventory.ID) {
-			t.Errorf("openInventory gives %+v, open %+v", inv, p.Inventory)
-		}
-		for name, text := range out {
-			out[name] = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
-		}
-		return out
-	})
+	golden.Run(
+		t,
+		"testdata/load_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			dir := t.TempDir()
+			arg := layOut(t, dir, files)
+			said := &bytes.Buffer{}
+			input := func() Input {
+				return Input{
+					Folder: arg,
+					Stream: strings.NewReader(files["stdin"]),
+					Notice: func(text string) { said.WriteString(text + "\n") },
+				}
+			}
+			p, err := Open(input())
+			out := map[string]string{"package": describePackage(p, err)}
+			if said.Len() > 0 {
+				out["stderr"] = said.String()
+			}
+			inv, err := OpenInventory(input())
+			if p == nil && inv != nil {
+				out["inventory"] = describePackage(&Package{Inventory: inv}, err)
+			}
+			if p != nil && (inv == nil || inv.Ref != p.Inventory.Ref || inv.ID != p.Inventory.ID) {
+				t.Errorf("openInventory gives %+v, open %+v", inv, p.Inventory)
+			}
+			for name, text := range out {
+				out[name] = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
+			}
+			return out
+		},
+	)
 }
 
 // layOut writes the files of an archive and gives the argument that names the package.
@@ -98,8 +107,8 @@ func writeFile(t testing.TB, path, text string) {
 	}
 }
 
-// FuzzStream looks for streams that panic, or that give a package without an inventory or with objects that cannot be
-// applied.
+// FuzzStream looks for streams that panic, or that give a package without an inventory or with
+// objects that cannot be applied.
 func FuzzStream(f *testing.F) {
 	paths, err := filepath.Glob("testdata/load_*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -123,7 +132,8 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("inventory %+v", p.Inventory)
 		}
 		for _, obj := range p.Objects {
-			if obj.GetName() == "" || obj.GetKind() == "" || isLocal(obj.Object) || describes(obj.Object) {
+			if obj.GetName() == "" || obj.GetKind() == "" || isLocal(obj.Object) ||
+				isInventoryObject(obj.Object) {
 				t.Errorf("%v is no object to be applied", obj.Object)
 			}
 		}

@@ -16,11 +16,11 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// savedVersion is the form of saved plans. A file of another form is refused.
+// savedVersion is the format of saved plans. Files in other formats are refused.
 const savedVersion = "muster/plan/v1"
 
-// SavedPlan is a plan as it lies in a file: what would be done to which object, and by what it was decided. It holds no
-// content of any object, only digests, so that what is applied is always planned anew and compared.
+// SavedPlan is a plan in a file. It holds digests instead of objects, so that applying it means
+// planning again and comparing.
 type SavedPlan struct {
 	Form      string      `json:"form"`
 	Muster    string      `json:"muster"` // version that made it
@@ -31,13 +31,14 @@ type SavedPlan struct {
 	Steps     []savedStep `json:"steps"`
 }
 
-// savedServer tells clusters apart: by the UID of a namespace that each has, else by their address.
+// savedServer identifies a cluster by the UID of a namespace that every cluster has, or else by its
+// address.
 type savedServer struct {
 	Host string    `json:"host"`
 	UID  types.UID `json:"uid,omitempty"`
 }
 
-// savedStep is one object: what would be done, to which, and the digest of what would be sent and of what it would change.
+// savedStep is the step of one object, with the digest of what it sends and of what that changes.
 type savedStep struct {
 	Ref             object.Ref `json:"ref"`
 	Op              plan.Op    `json:"op"`
@@ -47,7 +48,7 @@ type savedStep struct {
 	Digest          string     `json:"digest,omitempty"`
 }
 
-// Save returns the plan in the form of the file; version is that of the program.
+// Save returns the plan in the format of the file; version is that of the program.
 func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error) {
 	server, err := identify(ctx, o.Cluster)
 	if err != nil {
@@ -89,7 +90,7 @@ func saveStep(p *plan.Plan, step *plan.Step) (s savedStep, err error) {
 	}
 	switch {
 	case step.Op == plan.Update && p.ServerSide:
-		s.Digest, err = digest(step.Want.Object, overlap(step.Want.Object, step.Have.Object))
+		s.Digest, err = digest(step.Want.Object, wantedPart(step.Want.Object, step.Have.Object))
 	case step.Op == plan.Create:
 		s.Digest, err = digest(step.Want.Object)
 	case step.Op == plan.Update:
@@ -98,8 +99,9 @@ func saveStep(p *plan.Plan, step *plan.Step) (s savedStep, err error) {
 	return s, err
 }
 
-// overlap is the part of what is live that a wanted value speaks of: lists as a whole, of maps the keys that it has.
-func overlap(want, live any) any {
+// wantedPart returns the part of a live value that a wanted one sets: of maps the same keys, all of
+// anything else.
+func wantedPart(want, live any) any {
 	wanted, ok := want.(map[string]any)
 	fields, same := live.(map[string]any)
 	if !ok || !same {
@@ -108,7 +110,7 @@ func overlap(want, live any) any {
 	part := map[string]any{}
 	for key, value := range wanted {
 		if current, ok := fields[key]; ok {
-			part[key] = overlap(value, current)
+			part[key] = wantedPart(value, current)
 		}
 	}
 	return part
@@ -123,7 +125,8 @@ func digest(values ...any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// identify finds out which cluster this is. Who may not look at the namespace knows the address alone.
+// identify returns the identity of the cluster. Without permission to read the namespace, it is the
+// address alone.
 func identify(ctx context.Context, client Cluster) (savedServer, error) {
 	server := savedServer{Host: client.Host()}
 	system := object.Ref{Kind: "Namespace", Name: "kube-system"}
@@ -140,19 +143,20 @@ func identify(ctx context.Context, client Cluster) (savedServer, error) {
 	return server, nil
 }
 
-// WritePlan puts a saved plan into a file that its owner alone can read. An older file is replaced as a whole.
+// WritePlan writes a saved plan to a file that only its owner may read. It replaces an older file
+// in one step.
 func WritePlan(path string, s *SavedPlan) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
-	if err := replaceFile(path, append(text, '\n'), 0o600); err != nil {
+	if err := writeFileAtomically(path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
 	return nil
 }
 
-// ReadPlan reads what WritePlan wrote.
+// ReadPlan reads a file that WritePlan wrote.
 func ReadPlan(path string) (*SavedPlan, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -160,19 +164,31 @@ func ReadPlan(path string) (*SavedPlan, error) {
 	}
 	s := &SavedPlan{}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("read the plan %s: it is no saved plan; make one with plan --out: %w", path, err)
+		return nil, fmt.Errorf(
+			"read the plan %s: it is no saved plan; make one with plan --out: %w",
+			path,
+			err,
+		)
 	}
 	if s.Form != savedVersion {
-		return nil, fmt.Errorf("read the plan %s: it is no saved plan of this form (%s); make it anew with plan --out", path, savedVersion)
+		return nil, fmt.Errorf(
+			"read the plan %s: it is no saved plan of this form (%s); make it anew with plan --out",
+			path,
+			savedVersion,
+		)
 	}
-	if problem := s.problem(); problem != "" {
-		return nil, fmt.Errorf("read the plan %s: the file is damaged or was edited: %s; make it anew with plan --out", path, problem)
+	if problem := s.invalid(); problem != "" {
+		return nil, fmt.Errorf(
+			"read the plan %s: the file is damaged or was edited: %s; make it anew with plan --out",
+			path,
+			problem,
+		)
 	}
 	return s, nil
 }
 
-// problem is something that plan --out never writes; empty if there is nothing of the kind.
-func (s *SavedPlan) problem() string {
+// invalid returns something that WritePlan never writes, or an empty string.
+func (s *SavedPlan) invalid() string {
 	if s.Options.FieldManager == "" {
 		return "it has no field manager"
 	}

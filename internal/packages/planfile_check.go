@@ -10,19 +10,27 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// Check compares a saved plan with the plan of an operation. The operation may run only if they are the same.
+// Check returns an error unless the plan of an operation is the same as the saved one.
 func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 	now, err := o.Save(ctx, "")
 	if err != nil {
 		return err
 	}
 	if s.Inventory != now.Inventory {
-		return fmt.Errorf("the plan is of another package: it was made for the inventory %s, and this one has %s", s.Inventory, now.Inventory)
+		return fmt.Errorf(
+			"the plan is of another package: it was made for the inventory %s, and this one has %s",
+			s.Inventory,
+			now.Inventory,
+		)
 	}
-	if !s.Server.same(now.Server) {
-		return fmt.Errorf("the plan was made for another cluster: %s, and this is %s", s.Server.besides(now.Server), now.Server.besides(s.Server))
+	if !s.Server.equal(now.Server) {
+		return fmt.Errorf(
+			"the plan was made for another cluster: %s, and this is %s",
+			s.Server.distinctName(now.Server),
+			now.Server.distinctName(s.Server),
+		)
 	}
-	moved := s.moved(now)
+	moved := s.differences(now)
 	if len(moved) == 0 {
 		return nil
 	}
@@ -30,39 +38,53 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 	if s.Package != now.Package {
 		who = "the cluster or the package has"
 	}
-	return fmt.Errorf("%s moved since the plan was made:\n- %s\nmake a new plan", who, strings.Join(moved, "\n- "))
+	return fmt.Errorf(
+		"%s moved since the plan was made:\n- %s\nmake a new plan",
+		who,
+		strings.Join(moved, "\n- "),
+	)
 }
 
-// same reports whether both are one cluster. It may have several addresses.
-func (s savedServer) same(other savedServer) bool {
+// equal reports whether both are the same cluster, which may have several addresses.
+func (s savedServer) equal(other savedServer) bool {
 	if s.UID != "" && other.UID != "" {
 		return s.UID == other.UID
 	}
 	return s.Host == other.Host
 }
 
-// besides names a cluster so that it can be told from another one: by its address, or by its UID as well where that is the same.
-func (s savedServer) besides(other savedServer) string {
+// distinctName returns the address of the cluster, with the UID if other has the same address.
+func (s savedServer) distinctName(other savedServer) string {
 	if s.Host != other.Host {
 		return s.Host
 	}
 	return fmt.Sprintf("%s (%s)", s.Host, s.UID)
 }
 
-// moved names each object to which something else would be done now.
-func (s *SavedPlan) moved(now *SavedPlan) []string {
+// differences returns a line for each object whose operation differs.
+func (s *SavedPlan) differences(now *SavedPlan) []string {
 	before, after := s.byRef(), now.byRef()
 	var moved []string
 	for _, step := range s.Steps {
 		if current, ok := after[step.Ref]; !ok {
-			moved = append(moved, fmt.Sprintf("%s was to be %s, and nothing is to be done to it now", step.Ref, pastTense[step.Op]))
+			moved = append(
+				moved,
+				fmt.Sprintf(
+					"%s was to be %s, and nothing is to be done to it now",
+					step.Ref,
+					pastTense[step.Op],
+				),
+			)
 		} else if difference := step.difference(current); difference != "" {
 			moved = append(moved, fmt.Sprintf("%s %s", step.Ref, difference))
 		}
 	}
 	for _, step := range now.Steps {
 		if _, ok := before[step.Ref]; !ok {
-			moved = append(moved, fmt.Sprintf("%s is to be %s now, and is not in the plan", step.Ref, pastTense[step.Op]))
+			moved = append(
+				moved,
+				fmt.Sprintf("%s is to be %s now, and is not in the plan", step.Ref, pastTense[step.Op]),
+			)
 		}
 	}
 	slices.Sort(moved)
@@ -77,7 +99,8 @@ func (s *SavedPlan) byRef() map[object.Ref]savedStep {
 	return steps
 }
 
-// difference says what would be done otherwise to an object than was planned; nothing if all is the same.
+// difference returns how the operation on an object differs from the planned one, or an empty
+// string.
 func (s savedStep) difference(now savedStep) string {
 	switch {
 	case s.Op != now.Op:
@@ -89,13 +112,18 @@ func (s savedStep) difference(now savedStep) string {
 	case s.Digest != now.Digest:
 		return "would be written otherwise: its manifest is another"
 	case s.Reason != now.Reason:
-		return fmt.Sprintf("was to be %s because %s, and now because %s", pastTense[s.Op], s.Reason, now.Reason)
+		return fmt.Sprintf(
+			"was to be %s because %s, and now because %s",
+			pastTense[s.Op],
+			s.Reason,
+			now.Reason,
+		)
 	default:
 		return ""
 	}
 }
 
-// pastTense are the operations in the words of a plan.
+// pastTense is the past participle of each operation.
 var pastTense = map[plan.Op]string{
 	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "left unchanged", plan.Delete: "pruned",
 	plan.Orphan: "orphaned", plan.Keep: "kept", plan.Skip: "skipped",

@@ -47,10 +47,11 @@ func TestSavedServer(t *testing.T) {
 		{savedServer{Host: "https://b", UID: "2"}, false, "https://a", "https://b"},
 		{savedServer{Host: "https://a", UID: "2"}, false, "https://a (1)", "https://a (2)"},
 	} {
-		if got := a.same(tc.other); got != tc.same {
+		if got := a.equal(tc.other); got != tc.same {
 			t.Errorf("same as %v: %v", tc.other, got)
 		}
-		if name, seen := a.besides(tc.other), tc.other.besides(a); !tc.same && (name != tc.name || seen != tc.seen) {
+		if name, seen := a.distinctName(tc.other), tc.other.distinctName(a); !tc.same &&
+			(name != tc.name || seen != tc.seen) {
 			t.Errorf("%s, and this is %s; want %s and %s", name, seen, tc.name, tc.seen)
 		}
 	}

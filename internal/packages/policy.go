@@ -30,19 +30,20 @@ const (
 	timeoutKey = "muster.dev/timeout"
 )
 
-// The field managers of kubectl: the default one, and the one that keeps the applied configuration on objects that went
-// over to server-side apply. The server keeps it up to date for the default one alone.
+// The field managers of kubectl: the default one, and the one that keeps the last applied
+// configuration of objects that moved to server-side apply. The server updates it only for the
+// default one.
 const (
 	DefaultManager     = "kubectl"
 	lastAppliedManager = "kubectl-last-applied"
 )
 
-// The annotations by which tools that work on files tell each other where an object came from.
+// The annotations by which tools that work on files record where an object came from.
 const (
 	internalPrefix = "internal.config.kubernetes.io/"
 	PathKey        = internalPrefix + "path"
-	OlderPathKey   = "config.kubernetes.io/path"
-	olderIndexKey  = "config.kubernetes.io/index"
+	LegacyPathKey  = "config.kubernetes.io/path"
+	legacyIndexKey = "config.kubernetes.io/index"
 )
 
 //go:embed kinds.yaml
@@ -65,7 +66,7 @@ func groupKinds(names []string) []schema.GroupKind {
 	return parsed
 }
 
-// Policy is what every command of the dialect wants for the objects of an inventory.
+// Policy returns the policy for the objects of an inventory.
 func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, error) {
 	order, err := kindOrder()
 	if err != nil {
@@ -91,7 +92,7 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 	}, nil
 }
 
-// waiting reads the annotations by which an object says how it is waited for.
+// waiting parses the annotations that say how an object is waited for.
 func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 	var w plan.Waiting
 	annotations := obj.GetAnnotations()
@@ -105,7 +106,11 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 	if text, ok := annotations[timeoutKey]; ok {
 		timeout, err := time.ParseDuration(text)
 		if err != nil || timeout <= 0 {
-			return w, fmt.Errorf("annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey, text)
+			return w, fmt.Errorf(
+				"annotation %s: %q must be a duration above zero, such as 90s or 5m",
+				timeoutKey,
+				text,
+			)
 		}
 		w.Timeout = timeout
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// CheckRecordNamespace makes sure, before anything is written or promised, that the namespace of the record exists or is part of the
-// package. A record that exists proves it.
+// CheckRecordNamespace returns an error unless the namespace of the record exists or is part of the
+// package. It costs no request if the record exists.
 func (o *Operation) CheckRecordNamespace(ctx context.Context) error {
 	home := o.Policy.RecordNamespace
 	if o.store.Exists() {

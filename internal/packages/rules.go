@@ -16,11 +16,12 @@ import (
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
-// rulesName is the file at the top of a package that holds its rules of readiness. It is no manifest.
+// rulesName is the file at the top of a package that holds its readiness rules. It is not a
+// manifest.
 const rulesName = "ready-rules.yaml"
 
-// ReadRules are the rules by which objects of a package are judged: those of the flags, then those of the package, then
-// those for well-known operators. A stream has no rules of its own, and neither has what is no package (an empty folder name).
+// ReadRules returns the readiness rules for a package: those of the given files, then those in its
+// folder, then the built-in ones. The folder is empty or Stdin if there is none.
 func ReadRules(dir string, files []string) ([]ready.Rule, error) {
 	var found []ready.Rule
 	var errs []error
@@ -48,9 +49,14 @@ func ReadRules(dir string, files []string) ([]ready.Rule, error) {
 	return append(found, builtin...), nil
 }
 
-// JudgeBy completes rules for the objects that are to be judged: whether a volume claim waits for its first consumer
-// depends on its storage class, which is asked for if there is a claim.
-func JudgeBy(ctx context.Context, client Cluster, rules []ready.Rule, refs []object.Ref) (*ready.RuleSet, error) {
+// NewRuleSet completes rules for the given objects. Whether a volume claim waits for its first
+// consumer depends on its storage class, which is read if there is a claim.
+func NewRuleSet(
+	ctx context.Context,
+	client Cluster,
+	rules []ready.Rule,
+	refs []object.Ref,
+) (*ready.RuleSet, error) {
 	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {
 		delayed, err := client.DelayedBindingClasses(ctx)

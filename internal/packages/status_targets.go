@@ -11,8 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// StatusTargets is what status shows: objects, and the inventories that each belongs to. Inventories may share a name in different
-// namespaces, and objects may be in several of them.
+// StatusTargets are the objects whose status is shown, and the inventories of each. Inventories may
+// have the same name in different namespaces, and an object may be in several.
 type StatusTargets struct {
 	All    *object.Set
 	Owners map[object.Ref][]object.Ref
@@ -26,13 +26,18 @@ func (m *StatusTargets) add(inv object.Ref, refs []object.Ref) {
 	}
 }
 
-// Inventories are those that an object belongs to.
+// Inventories returns the inventories that an object belongs to.
 func (m *StatusTargets) Inventories(ref object.Ref) []object.Ref { return m.Owners[ref] }
 
 // LocalMembers returns the objects that one inventory lists.
-func LocalMembers(ctx context.Context, c Cluster, inv *inventory.Inventory, notice func(string)) (*StatusTargets, error) {
+func LocalMembers(
+	ctx context.Context,
+	c Cluster,
+	inv *inventory.Inventory,
+	notice func(string),
+) (*StatusTargets, error) {
 	inv.Advise(notice)
-	if err := DemandDefinition(ctx, c, inv); err != nil {
+	if err := CheckDefinition(ctx, c, inv); err != nil {
 		return nil, err
 	}
 	state, err := inventory.NewStore(c, inv, true).Load(ctx)
@@ -44,9 +49,16 @@ func LocalMembers(ctx context.Context, c Cluster, inv *inventory.Inventory, noti
 	return m, nil
 }
 
-// RemoteMembers returns the objects that the ResourceGroups of a namespace list, or those of all namespaces if it is empty;
-// with names, only of the ResourceGroups with one of them. A damaged one is reported and left out.
-func RemoteMembers(ctx context.Context, c Cluster, namespace string, names []string, notice func(string)) (*StatusTargets, error) {
+// RemoteMembers returns the objects that the ResourceGroups of a namespace list, or those of all
+// namespaces if it is empty; with names, only of the ResourceGroups with one of them. A damaged one
+// is reported and left out.
+func RemoteMembers(
+	ctx context.Context,
+	c Cluster,
+	namespace string,
+	names []string,
+	notice func(string),
+) (*StatusTargets, error) {
 	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}, Remote: true}
 	groups, err := c.List(ctx, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {

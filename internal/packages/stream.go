@@ -12,15 +12,15 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
-// Stdin is the argument that stands for the standard input in place of a folder.
+// Stdin is the argument that stands for the standard input.
 const Stdin = "-"
 
-// streamName is what origins and errors call the standard input.
+// streamName is the name of the standard input in errors.
 const streamName = "stdin"
 
-// readStream reads a package from one stream. Its inventory is a ResourceGroup, a ConfigMap of an older tool or a section of
-// a Kptfile among the documents; objects that are local configuration, or the configuration of the package's functions, are left out as they
-// are of folders.
+// readStream reads a package from a stream. Its inventory is a ResourceGroup, a ConfigMap of an
+// older tool or the section of a Kptfile. Local configuration and the configuration of functions
+// are left out, as for folders.
 func readStream(in io.Reader) *contents {
 	var files []*unstructured.Unstructured
 	objects, err := manifest.Read(in, streamName, func(obj map[string]any) bool {
@@ -29,10 +29,10 @@ func readStream(in io.Reader) *contents {
 			files = append(files, u)
 			return true
 		}
-		return omit(obj)
+		return skipLocal(obj)
 	})
-	c := &contents{broken: err}
-	c.name, c.way = "the stream", "pass the file of the inventory along, resourcegroup.yaml as a rule"
+	c := &contents{problems: err}
+	c.name, c.remedy = "the stream", "pass the file of the inventory along, resourcegroup.yaml as a rule"
 	root := &inventory.Kptfile{}
 	for _, file := range files {
 		if parsed := c.kptfile(file); filePath(file) == inventory.KptfileName {
@@ -51,8 +51,7 @@ func readStream(in io.Reader) *contents {
 	return c
 }
 
-// kptfile takes in a document of a stream that is a Kptfile. Those of other versions are passed over, as subpackages may
-// have them.
+// kptfile adds a Kptfile. One of another version is ignored: it may belong to a subpackage.
 func (c *contents) kptfile(doc *unstructured.Unstructured) *inventory.Kptfile {
 	if doc.GroupVersionKind() != inventory.KptfileKind {
 		return &inventory.Kptfile{}
@@ -63,18 +62,18 @@ func (c *contents) kptfile(doc *unstructured.Unstructured) *inventory.Kptfile {
 	}
 	text, err := json.Marshal(doc.Object)
 	if err != nil {
-		c.note(err)
+		c.addError(err)
 		return &inventory.Kptfile{}
 	}
 	file, err := inventory.ParseKptfile(text, where)
-	c.note(err)
+	c.addError(err)
 	c.addKptfile(file, where)
 	return file
 }
 
-// filePath gives the file, with slashes, that a tool says it has read an object from.
+// filePath returns the file, with slashes, that a tool recorded on an object.
 func filePath(obj *unstructured.Unstructured) string {
-	for _, key := range []string{PathKey, OlderPathKey} {
+	for _, key := range []string{PathKey, LegacyPathKey} {
 		if file := obj.GetAnnotations()[key]; file != "" {
 			return path.Clean(file)
 		}
@@ -82,11 +81,11 @@ func filePath(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// tidy removes the annotations that tools leave for each other while objects are on their way between files.
-func tidy(obj manifest.Object) {
+// removeToolAnnotations removes the annotations of tools that work on files.
+func removeToolAnnotations(obj manifest.Object) {
 	annotations := obj.GetAnnotations()
 	for key := range annotations {
-		if key == OlderPathKey || key == olderIndexKey || strings.HasPrefix(key, internalPrefix) {
+		if key == LegacyPathKey || key == legacyIndexKey || strings.HasPrefix(key, internalPrefix) {
 			unstructured.RemoveNestedField(obj.Object, "metadata", "annotations", key)
 		}
 	}
@@ -95,11 +94,11 @@ func tidy(obj manifest.Object) {
 	}
 }
 
-// omit leaves out local configuration, whatever else it is: files of values, say, may be marked so. An inventory is read
-// all the same.
-func omit(obj map[string]any) bool { return isLocal(obj) && !describes(obj) }
+// skipLocal reports whether to leave out an object, which may be any YAML, as local configuration.
+// Inventories are never left out.
+func skipLocal(obj map[string]any) bool { return isLocal(obj) && !isInventoryObject(obj) }
 
-// isLocal reports whether an object, as it was read, is meant for tools on this machine. A true that lacks its quotes counts.
+// isLocal reports whether an object is marked as local configuration. A true without quotes counts.
 func isLocal(obj map[string]any) bool {
 	metadata, _ := obj["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// applyFlags is what was typed after apply.
+// applyFlags are the flags of apply.
 type applyFlags struct {
 	serverSide        bool
 	forceConflicts    bool
@@ -28,7 +28,7 @@ type applyFlags struct {
 	logLines          int
 	rules             []string
 	plan              string   // file of a saved plan
-	given             []string // of the flags that shape a plan, those that were typed
+	changed           []string // of the flags that shape a plan, those that were typed
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
 	statuses          bool
@@ -39,10 +39,10 @@ type applyFlags struct {
 	ordering          choice
 }
 
-func newApply(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newApply(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := applyFlags{
 		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy"),
-		ordering: orderings(g.ordering),
+		ordering: orderings(v.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER | -]",
@@ -52,38 +52,68 @@ created or updated in the order of their kinds and dependencies and waited for u
 objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
-		Example: "  " + g.command + " apply wordpress --dry-run\n" +
-			"  " + g.command + " apply wordpress --reconcile-timeout=2m",
-		Args:              g.args,
+		Example: "  " + v.command + " apply wordpress --dry-run\n" +
+			"  " + v.command + " apply wordpress --reconcile-timeout=2m",
+		Args:              v.arguments,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.installGiven = cmd.Flags().Changed("install-resource-group")
-			f.given = planningGiven(cmd)
-			return runApply(cmd.Context(), env, kube, g, folder(args), f)
+			f.changed = changedPlanFlags(cmd)
+			return runApply(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
-	f.addPlanning(cmd, g)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; with --server-side, validated by the server")
-	flags.BoolVar(&f.install, "install-resource-group", true, "install the ResourceGroup definition if it is missing; false in a dry run")
-	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0, "how long an applied object may take to become ready; 0 is without limit")
-	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0, "how long a pruned object may take to be gone; 0 is without limit")
-	flags.BoolVar(&f.failFast, "fail-fast", false, "end the run as soon as an object fails or its pods will hardly start without a change")
-	if g.saves {
-		flags.StringVar(&f.plan, "plan", "", "do what this file says that plan --out has written, or nothing")
+	f.addPlanFlags(cmd, v)
+	flags.BoolVar(
+		&f.dryRun,
+		"dry-run",
+		false,
+		"show what would be done; with --server-side, validated by the server",
+	)
+	flags.BoolVar(
+		&f.install,
+		"install-resource-group",
+		true,
+		"install the ResourceGroup definition if it is missing; false in a dry run",
+	)
+	flags.DurationVar(
+		&f.reconcileTimeout,
+		"reconcile-timeout",
+		0,
+		"how long an applied object may take to become ready; 0 is without limit",
+	)
+	flags.DurationVar(
+		&f.pruneTimeout,
+		"prune-timeout",
+		0,
+		"how long a pruned object may take to be gone; 0 is without limit",
+	)
+	flags.BoolVar(
+		&f.failFast,
+		"fail-fast",
+		false,
+		"end the run as soon as an object fails or its pods will hardly start without a change",
+	)
+	if v.savesPlans {
+		flags.StringVar(
+			&f.plan,
+			"plan",
+			"",
+			"do what this file says that plan --out has written, or nothing",
+		)
 	}
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
-	f.output.addTo(cmd, g, "output", "form of the output")
-	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
+	f.output.addTo(cmd, v, "output", "form of the output")
+	f.statusPolicy.addTo(cmd, v, "status-policy", "whether the record tells how each object is left")
 	return cmd
 }
 
 // waves reports whether objects are written in waves.
 func (f applyFlags) waves() bool { return f.ordering.value == "waves" }
 
-// dryRunMode is what --dry-run means together with --server-side.
+// dryRunMode returns the mode for --dry-run and --server-side.
 func (f applyFlags) dryRunMode() engine.DryRun {
 	switch {
 	case !f.dryRun:
@@ -95,36 +125,53 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 	}
 }
 
-// check refuses what does not go together.
-func (f applyFlags) check(g grammar) error {
-	if g.strict && f.forceConflicts && !f.serverSide {
+// check returns an error for invalid flags.
+func (f applyFlags) check(v variant) error {
+	if v.strict && f.forceConflicts && !f.serverSide {
 		return errors.New("--force-conflicts goes with --server-side alone")
 	}
-	if g.strict && f.fieldManager == "" {
+	if v.strict && f.fieldManager == "" {
 		return errors.New("--field-manager must not be empty; leave it out for the default")
 	}
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
-	return errors.Join(checkTimeout("reconcile-timeout", f.reconcileTimeout), checkTimeout("prune-timeout", f.pruneTimeout),
-		checkLogLines(f.logLines))
+	return errors.Join(
+		checkTimeout("reconcile-timeout", f.reconcileTimeout),
+		checkTimeout("prune-timeout", f.pruneTimeout),
+		checkLogLines(f.logLines),
+	)
 }
 
-func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f applyFlags) error {
+func runApply(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	v variant,
+	dir string,
+	f applyFlags,
+) error {
 	saved, err := f.planFile()
 	if err != nil {
 		return err
 	}
-	if err := f.check(g); err != nil {
+	if err := f.check(v); err != nil {
 		return err
 	}
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: f.options().Adoption(),
-		phased: f.waves(), wording: wording{removed: "pruned", serverly: f.serverSide}}
+	show := outputOptions{
+		variant:  v,
+		env:      env,
+		output:   f.output.value,
+		statuses: f.statuses,
+		adoption: f.options().Adoption(),
+		waves:    f.waves(),
+		wording:  wording{removed: "pruned", serverSide: f.serverSide},
+	}
 	_, op, err := f.prepare(ctx, env, kube, dir, show.fail)
 	if err != nil {
 		return err
 	}
-	show.made = family{op.Cluster, op.Rules}.of(ctx)
+	show.childRows = childFinder{op.Cluster, op.Rules}.inContext(ctx)
 	if saved != nil {
 		if err := saved.Check(ctx, op); err != nil {
 			return err
@@ -137,14 +184,22 @@ func runApply(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir 
 		Retry:    engine.Retry{For: webhookTimeout},
 		LogLines: f.logLines,
 	}
-	return carryOut(ctx, op, options, show)
+	return runOperation(ctx, op, options, show)
 }
 
-// webhookTimeout limits how long a write is repeated whose webhook cannot be called: its server may be a part of the package.
+// webhookTimeout limits how long a write is retried whose webhook cannot be called: the package may
+// contain its server.
 const webhookTimeout = 30 * time.Second
 
-// prepare opens the package, connects and makes the plan. fail may report an error of planning elsewhere as well.
-func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, fail func(error) error) (*packages.Package, *packages.Operation, error) {
+// prepare opens the package, connects and makes the plan. fail may report an error of planning
+// elsewhere too.
+func (f applyFlags) prepare(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	dir string,
+	fail func(error) error,
+) (*packages.Package, *packages.Operation, error) {
 	p, err := packages.Open(input(env, dir))
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +222,7 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	}
 	kube.SetSources(packages.Sources(desired))
 	op, err := packages.PrepareApply(ctx, client, p.Inventory, desired, packages.ApplyOptions{
-		PlanOptions: f.options(), Rules: rules, Definition: f.definition(), NoStatuses: f.statusPolicy.value == "none", Notice: notices(env),
+		PlanOptions: f.options(), Rules: rules, Definition: f.definition(), NoStatuses: f.statusPolicy.value == "none", Notice: noticePrinter(env),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -178,14 +233,15 @@ func (f applyFlags) prepare(ctx context.Context, env *cli.Env, kube *cli.Kube, d
 	return p, op, op.CheckRecordNamespace(ctx)
 }
 
-// unchanged passes an error on.
+// unchanged returns err.
 func unchanged(err error) error { return err }
 
-// definition returns the policy for the definition of records. A dry run installs it only if the flag was typed.
+// definition returns the policy for the definition of records. A dry run installs it only if the
+// flag was set.
 func (f applyFlags) definition() packages.DefinitionPolicy {
 	switch {
 	case f.dryRun && (!f.install || !f.installGiven):
-		return packages.IgnoreDefinition
+		return packages.SkipDefinition
 	case f.install:
 		return packages.InstallDefinition
 	default:
@@ -202,25 +258,33 @@ func (f applyFlags) options() packages.PlanOptions {
 	}
 }
 
-// take has the flags be those with which a plan was made.
-func (f *applyFlags) take(o packages.PlanOptions) {
+// setOptions sets the flags that shape the plan.
+func (f *applyFlags) setOptions(o packages.PlanOptions) {
 	f.serverSide, f.forceConflicts, f.fieldManager = o.ServerSide, o.ForceConflicts, o.FieldManager
-	f.adoption.value, f.propagation.value, f.pruneAfterFailure = o.InventoryPolicy, string(o.Propagation), o.PruneAfterFailure
+	f.adoption.value, f.propagation.value, f.pruneAfterFailure = o.InventoryPolicy, string(
+		o.Propagation,
+	), o.PruneAfterFailure
 	f.ordering.value = o.Ordering
 }
 
 // input returns the package that an argument names.
 func input(env *cli.Env, arg string) packages.Input {
-	return packages.Input{Folder: arg, Stream: env.In, Notice: notices(env)}
+	return packages.Input{Folder: arg, Stream: env.In, Notice: noticePrinter(env)}
 }
 
-// notices returns a function that prints lines to the standard error.
-func notices(env *cli.Env) func(string) {
+// noticePrinter returns a function that prints lines to the standard error.
+func noticePrinter(env *cli.Env) func(string) {
 	return func(text string) { fmt.Fprintln(env.Err, text) }
 }
 
-// carryOut runs a plan and shows it. It goes on when the output cannot be written; that nobody reads it is no error.
-func carryOut(ctx context.Context, op *packages.Operation, o engine.Options, s showing) error {
+// runOperation runs a plan and prints it. The run continues if the output cannot be written; a
+// closed pipe is not an error.
+func runOperation(
+	ctx context.Context,
+	op *packages.Operation,
+	o engine.Options,
+	s outputOptions,
+) error {
 	if o.DryRun != engine.DryRunNone && s.output != "json" {
 		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}

@@ -16,29 +16,30 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// madeTimeout is how long the objects that controllers made may be looked for.
-const madeTimeout = 10 * time.Second
+// childrenTimeout limits the search for child objects.
+const childrenTimeout = 10 * time.Second
 
-// makers are the kinds for whose objects tables show what controllers made, and the kinds of that.
+// makers are the kinds whose child objects tables show, with the kinds of these.
 var makers = map[schema.GroupKind][]schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"}:  {{Group: "apps", Kind: "ReplicaSet"}, {Kind: "Pod"}},
 	{Group: "apps", Kind: "ReplicaSet"}:  {{Kind: "Pod"}},
 	{Group: "apps", Kind: "StatefulSet"}: {{Kind: "Pod"}},
 }
 
-// family finds what controllers made for objects. What cannot be read is left out: a table is no reason to fail.
-type family struct {
+// childFinder finds child objects. Those that cannot be read are left out: a table is no reason to
+// fail.
+type childFinder struct {
 	client packages.Cluster
 	rules  *ready.RuleSet
 }
 
-// madeFor gives, for each object, what was made for it as the rows of a tree.
-type madeFor func([]object.Ref) map[object.Ref][]view.TableRow
+// childRowsFunc returns the children of each object as the rows of a tree.
+type childRowsFunc func([]object.Ref) map[object.Ref][]view.TableRow
 
-// of asks the cluster.
-func (f family) of(ctx context.Context) madeFor {
+// inContext returns a function that reads the cluster.
+func (f childFinder) inContext(ctx context.Context) childRowsFunc {
 	return func(refs []object.Ref) map[object.Ref][]view.TableRow {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), madeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childrenTimeout)
 		defer cancel()
 		var targets []cluster.Target
 		kinds := map[schema.GroupKind]map[string]bool{} // to their namespaces
@@ -79,10 +80,17 @@ func (f family) of(ctx context.Context) madeFor {
 	}
 }
 
-// rows are what was made for an object, each with what was made for it below.
-func (f family) rows(obj *unstructured.Unstructured, children map[string][]*unstructured.Unstructured, indent string) []view.TableRow {
+// rows returns the children of an object, each followed by its own.
+func (f childFinder) rows(
+	obj *unstructured.Unstructured,
+	children map[string][]*unstructured.Unstructured,
+	indent string,
+) []view.TableRow {
 	below := children[string(obj.GetUID())]
-	slices.SortFunc(below, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(
+		below,
+		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) },
+	)
 	var rows []view.TableRow
 	for i, child := range below {
 		branch, further := "├─ ", "│  "
@@ -90,7 +98,9 @@ func (f family) rows(obj *unstructured.Unstructured, children map[string][]*unst
 			branch, further = "└─ ", "   "
 		}
 		rows = append(rows, view.TableRow{
-			Ref: object.RefOf(child), Status: f.rules.Of(child), Facts: ready.FactsOf(child), TreePrefix: indent + branch,
+			Ref: object.RefOf(
+				child,
+			), Status: f.rules.Of(child), Facts: ready.FactsOf(child), TreePrefix: indent + branch,
 		})
 		rows = append(rows, f.rows(child, children, indent+further)...)
 	}

@@ -1,5 +1,5 @@
-// Package cmd is the commands that deploy packages: the native ones and those of kpt live. They parse flags, call
-// package packages and print.
+// Package cmd is the commands that deploy packages: the native ones and those of kpt live. They
+// parse flags, call package packages and print.
 package cmd
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 )
 
-// Commands are the commands of the dialect: the native ones at the top, and the same in the manner of kpt live below the
-// command live. A program that is called kpt has the latter alone.
+// Commands returns the native commands, and the groups of the commands of kpt. A program with the
+// name kpt has the groups alone.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	groups := []*cobra.Command{newLive(env, kube), newAlpha(env, kube)}
 	if env.Name() == "kpt" {
@@ -19,14 +19,14 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	return append(own, groups...)
 }
 
-// commands are the commands of one grammar.
-func commands(env *cli.Env, kube *cli.Kube, g grammar) []*cobra.Command {
+// commands returns the commands that both variants have.
+func commands(env *cli.Env, kube *cli.Kube, v variant) []*cobra.Command {
 	return []*cobra.Command{
-		newInit(env, kube, g),
-		newApply(env, kube, g),
-		newStatus(env, kube, g),
-		newDestroy(env, kube, g),
-		newMigrate(env, kube, g),
+		newInit(env, kube, v),
+		newApply(env, kube, v),
+		newStatus(env, kube, v),
+		newDestroy(env, kube, v),
+		newMigrate(env, kube, v),
 		newInstall(env, kube),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// advice is what kpt says below a conflict.
+// advice is the text of kpt below a conflict.
 const advice = `Please review the fields above--they currently have other managers. Here
 are the ways you can resolve this warning:
 * If you intend to manage all of these fields, please re-run the apply
@@ -27,7 +27,7 @@ are the ways you can resolve this warning:
   stop managing the field (remove it from their configuration).
 See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`
 
-// liveConflict is the text of an error in kpt's wording, with its advice if it is a conflict of managers.
+// liveConflict returns the text of an error as kpt prints it, with its advice if fields conflict.
 func liveConflict(err error) string {
 	if len(conflictsOf(err)) > 0 {
 		return err.Error() + "\n" + advice
@@ -35,7 +35,7 @@ func liveConflict(err error) string {
 	return err.Error()
 }
 
-// conflictsOf are the fields over which a server-side apply failed.
+// conflictsOf returns the fields over which a server-side apply failed.
 func conflictsOf(err error) []metav1.StatusCause {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -50,18 +50,23 @@ func conflictsOf(err error) []metav1.StatusCause {
 	return found
 }
 
-// problem is why a step failed, with the place that describes its object. A conflict of managers is told field by field: who
-// owns it, and since when.
-func problem(step *plan.Step, err error) string {
+// failureText returns why a step failed, and the place that describes its object. For a conflict of
+// field managers it lists each field, its owners, and the times of their writes.
+func failureText(step *plan.Step, err error) string {
 	conflicts := conflictsOf(err)
 	if len(conflicts) == 0 || step.Have == nil {
-		return because(err) + from(step.Source)
+		return indented(err) + sourceSuffix(step.Source)
 	}
-	return "other managers own fields that the package sets" + from(step.Source) + "\n" + owned(step, conflicts)
+	return "other managers own fields that the package sets" + sourceSuffix(
+		step.Source,
+	) + "\n" + conflictLines(
+		step,
+		conflicts,
+	)
 }
 
-// owned are lines that name each field with its owners, and the ways out.
-func owned(step *plan.Step, conflicts []metav1.StatusCause) string {
+// conflictLines returns a line for each field with its owners, and the way to take them over.
+func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
 	var lines []string
 	for _, c := range conflicts {
 		line := "    " + c.Field + " " + ownersOf(step, c)
@@ -72,7 +77,8 @@ func owned(step *plan.Step, conflicts []metav1.StatusCause) string {
 	return strings.Join(append(lines, "    --force-conflicts takes them over"), "\n")
 }
 
-// ownersOf says who owns a field, as the object said when it was read; else what the server says of the conflict.
+// ownersOf formats the owners of a field from the object's managed fields, or else the server's
+// message.
 func ownersOf(step *plan.Step, conflict metav1.StatusCause) string {
 	owners, err := diff.Owners(step.Have, conflict.Field)
 	var texts []string

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// destroyFlags is what was typed after destroy.
+// destroyFlags are the flags of destroy.
 type destroyFlags struct {
 	dryRun        bool
 	statuses      bool
@@ -25,10 +25,10 @@ type destroyFlags struct {
 	ordering      choice
 }
 
-func newDestroy(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newDestroy(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := destroyFlags{
 		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy"),
-		ordering: orderings(g.ordering),
+		ordering: orderings(v.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "destroy [FOLDER | -]",
@@ -38,26 +38,48 @@ the standard input (-) deployed, in the reverse order of applying, wait until al
 delete the record.
 
 ` + cli.ExitCodes,
-		Example:           "  " + g.command + " destroy wordpress",
-		Args:              g.args,
+		Example:           "  " + v.command + " destroy wordpress",
+		Args:              v.arguments,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDestroy(cmd.Context(), env, kube, g, folder(args), f)
+			return runDestroy(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be deleted")
-	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0, "how long an object may take to be gone; 0 is without limit")
+	flags.DurationVar(
+		&f.deleteTimeout,
+		"delete-timeout",
+		0,
+		"how long an object may take to be gone; 0 is without limit",
+	)
 	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
-	f.output.addTo(cmd, g, "output", "form of the output")
-	f.ordering.addTo(cmd, g, "ordering", "when objects are deleted: as soon as what depends on them is gone, or in waves")
-	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be deleted")
-	f.statusPolicy.addTo(cmd, g, "status-policy", "whether the record tells how each object is left")
-	f.propagation.addTo(cmd, g, "delete-propagation-policy", "how dependents of the objects are deleted")
+	f.output.addTo(cmd, v, "output", "form of the output")
+	f.ordering.addTo(
+		cmd,
+		v,
+		"ordering",
+		"when objects are deleted: as soon as what depends on them is gone, or in waves",
+	)
+	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be deleted")
+	f.statusPolicy.addTo(cmd, v, "status-policy", "whether the record tells how each object is left")
+	f.propagation.addTo(
+		cmd,
+		v,
+		"delete-propagation-policy",
+		"how dependents of the objects are deleted",
+	)
 	return cmd
 }
 
-func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f destroyFlags) error {
+func runDestroy(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	v variant,
+	dir string,
+	f destroyFlags,
+) error {
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
 	}
@@ -72,23 +94,38 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if err != nil {
 		return err
 	}
-	o := packages.DestroyOptions{NoStatuses: f.statusPolicy.value == "none", Notice: notices(env), PlanOptions: packages.PlanOptions{
-		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value), Ordering: f.ordering.value,
-	}}
+	o := packages.DestroyOptions{
+		NoStatuses: f.statusPolicy.value == "none",
+		Notice:     noticePrinter(env),
+		PlanOptions: packages.PlanOptions{
+			InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value), Ordering: f.ordering.value,
+		},
+	}
 	op, err := packages.PrepareDestroy(client, inv, o)
 	if err != nil {
 		return err
 	}
-	show := showing{grammar: g, env: env, output: f.output.value, statuses: f.statuses, adoption: o.Adoption(), phased: o.Waves(),
-		wording: wording{removed: "deleted", noApply: true}}
-	if err := packages.DemandDefinition(ctx, client, inv); err != nil {
+	show := outputOptions{
+		variant:  v,
+		env:      env,
+		output:   f.output.value,
+		statuses: f.statuses,
+		adoption: o.Adoption(),
+		waves:    o.Waves(),
+		wording:  wording{removed: "deleted", onlyDeletes: true},
+	}
+	if err := packages.CheckDefinition(ctx, client, inv); err != nil {
 		return show.fail(err)
 	}
 	if err := op.MakePlan(ctx); err != nil {
 		return show.fail(err)
 	}
-	if g.more && !op.Recorded() {
-		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing is known to be deployed\n", inv.Ref)
+	if v.detailed && !op.Recorded() {
+		fmt.Fprintf(
+			env.Err,
+			"there is no record %s in the cluster: nothing is known to be deployed\n",
+			inv.Ref,
+		)
 	}
 	options := engine.Options{
 		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},
@@ -97,5 +134,5 @@ func runDestroy(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, di
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient
 	}
-	return carryOut(ctx, op, options, show)
+	return runOperation(ctx, op, options, show)
 }

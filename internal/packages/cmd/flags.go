@@ -10,48 +10,58 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// choice is a flag with a fixed set of values, which check enforces: in which order wrong flags are told is the command's.
+// choice is a flag with a fixed set of values. check enforces them, so that commands control the
+// order of errors.
 type choice struct {
 	value   string
-	what    string // the flag's meaning, for the error
+	meaning string // the flag's meaning, for the error
 	allowed []string
 	refusal string // instead of the usual error; a %q in it stands for the value
 }
 
-// outputs, adoptions, statusPolicies, propagations and orderings are the choices that several commands offer.
+// outputs, adoptions, statusPolicies, propagations and orderings return choices that several
+// commands have.
 func outputs() choice {
-	return choice{value: "events", what: "output", allowed: []string{"events", "json", "table"}}
+	return choice{value: "events", meaning: "output", allowed: []string{"events", "json", "table"}}
 }
 
 func adoptions() choice {
-	return choice{value: "strict", what: "inventory policy", allowed: []string{"strict", "adopt", "force-adopt"}}
+	return choice{
+		value:   "strict",
+		meaning: "inventory policy",
+		allowed: []string{"strict", "adopt", "force-adopt"},
+	}
 }
 
 func statusPolicies() choice {
-	return choice{value: "all", what: "status policy", allowed: []string{"none", "all"}}
+	return choice{value: "all", meaning: "status policy", allowed: []string{"none", "all"}}
 }
 
 func propagations(what string) choice {
-	return choice{value: "Background", what: what, allowed: []string{"Background", "Foreground", "Orphan"}}
+	return choice{
+		value:   "Background",
+		meaning: what,
+		allowed: []string{"Background", "Foreground", "Orphan"},
+	}
 }
 
 func orderings(value string) choice {
-	return choice{value: value, what: "ordering", allowed: []string{"graph", "waves"}}
+	return choice{value: value, meaning: "ordering", allowed: []string{"graph", "waves"}}
 }
 
-// String, Set and Type make a choice a pflag.Value.
+// String returns the value. With Set and Type, a choice is a pflag.Value.
 func (c *choice) String() string { return c.value }
 
-// Set takes the value of the flag, whatever it is.
+// Set sets any value.
 func (c *choice) Set(value string) error {
 	c.value = value
 	return nil
 }
 
-// Type is the word for the value in help.
+// Type returns the word for the value in help.
 func (c *choice) Type() string { return "string" }
 
-// check refuses a value that is not among those allowed.
+// check returns an error for a value that is not allowed.
 func (c *choice) check() error {
 	switch {
 	case slices.Contains(c.allowed, c.value):
@@ -61,11 +71,11 @@ func (c *choice) check() error {
 	case c.refusal != "":
 		return errors.New(c.refusal)
 	default:
-		return fmt.Errorf("%s must be one of %s", c.what, strings.Join(c.allowed, ", "))
+		return fmt.Errorf("%s must be one of %s", c.meaning, strings.Join(c.allowed, ", "))
 	}
 }
 
-// checkChoices gives the first error of choices.
+// checkChoices returns the error of the first invalid choice.
 func checkChoices(choices ...*choice) error {
 	for _, c := range choices {
 		if err := c.check(); err != nil {
@@ -75,15 +85,18 @@ func checkChoices(choices ...*choice) error {
 	return nil
 }
 
-// addTo makes the choice a flag of a command, with its values offered by the shell.
-func (c *choice) addTo(cmd *cobra.Command, g grammar, name, usage string) {
-	c.refusal = g.refusals[name]
+// addTo adds the choice to a command, with completion.
+func (c *choice) addTo(cmd *cobra.Command, v variant, name, usage string) {
+	c.refusal = v.refusals[name]
 	cmd.Flags().Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
 	// The only error is a flag that does not exist or has a completion already.
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		name,
+		cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp),
+	)
 }
 
-// folder is the package folder of the arguments: the working folder if there is none.
+// folder returns the folder in the arguments, or the working folder.
 func folder(args []string) string {
 	if len(args) == 0 {
 		return "."
@@ -91,20 +104,25 @@ func folder(args []string) string {
 	return args[0]
 }
 
-// completeFolders has the shell offer folders for the one argument that commands take.
-func completeFolders(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeFolders completes the one argument of a command with folders.
+func completeFolders(
+	_ *cobra.Command,
+	args []string,
+	_ string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// addLogLines gives a command the flag that says how much of logs is quoted.
+// addLogLines adds the flag for the number of log lines.
 func addLogLines(cmd *cobra.Command, lines *int) {
-	cmd.Flags().IntVar(lines, "log-lines", 3, "how many lines to quote of the log of a container that ended badly; 0 is none")
+	cmd.Flags().
+		IntVar(lines, "log-lines", 3, "how many lines to quote of the log of a container that ended badly; 0 is none")
 }
 
-// checkLogLines refuses less than nothing of a log.
+// checkLogLines returns an error for a negative number.
 func checkLogLines(lines int) error {
 	if lines < 0 {
 		return fmt.Errorf("--log-lines %d: must not be negative; 0 is none", lines)
@@ -112,7 +130,7 @@ func checkLogLines(lines int) error {
 	return nil
 }
 
-// checkTimeout refuses a time that has passed before it begins.
+// checkTimeout returns an error for a negative duration.
 func checkTimeout(flag string, timeout time.Duration) error {
 	if timeout < 0 {
 		return fmt.Errorf("--%s %s: must not be negative; 0 is without limit", flag, timeout)
@@ -120,7 +138,8 @@ func checkTimeout(flag string, timeout time.Duration) error {
 	return nil
 }
 
-// addRules gives a command the flag for files of rules.
+// addRules adds the flag for files of readiness rules.
 func addRules(cmd *cobra.Command, files *[]string) {
-	cmd.Flags().StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
+	cmd.Flags().
+		StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
 }

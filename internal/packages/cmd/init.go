@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// initFlags is what was typed after init.
+// initFlags are the flags of init.
 type initFlags struct {
 	name        string
 	inventoryID string
@@ -20,7 +20,7 @@ type initFlags struct {
 	quiet       bool
 }
 
-func newInit(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newInit(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
@@ -32,27 +32,46 @@ one that all objects of the package share, else that of the kubeconfig's context
 Exit codes:
   0  the inventory was written
   1  it was not: the error says why`,
-		Example:           "  " + g.command + " init wordpress",
-		Args:              g.args,
+		Example:           "  " + v.command + " init wordpress",
+		Args:              v.arguments,
 		ValidArgsFunction: completeFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runInit(env, kube, g, folder(args), f)
+			return runInit(env, kube, v, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "name of the inventory object (default: inventory- and 8 random digits)")
-	flags.StringVar(&f.inventoryID, "inventory-id", "", "ID by which objects know their inventory (default: a new one)")
+	flags.StringVar(
+		&f.name,
+		"name",
+		"",
+		"name of the inventory object (default: inventory- and 8 random digits)",
+	)
+	flags.StringVar(
+		&f.inventoryID,
+		"inventory-id",
+		"",
+		"ID by which objects know their inventory (default: a new one)",
+	)
 	addFile(cmd, &f.file)
 	flags.BoolVar(&f.force, "force", false, "replace the inventory that the package has")
 	flags.BoolVar(&f.quiet, "quiet", false, "say nothing about progress")
 	return cmd
 }
 
-func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) error {
+func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) error {
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	i, err := packages.PrepareInit(dir, packages.InitOptions{Name: f.name, ID: f.inventoryID, File: f.file, Force: f.force, Now: time.Now})
+	i, err := packages.PrepareInit(
+		dir,
+		packages.InitOptions{
+			Name:  f.name,
+			ID:    f.inventoryID,
+			File:  f.file,
+			Force: f.force,
+			Now:   time.Now,
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -60,11 +79,11 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 	if err != nil {
 		return err
 	}
-	if shared := i.SharedNamespace(); shared != "" && !explicit {
+	if shared := i.CommonNamespace(); shared != "" && !explicit {
 		namespace = shared
 	}
 	if !f.quiet {
-		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, g.initializes, namespace)
+		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, v.initObject, namespace)
 	}
 	err = i.Write(namespace)
 	if !f.quiet {
@@ -77,16 +96,19 @@ func runInit(env *cli.Env, kube *cli.Kube, g grammar, dir string, f initFlags) e
 	return err
 }
 
-// addFile gives a command the flag for the name of the ResourceGroup file.
+// addFile adds the flag for the name of the ResourceGroup file.
 func addFile(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
 }
 
-// checkFile refuses what cannot be the name of a file in the package.
+// checkFile returns an error for a value that is not the name of a file in the package.
 func checkFile(file string) error {
 	if file != filepath.Base(file) || file == "." || file == ".." {
-		return &wordedError{error: fmt.Errorf("--rg-file must be a file name without a folder, not %q", file),
-			form: asKubectl, text: "rg-file must be a valid filename"}
+		return &liveErrorText{
+			error: fmt.Errorf("--rg-file must be a file name without a folder, not %q", file),
+			form:  asKubectl,
+			text:  "rg-file must be a valid filename",
+		}
 	}
 	return nil
 }

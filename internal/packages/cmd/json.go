@@ -12,13 +12,13 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// jsonLines writes a run as JSON, one object a line with its keys in alphabetical order, in the schema of kpt live;
-// docs/output.md describes it.
+// jsonLines prints a run as JSON, one object a line with its keys in alphabetical order, in the
+// schema of kpt live. docs/output.md describes it.
 type jsonLines struct {
-	out    io.Writer
-	now    func() time.Time
-	reason reasoning // why a write failed or did not happen
-	more   bool      // with the keys and types that kpt live does not have
+	out      io.Writer
+	now      func() time.Time
+	reason   reasonFunc // why a write failed or did not happen
+	detailed bool       // with the keys and types that kpt live does not have
 }
 
 // entry is one line.
@@ -34,13 +34,13 @@ func (j jsonLines) write(e entry) error {
 	return err
 }
 
-// fail tells the error that ends a run, or keeps it from beginning.
+// fail prints the error that ends a run or prevents it.
 func (j jsonLines) fail(text string) error {
 	return j.write(entry{"type": "error", "error": text})
 }
 
-// tell writes one moment of a run.
-func (j jsonLines) tell(b *view.RunState, m view.PhaseEvent) error {
+// print prints an event of a run.
+func (j jsonLines) print(b *view.RunState, m view.PhaseEvent) error {
 	var e entry
 	switch m.Mark {
 	case view.Started:
@@ -57,7 +57,7 @@ func (j jsonLines) tell(b *view.RunState, m view.PhaseEvent) error {
 		if reason := j.reason(b, m); reason != "" {
 			e["error"] = reason
 		}
-		j.detail(b, m, e)
+		j.addDetails(b, m, e)
 	case view.StatusSeen:
 		e = jsonObject(m.Event.Ref)
 		e["type"], e["status"], e["message"] = "status", m.Event.Status.State, m.Event.Status.Message
@@ -65,7 +65,7 @@ func (j jsonLines) tell(b *view.RunState, m view.PhaseEvent) error {
 		e = j.counts(b, m.Phase)
 		e["type"], e["action"] = "summary", jsonAction(b, m.Phase)
 	case view.Explained:
-		if !j.more {
+		if !j.detailed {
 			return nil
 		}
 		e = jsonObject(m.Event.Ref)
@@ -74,9 +74,9 @@ func (j jsonLines) tell(b *view.RunState, m view.PhaseEvent) error {
 	return j.write(e)
 }
 
-// detail adds what kpt live does not tell.
-func (j jsonLines) detail(b *view.RunState, m view.PhaseEvent, e entry) {
-	if !j.more {
+// addDetails adds the keys that kpt live does not have.
+func (j jsonLines) addDetails(b *view.RunState, m view.PhaseEvent, e entry) {
+	if !j.detailed {
 		return
 	}
 	step := b.Plan.Steps[m.Event.Step]
@@ -107,17 +107,23 @@ func jsonObject(ref object.Ref) entry {
 
 func (j jsonLines) counts(b *view.RunState, phase view.Phase) entry {
 	c := countOf(b, phase)
-	e := entry{"count": c.attempted(), "successful": c.successful, "skipped": c.skipped, "failed": c.failed}
+	e := entry{
+		"count":      c.attempted(),
+		"successful": c.successful,
+		"skipped":    c.skipped,
+		"failed":     c.failed,
+	}
 	if phase == view.Waiting {
 		e["timeout"] = c.timedOut
-		if j.more {
+		if j.detailed {
 			e["interrupted"] = b.Waits.Interrupted
 		}
 	}
 	return e
 }
 
-// jsonAction and jsonType are the names of a phase in lines about the phase and about its objects.
+// jsonAction and jsonType return the names of a phase in lines about the phase and about its
+// objects.
 func jsonAction(b *view.RunState, phase view.Phase) string {
 	if phase == view.Recording {
 		return "Inventory"

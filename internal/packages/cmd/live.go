@@ -6,34 +6,35 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 )
 
-// newLive is the group of the commands in the manner of kpt live.
+// newLive returns the group of the commands of kpt live.
 func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	g := live(env, "live")
+	v := live(env, "live")
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Deploy packages with the commands, output and defaults of kpt live",
 		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are applied in waves, each
 waited for before the next begins, and failures do not keep objects from being pruned.`,
 	}
-	cmd.AddCommand(spoken(append(commands(env, kube, g), newLivePlan(env, kube, g)))...)
-	addPassedOver(cmd)
+	cmd.AddCommand(withLiveErrors(append(commands(env, kube, v), newLivePlan(env, kube, v)))...)
+	addIgnoredFlags(cmd)
 	return cmd
 }
 
-// newAlpha is the group of the commands whose form is not final.
+// newAlpha returns the group of the commands of kpt alpha live.
 func newAlpha(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	g := live(env, "alpha live")
-	g.table = progressTable
+	v := live(env, "alpha live")
+	v.tableColumns = progressTable
 	alpha := &cobra.Command{Use: "alpha", Short: "Commands whose form is not final"}
 	cmd := &cobra.Command{Use: "live", Short: "Deploy packages in the manner of kpt alpha live"}
-	cmd.AddCommand(spoken([]*cobra.Command{newApply(env, kube, g), newLivePlan(env, kube, g)})...)
-	addPassedOver(cmd)
+	cmd.AddCommand(
+		withLiveErrors([]*cobra.Command{newApply(env, kube, v), newLivePlan(env, kube, v)})...)
+	addIgnoredFlags(cmd)
 	alpha.AddCommand(cmd)
 	return alpha
 }
 
-// spoken has commands tell their errors as kpt live does.
-func spoken(cmds []*cobra.Command) []*cobra.Command {
+// withLiveErrors makes commands print their errors as kpt live does.
+func withLiveErrors(cmds []*cobra.Command) []*cobra.Command {
 	for _, cmd := range cmds {
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return liveError(run(cmd, args)) }
@@ -41,8 +42,9 @@ func spoken(cmds []*cobra.Command) []*cobra.Command {
 	return cmds
 }
 
-// addPassedOver gives a group the flags of kpt that mean nothing here, so that commands that have them work.
-func addPassedOver(cmd *cobra.Command) {
+// addIgnoredFlags adds flags of kpt that have no effect here, so that commands that set them
+// work.
+func addIgnoredFlags(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.Bool("truncate-output", true, "passed over: output is not truncated")
 	flags.Bool("stack-trace", false, "passed over: errors have no traces")

@@ -14,51 +14,55 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// wordedError is an error for which kpt live has words of its own.
-type wordedError struct {
+// liveErrorText is an error with the text that kpt live prints for it.
+type liveErrorText struct {
 	error
 	form, text string
 }
 
-// The forms in which kpt live prints its errors: as kubectl does, and as messages of many lines.
+// The forms in which kpt live prints errors: as kubectl does, and as messages of several lines.
 const (
 	asKubectl = "error: %s\n"
 	asMessage = "%s\n \n"
 )
 
-// liveInitialized is what init says of a package that has an inventory.
+// liveInitialized is the error of kpt live init for a package that has an inventory.
 const liveInitialized = `
 Error: Inventory information has already been added to the package %s object. ` +
 	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
 	`Use the --force flag to suppress this error.`
 
-// Unwrap gives the error in our own words.
-func (e *wordedError) Unwrap() error { return e.error }
+// Unwrap returns the error with its native text.
+func (e *liveErrorText) Unwrap() error { return e.error }
 
-// liveError gives an error the text that kpt live prints for it.
+// liveError returns an error that is printed as kpt live prints it.
 func liveError(err error) error {
-	if result := (*cli.ResultError)(nil); err == nil || errors.As(err, &result) || errors.Is(err, context.Canceled) {
+	if result := (*cli.ResultError)(nil); err == nil || errors.As(err, &result) ||
+		errors.Is(err, context.Canceled) {
 		return err
 	}
-	w := wordsOf(err)
+	w := liveErrorOf(err)
 	return &cli.TextError{Text: fmt.Sprintf(w.form, w.text), Err: err}
 }
 
-// liveMessage is the text without what the screen has around it.
-func liveMessage(err error) string { return wordsOf(err).text }
+// liveMessage returns the text of kpt live for an error, without its prefix.
+func liveMessage(err error) string { return liveErrorOf(err).text }
 
-// wordsOf finds the words for an error, else takes its own.
-func wordsOf(err error) *wordedError {
-	own := &wordedError{error: err, form: asKubectl, text: err.Error()}
-	if several := flat(err); len(several) > 1 {
-		return wordsOfAll(own, several)
+// liveErrorOf returns the text of kpt live for an error, or the error's own.
+func liveErrorOf(err error) *liveErrorText {
+	own := &liveErrorText{error: err, form: asKubectl, text: err.Error()}
+	if several := flatten(err); len(several) > 1 {
+		return liveErrorOfAll(own, several)
 	}
-	if w := (*wordedError)(nil); errors.As(err, &w) {
+	if w := (*liveErrorText)(nil); errors.As(err, &w) {
 		return w
 	}
 	wordPackageErrors(own, err)
 	if mismatch := (*inventory.MismatchError)(nil); errors.As(err, &mismatch) {
-		own.text = fmt.Sprintf("inventory-id of inventory object in cluster doesn't match provided id %q", mismatch.Want)
+		own.text = fmt.Sprintf(
+			"inventory-id of inventory object in cluster doesn't match provided id %q",
+			mismatch.Want,
+		)
 	}
 	if home := (*inventory.NoNamespaceError)(nil); errors.As(err, &home) {
 		own.text = fmt.Sprintf("inventory namespace %q does not exist", home.Namespace)
@@ -78,10 +82,23 @@ func wordsOf(err error) *wordedError {
 	return own
 }
 
-// wordPackageErrors sets the words for an error of a package's files or of the ResourceGroup definition.
-func wordPackageErrors(own *wordedError, err error) {
-	incomplete, several, two := (*inventory.IncompleteError)(nil), (*packages.SeveralInventoriesError)(nil), (*packages.TwoFormatsError)(nil)
-	folder, scoped, other := (*packages.NoFolderError)(nil), (*packages.ClusterScopedError)(nil), (*packages.OtherNamespaceError)(nil)
+// wordPackageErrors sets the text for an error of a package's files or of the ResourceGroup
+// definition.
+func wordPackageErrors(own *liveErrorText, err error) {
+	incomplete, several, two := (*inventory.IncompleteError)(
+		nil,
+	), (*packages.SeveralInventoriesError)(
+		nil,
+	), (*packages.TwoFormatsError)(
+		nil,
+	)
+	folder, scoped, other := (*packages.NoFolderError)(
+		nil,
+	), (*packages.ClusterScopedError)(
+		nil,
+	), (*packages.OtherNamespaceError)(
+		nil,
+	)
 	initialized, install := (*packages.InitializedError)(nil), (*packages.InstallError)(nil)
 	switch {
 	case errors.As(err, &incomplete):
@@ -91,57 +108,75 @@ func wordPackageErrors(own *wordedError, err error) {
 	case errors.As(err, &folder):
 		own.text = fmt.Sprintf("lstat %s: no such file or directory", folder.Folder)
 	case errors.As(err, &scoped):
-		own.text = fmt.Sprintf("resource is cluster-scoped but has a non-empty namespace %q", scoped.Namespace)
+		own.text = fmt.Sprintf(
+			"resource is cluster-scoped but has a non-empty namespace %q",
+			scoped.Namespace,
+		)
 	case errors.As(err, &other):
-		own.text = fmt.Sprintf("found namespace %q, but all resources must be in namespace %q", other.Namespace, other.Want)
+		own.text = fmt.Sprintf(
+			"found namespace %q, but all resources must be in namespace %q",
+			other.Namespace,
+			other.Want,
+		)
 	case errors.As(err, &several):
-		own.form, own.text = asMessage, fmt.Sprintf("Error: Multiple %s objects found, at most one is allowed.", several.Format)
+		own.form, own.text = asMessage, fmt.Sprintf(
+			"Error: Multiple %s objects found, at most one is allowed.",
+			several.Format,
+		)
 	case errors.As(err, &initialized):
 		own.form, own.text = asMessage, fmt.Sprintf(liveInitialized, initialized.Object)
 	case errors.As(err, &install):
-		own.form, own.text = asMessage, fmt.Sprintf("Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s", install.Err)
+		own.form, own.text = asMessage, fmt.Sprintf(
+			"Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s",
+			install.Err,
+		)
 	case errors.Is(err, packages.ErrNoDefinition):
 		own.form, own.text = asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
 			"Use the --install-resource-group flag of apply, or the command install-resource-group."
 	}
 }
 
-// flat gives the errors that are joined in one, and in those.
-func flat(err error) []error {
+// flatten returns all errors that are joined in err, recursively.
+func flatten(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}
 	var all []error
 	for _, err := range joined.Unwrap() {
-		all = append(all, flat(err)...)
+		all = append(all, flatten(err)...)
 	}
 	return all
 }
 
-// wordsOfAll lists several errors, each in its words but for what those have around them when they stand alone.
-func wordsOfAll(own *wordedError, several []error) *wordedError {
+// liveErrorOfAll lists several errors without the prefixes that each has alone.
+func liveErrorOfAll(own *liveErrorText, several []error) *liveErrorText {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d errors:", len(several))
 	for _, err := range several {
-		words := strings.TrimPrefix(strings.TrimSpace(wordsOf(err).text), "Error: ")
-		text.WriteString("\n- " + strings.ReplaceAll(strings.ReplaceAll(words, "\n\n", "\n"), "\n", "\n  "))
+		words := strings.TrimPrefix(strings.TrimSpace(liveErrorOf(err).text), "Error: ")
+		text.WriteString(
+			"\n- " + strings.ReplaceAll(strings.ReplaceAll(words, "\n\n", "\n"), "\n", "\n  "),
+		)
 	}
 	own.text = text.String()
 	return own
 }
 
-// liveUnknown lists the kinds that nobody knows.
+// liveUnknown formats a list of unknown kinds.
 func liveUnknown(e *packages.UnknownKindsError) string {
 	var kinds strings.Builder
 	for _, kind := range e.Kinds {
-		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.Gvk.GroupVersion(), kind.Gvk.Kind)
+		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.GVK.GroupVersion(), kind.GVK.Kind)
 	}
-	return fmt.Sprintf("Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
-		len(e.Kinds), kinds.String())
+	return fmt.Sprintf(
+		"Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
+		len(e.Kinds),
+		kinds.String(),
+	)
 }
 
-// liveCycle words circles of dependencies, with all that depends on them.
+// liveCycle formats cycles of dependencies, with all objects that depend on them.
 func liveCycle(cycle *plan.CycleError) string {
 	ids := object.NewSet()
 	var edges strings.Builder
@@ -153,20 +188,33 @@ func liveCycle(cycle *plan.CycleError) string {
 	for _, ref := range slices.SortedFunc(slices.Values(ids.Refs()), object.Compare) {
 		quoted = append(quoted, fmt.Sprintf("%q", idOf(ref)))
 	}
-	return fmt.Sprintf("invalid objects: [%s] cyclic dependency:%s", strings.Join(quoted, ", "), edges.String())
+	return fmt.Sprintf(
+		"invalid objects: [%s] cyclic dependency:%s",
+		strings.Join(quoted, ", "),
+		edges.String(),
+	)
 }
 
-// liveComplaint words what is wrong with one object.
+// liveComplaint formats the problem with one object.
 func liveComplaint(of *plan.ObjectError) string {
 	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
 		key := packages.DependsOnKey
 		if external.TakesValue {
 			key = packages.MutationKey
 		}
-		return fmt.Sprintf("invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From), pathOf(external.To))
+		return fmt.Sprintf(
+			"invalid %q annotation: external dependency: %s -> %s",
+			key,
+			pathOf(external.From),
+			pathOf(external.To),
+		)
 	}
 	if annotation := (*packages.AnnotationError)(nil); errors.As(of, &annotation) {
-		return fmt.Sprintf("invalid %q annotation: %s", annotation.Key, liveAnnotation(of.Ref, annotation.Err))
+		return fmt.Sprintf(
+			"invalid %q annotation: %s",
+			annotation.Key,
+			liveAnnotation(of.Ref, annotation.Err),
+		)
 	}
 	return of.Err.Error()
 }
@@ -185,5 +233,10 @@ func liveAnnotation(ref object.Ref, err error) string {
 	} else if len(fields) == 5 && fields[1] != "namespaces" {
 		problem = `missing "namespaces" field`
 	}
-	return fmt.Sprintf("failed to parse object reference (index: %d): %s: %q", reference.Index, problem, reference.Text)
+	return fmt.Sprintf(
+		"failed to parse object reference (index: %d): %s: %q",
+		reference.Index,
+		problem,
+		reference.Text,
+	)
 }

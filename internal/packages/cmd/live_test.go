@@ -21,59 +21,109 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// TestLive prints runs in the forms of kpt live, and in the JSON of the native commands. Archives are as those of TestWording;
-// a section failure is the error that ends the run.
+// TestLive prints runs in the forms of kpt live, and in the JSON of the native commands. Archives
+// are as those of TestWording; a section failure is the error that ends the run.
 func TestLive(t *testing.T) {
 	now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC) }
-	golden.Run(t, "testdata/live_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		p := steps(t, files["steps"])
-		p.Destroys = strings.TrimSpace(files["command"]) == "destroy"
-		waits := strings.TrimSpace(files["command"]) != "dry-run"
-		phased := view.PhaseOptions{Rounds: true, Waits: waits}
-		seen := view.PhaseOptions{Rounds: true, Waits: waits, Statuses: true}
-		forms := map[string]func(*bytes.Buffer) view.Printer{
-			"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReason("")) },
-			"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReason("")) },
-			"json": func(out *bytes.Buffer) view.Printer {
-				return view.Phases(p, phased, jsonLines{out: out, now: now, reason: liveReason("")}.tell)
-			},
-			"native.json": func(out *bytes.Buffer) view.Printer {
-				return view.Phases(p, view.PhaseOptions{Waits: waits, Unstarted: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
-			},
-			"native.waves.json": func(out *bytes.Buffer) view.Printer {
-				return view.Phases(p, view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true}, jsonLines{out: out, now: now, reason: plainReason, more: true}.tell)
-			},
-			"table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{Columns: liveTable(p, now), Run: view.NewRunState(p), Reason: liveReason(""), Footer: "\n"})
-			},
-			"native.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{Columns: plainTable(p, now), Run: view.NewRunState(p), Reason: plainReason})
-			},
-			"narrow.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{Width: 70}, view.PlanRows(p), view.TableOptions{Columns: plainTable(p, now), Run: view.NewRunState(p), Reason: plainReason, Details: plainProblem})
-			},
-			"alpha.table": func(out *bytes.Buffer) view.Printer {
-				return view.Table(out, view.Terminal{Colour: true}, view.PlanRows(p), view.TableOptions{Columns: progressTable(p, now), Run: view.NewRunState(p), Reason: liveReason("")})
-			},
-		}
-		got := map[string]string{}
-		for name, form := range forms {
-			var out bytes.Buffer
-			printer := form(&out)
-			for line := range strings.Lines(files["events"]) {
-				printer.Event(parsed(t, p, line, now()))
+	golden.Run(
+		t,
+		"testdata/live_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			p := steps(t, files["steps"])
+			p.Destroys = strings.TrimSpace(files["command"]) == "destroy"
+			waits := strings.TrimSpace(files["command"]) != "dry-run"
+			phased := view.PhaseOptions{Rounds: true, Waits: waits}
+			seen := view.PhaseOptions{Rounds: true, Waits: waits, Statuses: true}
+			forms := map[string]func(*bytes.Buffer) view.Printer{
+				"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReasons("")) },
+				"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReasons("")) },
+				"json": func(out *bytes.Buffer) view.Printer {
+					return view.Phases(p, phased, jsonLines{out: out, now: now, reason: liveReasons("")}.print)
+				},
+				"native.json": func(out *bytes.Buffer) view.Printer {
+					return view.Phases(
+						p,
+						view.PhaseOptions{Waits: waits, Unstarted: true},
+						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
+					)
+				},
+				"native.waves.json": func(out *bytes.Buffer) view.Printer {
+					return view.Phases(
+						p,
+						view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true},
+						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
+					)
+				},
+				"table": func(out *bytes.Buffer) view.Printer {
+					return view.Table(
+						out,
+						view.Terminal{},
+						view.PlanRows(p),
+						view.TableOptions{
+							Columns: liveTable(p, now),
+							Run:     view.NewRunState(p),
+							Reason:  liveReasons(""),
+							Footer:  "\n",
+						},
+					)
+				},
+				"native.table": func(out *bytes.Buffer) view.Printer {
+					return view.Table(
+						out,
+						view.Terminal{},
+						view.PlanRows(p),
+						view.TableOptions{
+							Columns: nativeTable(p, now),
+							Run:     view.NewRunState(p),
+							Reason:  nativeReason,
+						},
+					)
+				},
+				"narrow.table": func(out *bytes.Buffer) view.Printer {
+					return view.Table(
+						out,
+						view.Terminal{Width: 70},
+						view.PlanRows(p),
+						view.TableOptions{
+							Columns: nativeTable(p, now),
+							Run:     view.NewRunState(p),
+							Reason:  nativeReason,
+							Details: nativeRowDetails,
+						},
+					)
+				},
+				"alpha.table": func(out *bytes.Buffer) view.Printer {
+					return view.Table(
+						out,
+						view.Terminal{Colour: true},
+						view.PlanRows(p),
+						view.TableOptions{
+							Columns: progressTable(p, now),
+							Run:     view.NewRunState(p),
+							Reason:  liveReasons(""),
+						},
+					)
+				},
 			}
-			var failure error
-			if text := strings.TrimSpace(files["failure"]); text != "" {
-				failure = errors.New(text)
+			got := map[string]string{}
+			for name, form := range forms {
+				var out bytes.Buffer
+				printer := form(&out)
+				for line := range strings.Lines(files["events"]) {
+					printer.Event(parsed(t, p, line, now()))
+				}
+				var failure error
+				if text := strings.TrimSpace(files["failure"]); text != "" {
+					failure = errors.New(text)
+				}
+				if err := printer.Close(failure); err != nil {
+					t.Fatal(err)
+				}
+				got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
 			}
-			if err := printer.Close(failure); err != nil {
-				t.Fatal(err)
-			}
-			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
-		}
-		return got
-	})
+			return got
+		},
+	)
 }
 
 // parsed reads an event. An object that was seen is a minute old and has a condition.
@@ -85,12 +135,23 @@ func parsed(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event 
 	}
 	e.Ref = p.Steps[e.Step].Ref
 	if e.Status.State != "" {
-		e.Facts = &ready.Facts{Created: now.Add(-time.Minute), Conditions: []ready.Condition{{Type: "Available", Status: "False", Reason: "Few"}}}
+		e.Facts = &ready.Facts{
+			Created:    now.Add(-time.Minute),
+			Conditions: []ready.Condition{{Type: "Available", Status: "False", Reason: "Few"}},
+		}
 	}
 	return e
 }
 
-var a, b = object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, object.Ref{Group: "apps", Kind: "Widget", Name: "b"}
+var a, b = object.Ref{
+	Kind:      "ConfigMap",
+	Namespace: "n",
+	Name:      "a",
+}, object.Ref{
+	Group: "apps",
+	Kind:  "Widget",
+	Name:  "b",
+}
 
 // about is an error of the object a.
 func about(err error) error { return errors.Join(&plan.ObjectError{Ref: a, Err: err}) }
@@ -111,7 +172,11 @@ func said(text string) string {
 func TestSpoken(t *testing.T) {
 	one := &packages.OtherNamespaceError{Namespace: "a", Want: "b"}
 	const words = `found namespace "a", but all resources must be in namespace "b"`
-	unknown := &packages.UnknownKindsError{Kinds: []packages.UnknownKind{{Gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}}}}
+	unknown := &packages.UnknownKindsError{
+		Kinds: []packages.UnknownKind{
+			{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}},
+		},
+	}
 	for _, test := range []struct {
 		err  error
 		want string
@@ -134,7 +199,8 @@ func TestSpoken(t *testing.T) {
 		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
 		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
 	} {
-		if told := (*cli.TextError)(nil); !errors.As(liveError(test.err), &told) || told.Text != test.want {
+		if told := (*cli.TextError)(nil); !errors.As(liveError(test.err), &told) ||
+			told.Text != test.want {
 			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)
 		}
 	}

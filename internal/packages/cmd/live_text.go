@@ -14,8 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// liveLines prints a run in the lines of kpt live.
-func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasoning) view.Printer {
+// liveLines prints a run as kpt live does.
+func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonFunc) view.Printer {
 	return view.Phases(p, t, func(b *view.RunState, m view.PhaseEvent) error {
 		line := liveLine(b, m, reason)
 		if line == "" {
@@ -26,7 +26,7 @@ func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonin
 	})
 }
 
-func liveLine(b *view.RunState, m view.PhaseEvent, because reasoning) string {
+func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 	switch m.Mark {
 	case view.Started, view.Finished:
 		word := action(b, m.Phase) + " phase"
@@ -35,13 +35,23 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasoning) string {
 		}
 		return word + " " + string(m.Mark)
 	case view.Acted, view.Awaited:
-		line := fmt.Sprintf("%s %s %s", m.Event.Ref.Short(), action(b, m.Phase), strings.ToLower(liveOutcome(b, m)))
+		line := fmt.Sprintf(
+			"%s %s %s",
+			m.Event.Ref.Short(),
+			action(b, m.Phase),
+			strings.ToLower(liveOutcome(b, m)),
+		)
 		if reason := because(b, m); reason != "" {
 			line += ": " + reason
 		}
 		return line
 	case view.StatusSeen:
-		return fmt.Sprintf("%s is %s: %s", m.Event.Ref.Short(), m.Event.Status.State, m.Event.Status.Message)
+		return fmt.Sprintf(
+			"%s is %s: %s",
+			m.Event.Ref.Short(),
+			m.Event.Status.State,
+			m.Event.Status.Message,
+		)
 	case view.Summarized:
 		c := countOf(b, m.Phase)
 		line := fmt.Sprintf("%s result: %d attempted, %d successful, %d skipped, %d failed",
@@ -55,7 +65,7 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasoning) string {
 	}
 }
 
-// action is the word for what a phase does.
+// action returns the word for the action of a phase.
 func action(b *view.RunState, phase view.Phase) string {
 	switch {
 	case phase == view.Applying:
@@ -69,7 +79,7 @@ func action(b *view.RunState, phase view.Phase) string {
 	}
 }
 
-// liveOutcome is the word for what became of an object: of its write, or of the wait for it.
+// liveOutcome returns the word for the outcome of a write or a wait.
 func liveOutcome(b *view.RunState, m view.PhaseEvent) string {
 	switch {
 	case m.Event.Kind == event.Waiting:
@@ -91,8 +101,9 @@ func liveOutcome(b *view.RunState, m view.PhaseEvent) string {
 	}
 }
 
-// liveReason is why a write failed or did not happen. Of waits nothing is said.
-func liveReason(adoption plan.Adoption) reasoning {
+// liveReasons returns a function that formats why a write failed or was skipped. Waits have no
+// reason.
+func liveReasons(adoption plan.Adoption) reasonFunc {
 	return func(b *view.RunState, m view.PhaseEvent) string {
 		e, step := m.Event, b.Plan.Steps[m.Event.Step]
 		switch {
@@ -103,7 +114,7 @@ func liveReason(adoption plan.Adoption) reasoning {
 		case e.Outcome != event.Skipped:
 			return ""
 		case step.ReasonCode == plan.ReasonForeign || step.ReasonCode == plan.ReasonUnowned:
-			return prevented(step, adoption)
+			return policyText(step, adoption)
 		case step.ReasonCode == plan.ReasonSameObject && step.Op == plan.Orphan:
 			return fmt.Sprintf("object just applied (UID: %q)", step.Have.GetUID())
 		case e.Reason != "" || e.Blocker == nil:
@@ -111,13 +122,13 @@ func liveReason(adoption plan.Adoption) reasoning {
 		case e.RunEnded:
 			return packages.SkipReason(b, e)
 		default:
-			return relation(b, e)
+			return blockerText(b, e)
 		}
 	}
 }
 
-// relation says which object kept another from being written, and by what.
-func relation(b *view.RunState, e event.Event) string {
+// blockerText formats which object prevented a write, and why.
+func blockerText(b *view.RunState, e event.Event) string {
 	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
 	word, strategy := "dependency", "apply"
 	if e.Op.Removes() {
@@ -138,10 +149,14 @@ func relation(b *view.RunState, e event.Event) string {
 	return fmt.Sprintf("%s %s %s: %s", word, strategy, what, idOf(blocker.Ref))
 }
 
-// liveFailure is the text of a failed write. Client-side applies name the file.
+// liveFailure formats the error of a write. For client-side applies it names the file.
 func liveFailure(p *plan.Plan, e event.Event) string {
 	if incomplete := (*mutation.Error)(nil); errors.As(e.Err, &incomplete) {
-		return fmt.Sprintf("failed to mutate %q with \"ApplyTimeMutator\": %s", idOf(e.Ref), incomplete.Err)
+		return fmt.Sprintf(
+			"failed to mutate %q with \"ApplyTimeMutator\": %s",
+			idOf(e.Ref),
+			incomplete.Err,
+		)
 	}
 	text := strings.TrimSpace(liveConflict(e.Err))
 	step := p.Steps[e.Step]
@@ -156,7 +171,7 @@ func liveFailure(p *plan.Plan, e event.Event) string {
 	}
 }
 
-// idOf is the form of a reference in messages about relations and invalid objects.
+// idOf formats a reference for messages about relations and invalid objects.
 func idOf(ref object.Ref) string {
 	name := ref.Name
 	if ref.Group == "rbac.authorization.k8s.io" {
@@ -165,7 +180,7 @@ func idOf(ref object.Ref) string {
 	return strings.Join([]string{ref.Namespace, name, ref.Group, ref.Kind}, "_")
 }
 
-// pathOf is the form of a reference in messages about dependencies.
+// pathOf formats a reference for messages about dependencies.
 func pathOf(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return strings.Join([]string{ref.Group, ref.Kind, ref.Name}, "/")
@@ -173,7 +188,7 @@ func pathOf(ref object.Ref) string {
 	return strings.Join([]string{ref.Group, "namespaces", ref.Namespace, ref.Kind, ref.Name}, "/")
 }
 
-// counts are the totals of one action, as of a moment.
+// counts are the totals of one action so far.
 type counts struct{ successful, skipped, failed, timedOut int }
 
 func (c counts) attempted() int { return c.successful + c.skipped + c.failed + c.timedOut }
@@ -182,11 +197,20 @@ func countOf(b *view.RunState, phase view.Phase) counts {
 	part := b.Applies
 	switch phase {
 	case view.Waiting:
-		return counts{successful: b.Waits.Succeeded, skipped: b.Waits.Skipped, failed: b.Waits.Failed, timedOut: b.Waits.TimedOut}
+		return counts{
+			successful: b.Waits.Succeeded,
+			skipped:    b.Waits.Skipped,
+			failed:     b.Waits.Failed,
+			timedOut:   b.Waits.TimedOut,
+		}
 	case view.Removing:
 		part = b.Removes
 	}
-	return counts{successful: part.Acted - part.Skipped - part.Failed, skipped: part.Skipped, failed: part.Failed}
+	return counts{
+		successful: part.Acted - part.Skipped - part.Failed,
+		skipped:    part.Skipped,
+		failed:     part.Failed,
+	}
 }
 
 // livePolicies are the names of the degrees of adoption in messages.
@@ -196,8 +220,8 @@ var livePolicies = map[plan.Adoption]string{
 	plan.AdoptAll:     "AdoptAll",
 }
 
-// prevented words why an object of others is left alone.
-func prevented(step plan.Step, adoption plan.Adoption) string {
+// policyText formats why an object that is not owned is left alone.
+func policyText(step plan.Step, adoption plan.Adoption) string {
 	strategy, status := "Apply", "NoMatch"
 	if step.Op.Removes() {
 		strategy = "Delete"

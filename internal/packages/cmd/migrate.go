@@ -12,7 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// migrateFlags is what was typed after migrate.
+// migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	dryRun bool
 	force  bool
@@ -20,7 +20,7 @@ type migrateFlags struct {
 	file   string
 }
 
-func newMigrate(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newMigrate(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	var f migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate [FOLDER]",
@@ -33,8 +33,8 @@ it is interrupted the same command continues.
 Exit codes:
   0  the inventory is in a ResourceGroup, or there was none to move
   1  not everything could be moved: the error says why`,
-		Example: "  " + g.command + " migrate wordpress --dry-run\n" +
-			"  " + g.command + " migrate wordpress",
+		Example: "  " + v.command + " migrate wordpress --dry-run\n" +
+			"  " + v.command + " migrate wordpress",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,21 +49,44 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the steps and change nothing")
-	flags.BoolVar(&f.force, "force", false, "replace another inventory that the package has in the ResourceGroup file")
-	flags.StringVar(&f.name, "name", "", "name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)")
+	flags.BoolVar(
+		&f.force,
+		"force",
+		false,
+		"replace another inventory that the package has in the ResourceGroup file",
+	)
+	flags.StringVar(
+		&f.name,
+		"name",
+		"",
+		"name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)",
+	)
 	addFile(cmd, &f.file)
 	return cmd
 }
 
-func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags) error {
+func runMigrate(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	dir string,
+	f migrateFlags,
+) error {
 	if dir == packages.Stdin {
-		return errors.New("invalid directory argument: -; migrate changes files, so that it needs the folder of a package")
+		return errors.New(
+			"invalid directory argument: -; migrate changes files, so that it needs the folder of a package",
+		)
 	}
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
 	m, err := packages.PrepareMigration(dir, packages.MigrateOptions{
-		InitOptions: packages.InitOptions{Name: f.name, File: f.file, Force: f.force, Now: time.Now}, DryRun: f.dryRun, Out: env.Out,
+		InitOptions: packages.InitOptions{
+			Name:  f.name,
+			File:  f.file,
+			Force: f.force,
+			Now:   time.Now,
+		}, DryRun: f.dryRun, Out: env.Out,
 	})
 	if err != nil {
 		return err
@@ -72,15 +95,15 @@ func runMigrate(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f
 	if err != nil {
 		return err
 	}
-	namespace, err := forcedNamespace(kube)
+	namespace, err := namespaceFlag(kube)
 	if err != nil {
 		return err
 	}
 	return m.Run(ctx, client, namespace)
 }
 
-// forcedNamespace is the namespace of the flag, or nothing.
-func forcedNamespace(kube *cli.Kube) (string, error) {
+// namespaceFlag returns the value of --namespace, or an empty string.
+func namespaceFlag(kube *cli.Kube) (string, error) {
 	namespace, explicit, err := kube.Namespace()
 	if err != nil || !explicit {
 		return "", err

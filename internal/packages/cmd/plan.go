@@ -11,21 +11,21 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// planFlags is what was typed after plan: what shapes the plan as for apply, and how it is shown.
+// planFlags are the flags of plan.
 type planFlags struct {
 	applyFlags
 	exitCode bool
 	out      string
 }
 
-func newPlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newPlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := planFlags{applyFlags: applyFlags{
 		dryRun:       true,
-		output:       choice{value: "text", what: "output", allowed: []string{"text", "krm", "json"}},
+		output:       choice{value: "text", meaning: "output", allowed: []string{"text", "krm", "json"}},
 		adoption:     adoptions(),
 		statusPolicy: statusPolicies(),
 		propagation:  propagations("prune propagation policy"),
-		ordering:     orderings(g.ordering),
+		ordering:     orderings(v.ordering),
 	}}
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER | -]",
@@ -40,25 +40,32 @@ Exit codes:
   2    with --exit-code: the plan was made, and something would change
   3    the plan was made, and an object would fail
   130  interrupted`,
-		Example: "  " + g.command + " plan wordpress\n" +
-			"  " + g.command + " plan wordpress --server-side --out wordpress.plan\n" +
-			"  " + g.command + " apply wordpress --plan wordpress.plan",
+		Example: "  " + v.command + " plan wordpress\n" +
+			"  " + v.command + " plan wordpress --server-side --out wordpress.plan\n" +
+			"  " + v.command + " apply wordpress --plan wordpress.plan",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPlan(cmd.Context(), env, kube, g, folder(args), f)
+			return runPlan(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
-	f.addPlanning(cmd, g)
+	f.addPlanFlags(cmd, v)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "save the plan in this file, for apply --plan")
-	f.output.addTo(cmd, g, "output", "form of the output")
+	f.output.addTo(cmd, v, "output", "form of the output")
 	return cmd
 }
 
-func runPlan(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f planFlags) error {
-	if err := f.check(g); err != nil {
+func runPlan(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	v variant,
+	dir string,
+	f planFlags,
+) error {
+	if err := f.check(v); err != nil {
 		return err
 	}
 	_, op, err := f.prepare(ctx, env, kube, dir, unchanged)
@@ -101,7 +108,7 @@ func (f planFlags) print(env *cli.Env, outlooks []packages.Outlook) error {
 	}
 }
 
-// result makes the exit code.
+// result returns the error for the exit code.
 func (f planFlags) result(outlooks []packages.Outlook) error {
 	changes := false
 	for _, o := range outlooks {

@@ -9,37 +9,76 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// planning are the flags that shape a plan.
-var planning = []string{"server-side", "force-conflicts", "field-manager", "prune-after-failure", "ordering", "inventory-policy", "prune-propagation-policy"}
-
-func planningGiven(cmd *cobra.Command) []string {
-	return slices.DeleteFunc(slices.Clone(planning), func(name string) bool { return !cmd.Flags().Changed(name) })
+// planFlagNames are the flags that shape a plan.
+var planFlagNames = []string{
+	"server-side",
+	"force-conflicts",
+	"field-manager",
+	"prune-after-failure",
+	"ordering",
+	"inventory-policy",
+	"prune-propagation-policy",
 }
 
-// planFile reads the saved plan that is to be carried out, if there is one, and takes over the flags that it was made with.
+func changedPlanFlags(cmd *cobra.Command) []string {
+	return slices.DeleteFunc(
+		slices.Clone(planFlagNames),
+		func(name string) bool { return !cmd.Flags().Changed(name) },
+	)
+}
+
+// planFile reads the saved plan to apply, if any, and sets the flags that it was made with.
 func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
 	if f.plan == "" {
 		return nil, nil
 	}
-	if len(f.given) > 0 {
-		return nil, fmt.Errorf("--%s is fixed by the plan; leave it out, or make the plan anew with it", f.given[0])
+	if len(f.changed) > 0 {
+		return nil, fmt.Errorf(
+			"--%s is fixed by the plan; leave it out, or make the plan anew with it",
+			f.changed[0],
+		)
 	}
 	saved, err := packages.ReadPlan(f.plan)
 	if err != nil {
 		return nil, err
 	}
-	f.take(saved.Options)
+	f.setOptions(saved.Options)
 	return saved, nil
 }
 
-// addPlanning adds the flags that shape the plan.
-func (f *applyFlags) addPlanning(cmd *cobra.Command, g grammar) {
+// addPlanFlags adds the flags that shape the plan.
+func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "with --server-side, take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager, "name under which fields are owned")
-	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", g.pruneAfterFailure, "prune although an object failed or was not ready in time")
-	f.ordering.addTo(cmd, g, "ordering", "when objects are written: as soon as what they depend on is ready, or in waves")
-	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(cmd, g, "prune-propagation-policy", "how dependents of pruned objects are deleted")
+	flags.BoolVar(
+		&f.forceConflicts,
+		"force-conflicts",
+		false,
+		"with --server-side, take over fields of other managers",
+	)
+	flags.StringVar(
+		&f.fieldManager,
+		"field-manager",
+		packages.DefaultManager,
+		"name under which fields are owned",
+	)
+	flags.BoolVar(
+		&f.pruneAfterFailure,
+		"prune-after-failure",
+		v.pruneAfterFailure,
+		"prune although an object failed or was not ready in time",
+	)
+	f.ordering.addTo(
+		cmd,
+		v,
+		"ordering",
+		"when objects are written: as soon as what they depend on is ready, or in waves",
+	)
+	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be taken over")
+	f.propagation.addTo(
+		cmd,
+		v,
+		"prune-propagation-policy",
+		"how dependents of pruned objects are deleted",
+	)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// planHeader begins the list that holds a plan, as functions on files pass it on.
+// planHeader is the start of a ResourceList with a plan.
 const planHeader = `apiVersion: config.kubernetes.io/v1
 kind: ResourceList
 items:
@@ -24,7 +24,8 @@ items:
   spec:
     actions:`
 
-// liveActions are the names of what would be done in the form krm, and in the wording of live plan the sign and the colour.
+// liveActions are the names of operations in the format krm; for live plan also their signs and
+// colours.
 var liveActions = map[packages.Verb]struct{ name, sign, colour string }{
 	packages.ToCreate:    {"Create", "+", "\x1b[32m"},
 	packages.ToConfigure: {"Update", " ", ""},
@@ -36,8 +37,8 @@ var liveActions = map[packages.Verb]struct{ name, sign, colour string }{
 	packages.ToFail:      {"Error", "!", ""},
 }
 
-// planKRM writes the plan as a resource: a list of actions, each with the object before and after. Field apiVersion has
-// the group alone, as readers of the form expect. Secrets are masked.
+// planKRM prints the plan as a resource: a list of actions, each with the object before and after.
+// The field apiVersion holds the group alone, as readers of the format expect. Secrets are masked.
 func planKRM(out io.Writer, outlooks []packages.Outlook) error {
 	var b strings.Builder
 	b.WriteString(planHeader)
@@ -58,7 +59,7 @@ func planKRM(out io.Writer, outlooks []packages.Outlook) error {
 
 func writeAction(b *strings.Builder, o packages.Outlook) error {
 	fmt.Fprintf(b, "    - action: %s\n", liveActions[o.Verb()].name)
-	before, after := o.Sides()
+	before, after := o.BeforeAfter()
 	fields := []struct {
 		name  string
 		value any
@@ -82,7 +83,7 @@ func writeAction(b *strings.Builder, o packages.Outlook) error {
 	return nil
 }
 
-// fieldsOf are the fields of an object for writeField: nil if there is none.
+// fieldsOf returns the fields of an object for writeField, or nil.
 func fieldsOf(obj *unstructured.Unstructured) any {
 	if obj == nil {
 		return nil
@@ -90,7 +91,8 @@ func fieldsOf(obj *unstructured.Unstructured) any {
 	return obj.Object
 }
 
-// writeField writes one field of an action. An empty text is written as nothing, and a nil value not at all.
+// writeField writes a field of an action. An empty string is written without a value; nil is left
+// out.
 func writeField(b *strings.Builder, name string, value any) error {
 	const indent = "      "
 	if value == nil {

@@ -22,10 +22,14 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
-// newLivePlan is plan in the grammar and the wording of kpt: always a server-side dry run, and exit code 0 whatever it
-// finds.
-func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
-	f := applyFlags{serverSide: true, adoption: adoptions(), propagation: propagations("prune propagation policy")}
+// newLivePlan returns the command plan of kpt: always a server-side dry run, and exit code 0
+// whatever it finds.
+func newLivePlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
+	f := applyFlags{
+		serverSide:  true,
+		adoption:    adoptions(),
+		propagation: propagations("prune propagation policy"),
+	}
 	output := "text"
 	cmd := &cobra.Command{
 		Use:               "plan [PKG_PATH | -]",
@@ -44,13 +48,25 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take over fields of other managers")
-	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager, "name under which fields are owned")
+	flags.StringVar(
+		&f.fieldManager,
+		"field-manager",
+		packages.DefaultManager,
+		"name under which fields are owned",
+	)
 	flags.StringVar(&output, "output", output, "form of the output: text, krm")
-	f.adoption.addTo(cmd, g, "inventory-policy", "which objects may be taken over")
+	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be taken over")
 	return cmd
 }
 
-func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string) error {
+func runLivePlan(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	dir string,
+	f applyFlags,
+	output string,
+) error {
 	p, op, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
 		return err
@@ -65,17 +81,25 @@ func runLivePlan(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, 
 	return livePlanText(env.Out, os.Getenv("NO_COLOR") == "", outlooks, p.Objects)
 }
 
-// What stands before the lines of an action and before those of its content, and what ends a colour.
+// The indents of an action and of its content, and the end of a colour.
 const (
 	actionIndent  = "\t"
 	contentIndent = "\t\t"
 	resetColour   = "\x1b[0m"
 )
 
-// livePlanText writes the plan in kpt's wording: an action for each object that changes, and an empty line after each,
-// also for the objects that do not. Colours are written whatever the output is.
-func livePlanText(out io.Writer, colour bool, outlooks []packages.Outlook, objects []manifest.Object) error {
-	if !slices.ContainsFunc(outlooks, func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave }) {
+// livePlanText prints the plan as kpt does: each object that changes, and an empty line after every
+// object. Colours are printed to any output.
+func livePlanText(
+	out io.Writer,
+	colour bool,
+	outlooks []packages.Outlook,
+	objects []manifest.Object,
+) error {
+	if !slices.ContainsFunc(
+		outlooks,
+		func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave },
+	) {
 		_, err := fmt.Fprintln(out, "no changes found")
 		return err
 	}
@@ -114,20 +138,31 @@ func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
 	if v == packages.ToLeave {
 		return nil
 	}
-	w.paint(liveActions[v].colour, fmt.Sprintf("%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind, ref.Namespace, ref.Name))
+	w.paint(
+		liveActions[v].colour,
+		fmt.Sprintf(
+			"%s%s %s/%s %s/%s\n",
+			actionIndent,
+			liveActions[v].sign,
+			ref.Group,
+			ref.Kind,
+			ref.Namespace,
+			ref.Name,
+		),
+	)
 	if o.Step.Sensitive && (v == packages.ToCreate || v == packages.ToConfigure) {
-		w.content(undisclosed)
+		w.content(contentHidden)
 		return nil
 	}
 	switch v {
 	case packages.ToCreate:
-		text, err := yaml.Marshal(fieldsOf(created(o, objects)))
+		text, err := yaml.Marshal(fieldsOf(withOrigin(o, objects)))
 		if err != nil {
 			return fmt.Errorf("write the object as YAML: %w", err)
 		}
 		w.content(string(text))
 	case packages.ToConfigure:
-		before, after := o.Sides()
+		before, after := o.BeforeAfter()
 		w.differences(before.Object, after.Object)
 	case packages.ToFail:
 		w.content(liveConflict(o.Err))
@@ -137,14 +172,15 @@ func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
 	return nil
 }
 
-// created is an object as it would be sent, with the file that it comes from, as kpt marks it.
-func created(o packages.Outlook, objects []manifest.Object) *unstructured.Unstructured {
+// withOrigin returns an object as it would be sent, with the annotations for its file that kpt
+// adds.
+func withOrigin(o packages.Outlook, objects []manifest.Object) *unstructured.Unstructured {
 	_, masked := diff.Mask(nil, o.Step.Want)
 	shown := masked.DeepCopy()
 	for _, obj := range objects {
 		if object.RefOf(obj.Unstructured) == o.Step.Ref {
 			annotations := shown.GetAnnotations() // never nil: the owner is among them
-			annotations[packages.OlderPathKey], annotations[packages.PathKey] = obj.Origin.Path, obj.Origin.Path
+			annotations[packages.LegacyPathKey], annotations[packages.PathKey] = obj.Origin.Path, obj.Origin.Path
 			shown.SetAnnotations(annotations)
 		}
 	}
@@ -178,7 +214,7 @@ func livePath(path jsonvalue.Path) string {
 	return b.String()
 }
 
-// line writes one value. What every write changes is left out.
+// line writes one value. Fields that every write changes are left out.
 func (w *livePlan) line(sign, path string, value any) {
 	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
 		return
@@ -187,5 +223,8 @@ func (w *livePlan) line(sign, path string, value any) {
 	if sign == "+" {
 		colour = liveActions[packages.ToCreate].colour
 	}
-	w.paint(colour, fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
+	w.paint(
+		colour,
+		fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))),
+	)
 }

@@ -21,43 +21,48 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// TestPlan shows a plan in every form. The sections are desired.yaml, live.yaml and recorded.yaml (objects of which only the
-// identity counts), server-side if the server merges, and conflict: a line of Kind/name and a field over which the server
-// finds a conflict. Escape sequences are made visible as <ESC>.
+// TestPlan shows a plan in every form. The sections are desired.yaml, live.yaml and recorded.yaml
+// (objects of which only the identity counts), server-side if the server merges, and conflict: a
+// line of Kind/name and a field over which the server finds a conflict. Escape sequences are made
+// visible as <ESC>.
 func TestPlan(t *testing.T) {
-	golden.Run(t, "testdata/plan_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		_, serverSide := files["server-side"]
-		desired := manifestsOf(t, "desired.yaml", files["desired.yaml"])
-		eng := fakeEngine(t, files)
-		p := planOf(t, eng, desired, serverSide)
-		mode := engine.DryRunClient
-		if serverSide {
-			mode = engine.DryRunServer
-		}
-		outlooks, err := packages.DryRun(t.Context(), eng, p, mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		forms := map[string]func(*bytes.Buffer) error{
-			"text":     func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
-			"coloured": func(out *bytes.Buffer) error { return planText(out, view.Terminal{Colour: true}, outlooks) },
-			"json":     func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
-			"krm":      func(out *bytes.Buffer) error { return planKRM(out, outlooks) },
-			"live":     func(out *bytes.Buffer) error { return livePlanText(out, true, outlooks, desired) },
-		}
-		got := map[string]string{}
-		for name, write := range forms {
-			var out bytes.Buffer
-			if err := write(&out); err != nil {
+	golden.Run(
+		t,
+		"testdata/plan_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			_, serverSide := files["server-side"]
+			desired := manifestsOf(t, "desired.yaml", files["desired.yaml"])
+			eng := fakeEngine(t, files)
+			p := planOf(t, eng, desired, serverSide)
+			mode := engine.DryRunClient
+			if serverSide {
+				mode = engine.DryRunServer
+			}
+			outlooks, err := packages.DryRun(t.Context(), eng, p, mode)
+			if err != nil {
 				t.Fatal(err)
 			}
-			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
-			if strings.Contains(out.String(), "c2VjcmV0") || strings.Contains(out.String(), "b3RoZXI=") {
-				t.Errorf("the form %s shows a secret", name)
+			forms := map[string]func(*bytes.Buffer) error{
+				"text":     func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
+				"coloured": func(out *bytes.Buffer) error { return planText(out, view.Terminal{Colour: true}, outlooks) },
+				"json":     func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
+				"krm":      func(out *bytes.Buffer) error { return planKRM(out, outlooks) },
+				"live":     func(out *bytes.Buffer) error { return livePlanText(out, true, outlooks, desired) },
 			}
-		}
-		return got
-	})
+			got := map[string]string{}
+			for name, write := range forms {
+				var out bytes.Buffer
+				if err := write(&out); err != nil {
+					t.Fatal(err)
+				}
+				got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
+				if strings.Contains(out.String(), "c2VjcmV0") || strings.Contains(out.String(), "b3RoZXI=") {
+					t.Errorf("the form %s shows a secret", name)
+				}
+			}
+			return got
+		},
+	)
 }
 
 func manifestsOf(t *testing.T, name, text string) []manifest.Object {
@@ -78,21 +83,35 @@ func fakeEngine(t *testing.T, files map[string]string) *engine.Engine {
 	}
 	store := &enginetest.Store{Cluster: c}
 	for _, obj := range manifestsOf(t, "recorded.yaml", files["recorded.yaml"]) {
-		store.State.Members = append(store.State.Members, record.Member{Ref: object.RefOf(obj.Unstructured)})
+		store.State.Members = append(
+			store.State.Members,
+			record.Member{Ref: object.RefOf(obj.Unstructured)},
+		)
 	}
 	for line := range strings.Lines(files["conflict"]) {
 		words := strings.Fields(line)
 		kind, name, _ := strings.Cut(words[0], "/")
-		c.Fails[object.Ref{Kind: kind, Namespace: "default", Name: name}] = apierrors.NewApplyConflict([]metav1.StatusCause{{
-			Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "someone"`, Field: words[1],
-		}}, `Apply failed with 1 conflict: conflict with "someone": `+words[1])
+		c.Fails[object.Ref{Kind: kind, Namespace: "default", Name: name}] = apierrors.NewApplyConflict(
+			[]metav1.StatusCause{{
+				Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "someone"`, Field: words[1],
+			}},
+			`Apply failed with 1 conflict: conflict with "someone": `+words[1],
+		)
 	}
 	return &engine.Engine{Cluster: c, Records: store}
 }
 
-func planOf(t *testing.T, eng *engine.Engine, objects []manifest.Object, serverSide bool) *plan.Plan {
+func planOf(
+	t *testing.T,
+	eng *engine.Engine,
+	objects []manifest.Object,
+	serverSide bool,
+) *plan.Plan {
 	t.Helper()
-	policy, err := packages.Policy(&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}, plan.AdoptNone)
+	policy, err := packages.Policy(
+		&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}},
+		plan.AdoptNone,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +129,11 @@ func planOf(t *testing.T, eng *engine.Engine, objects []manifest.Object, serverS
 
 // The error of an output that does not exist is that of kpt.
 func TestLivePlanOutput(t *testing.T) {
-	cmd := newLivePlan(&cli.Env{}, nil, grammar{})
+	cmd := newLivePlan(&cli.Env{}, nil, variant{})
 	cmd.SetArgs([]string{"--output", "xml"})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	if err := cmd.Execute(); err == nil || err.Error() != `unknown output format "xml". Must be either 'text' or 'krm'` {
+	if err := cmd.Execute(); err == nil ||
+		err.Error() != `unknown output format "xml". Must be either 'text' or 'krm'` {
 		t.Errorf("error = %v", err)
 	}
 }

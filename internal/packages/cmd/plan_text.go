@@ -12,7 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// phrases say what would be done, with the sign that stands before it.
+// phrases are the texts of operations, with the sign before them.
 var phrases = map[packages.Verb]struct {
 	sign byte
 	text string
@@ -26,14 +26,14 @@ var phrases = map[packages.Verb]struct {
 	packages.ToFail:      {'!', "would fail"},
 }
 
-// planText shows what would change, with the differences, and counts all objects.
+// planText prints the changes with their differences, and counts all objects.
 func planText(out io.Writer, t view.Terminal, outlooks []packages.Outlook) error {
 	var changes []view.Row
 	for _, o := range outlooks {
 		if o.Verb() == packages.ToLeave {
 			continue
 		}
-		change, err := changeOf(o)
+		change, err := rowOf(o)
 		if err != nil {
 			return err
 		}
@@ -42,30 +42,30 @@ func planText(out io.Writer, t view.Terminal, outlooks []packages.Outlook) error
 	return view.PrintChanges(out, t, changes, totals(outlooks))
 }
 
-func changeOf(o packages.Outlook) (view.Row, error) {
+func rowOf(o packages.Outlook) (view.Row, error) {
 	phrase := phrases[o.Verb()]
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == packages.ToFail {
-		first, more, _ := strings.Cut(problem(o.Step, o.Err), "\n")
+		first, more, _ := strings.Cut(failureText(o.Step, o.Err), "\n")
 		c.Line += ": " + first
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))
 		}
 		return c, nil
 	}
-	c.Line += from(o.Step.Source)
+	c.Line += sourceSuffix(o.Step.Source)
 	switch o.Verb() {
 	case packages.ToCreate, packages.ToConfigure:
 		if o.Reason != "" {
 			c.More = []string{o.Reason}
 		}
-		before, after := o.Clear()
+		before, after := o.Comparable()
 		text, err := view.UnifiedDiff(before, after)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", o.Step.Ref, err)
 		}
 		if text == "" {
-			c.More = append(c.More, unseen(o))
+			c.More = append(c.More, noDiffReason(o))
 		}
 		c.Diff = text
 	default:
@@ -76,27 +76,38 @@ func changeOf(o packages.Outlook) (view.Row, error) {
 	return c, nil
 }
 
-// unseen says why there is nothing to see of a change.
-func unseen(o packages.Outlook) string {
-	sent := o.Sent()
+// noDiffReason returns why a change has no visible difference.
+func noDiffReason(o packages.Outlook) string {
+	sent := o.SentFields()
 	switch fields := diff.ServerFields(sent); {
 	case o.Step.Sensitive:
-		return undisclosed
+		return contentHidden
 	case sent == nil:
 		return "no value would change, only who owns the fields"
 	case len(fields) > 0:
 		return "no value would change, but the manifest has fields that the server alone writes, and they are sent each time: " +
-			strings.Join(fields, ", ")
+			strings.Join(
+				fields,
+				", ",
+			)
 	default:
 		return "no value would change, only the copy of what was applied last"
 	}
 }
 
-// totals count the objects by what would be done to them. What there is none of is left out.
+// totals counts the objects by operation.
 func totals(outlooks []packages.Outlook) string {
 	counts := count(outlooks)
-	words := map[packages.Verb]string{packages.ToCreate: "to create", packages.ToConfigure: "to configure", packages.ToLeave: "unchanged", packages.ToPrune: "to prune",
-		packages.ToOrphan: "to orphan", packages.ToKeep: "kept", packages.ToSkip: "skipped", packages.ToFail: "would fail"}
+	words := map[packages.Verb]string{
+		packages.ToCreate:    "to create",
+		packages.ToConfigure: "to configure",
+		packages.ToLeave:     "unchanged",
+		packages.ToPrune:     "to prune",
+		packages.ToOrphan:    "to orphan",
+		packages.ToKeep:      "kept",
+		packages.ToSkip:      "skipped",
+		packages.ToFail:      "would fail",
+	}
 	var parts []string
 	changes := false
 	for _, v := range packages.Verbs {
@@ -123,7 +134,7 @@ func count(outlooks []packages.Outlook) map[packages.Verb]int {
 	return counts
 }
 
-// plannedObject is one object in the JSON form of a plan.
+// plannedObject is one object in a plan as JSON.
 type plannedObject struct {
 	object.Ref
 	Action  packages.Verb `json:"action"`
@@ -133,7 +144,8 @@ type plannedObject struct {
 	Changes diff.Diff     `json:"changes,omitempty"`
 }
 
-// planJSON writes one document: the objects in the order of the plan, and how many there are of each action.
+// planJSON prints one document: the objects in the order of the plan, and a count for each
+// operation.
 func planJSON(out io.Writer, outlooks []packages.Outlook) error {
 	document := struct {
 		Objects []plannedObject       `json:"objects"`
@@ -145,10 +157,10 @@ func planJSON(out io.Writer, outlooks []packages.Outlook) error {
 			p.Error = o.Err.Error()
 		}
 		if o.Verb() == packages.ToCreate || o.Verb() == packages.ToConfigure {
-			before, after := o.Clear()
+			before, after := o.Comparable()
 			p.Changes = diff.Between(before, after, diff.Options{})
 			if len(p.Changes) == 0 && p.Reason == "" {
-				p.Reason = unseen(o)
+				p.Reason = noDiffReason(o)
 			}
 		}
 		document.Objects = append(document.Objects, p)
@@ -162,6 +174,6 @@ func planJSON(out io.Writer, outlooks []packages.Outlook) error {
 	return nil
 }
 
-// undisclosed stands in place of the content of an object that holds values of a Secret at places that only the Secret's content
-// would tell apart.
-const undisclosed = "its content is not shown, because it has values of a Secret"
+// contentHidden is printed instead of an object that takes values from a Secret: without them it is
+// unknown which fields to mask.
+const contentHidden = "its content is not shown, because it has values of a Secret"

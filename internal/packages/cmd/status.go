@@ -20,7 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// statusFlags is what was typed after status.
+// statusFlags are the flags of status.
 type statusFlags struct {
 	output     choice
 	until      choice
@@ -34,10 +34,14 @@ type statusFlags struct {
 	invNames   []string
 }
 
-func newStatus(env *cli.Env, kube *cli.Kube, g grammar) *cobra.Command {
+func newStatus(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := statusFlags{
 		output: outputs(),
-		until:  choice{value: "known", what: "poll-until", allowed: []string{"known", "current", "deleted", "forever"}},
+		until: choice{
+			value:   "known",
+			meaning: "poll-until",
+			allowed: []string{"known", "current", "deleted", "forever"},
+		},
 	}
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER | -]",
@@ -47,36 +51,57 @@ the standard input (-) deployed: once, or as it changes until all are ready or g
 remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
 --namespace.
 
-` + g.statusCodes(),
-		Example: "  " + g.command + " status wordpress\n" +
-			"  " + g.command + " status wordpress --poll-until current --timeout 2m --output table",
+` + v.statusHelp(),
+		Example: "  " + v.command + " status wordpress\n" +
+			"  " + v.command + " status wordpress --poll-until current --timeout 2m --output table",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runStatus(cmd.Context(), env, kube, g, folder(args), f)
+			return runStatus(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
-	f.output.addTo(cmd, g, "output", "form of the output")
-	f.until.addTo(cmd, g, "poll-until", "what to wait for")
+	f.output.addTo(cmd, v, "output", "form of the output")
+	f.until.addTo(cmd, v, "poll-until", "what to wait for")
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
-	flags.Duration("poll-period", 2*time.Second, "has no effect: objects are watched; taken from commands for kpt")
-	flags.StringVar(&f.invType, "inv-type", "local", "local: the objects of the package; remote: those of all inventories in the cluster")
-	flags.StringSliceVar(&f.invNames, "inv-names", nil, "with --inv-type remote, only inventories of these names")
+	flags.Duration(
+		"poll-period",
+		2*time.Second,
+		"has no effect: objects are watched; taken from commands for kpt",
+	)
+	flags.StringVar(
+		&f.invType,
+		"inv-type",
+		"local",
+		"local: the objects of the package; remote: those of all inventories in the cluster",
+	)
+	flags.StringSliceVar(
+		&f.invNames,
+		"inv-names",
+		nil,
+		"with --inv-type remote, only inventories of these names",
+	)
 	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
-	flags.StringSliceVar(&f.statuses, "statuses", nil, "show only these statuses, such as InProgress,Failed")
+	flags.StringSliceVar(
+		&f.statuses,
+		"statuses",
+		nil,
+		"show only these statuses, such as InProgress,Failed",
+	)
 	return cmd
 }
 
-// states are the values of --statuses. Case does not matter.
+// states are the values of --statuses, in any case.
 var states = []string{
-	string(ready.Current), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
+	string(
+		ready.Current,
+	), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
 }
 
-// check refuses what does not go together.
+// check returns an error for invalid flags.
 func (f statusFlags) check() error {
 	if err := checkChoices(&f.until, &f.output); err != nil {
 		return err
@@ -88,14 +113,24 @@ func (f statusFlags) check() error {
 		return errors.New("inv-names flag should only be used when inv-type is set to remote")
 	}
 	for _, status := range f.statuses {
-		if !slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, status) }) {
+		if !slices.ContainsFunc(
+			states,
+			func(state string) bool { return strings.EqualFold(state, status) },
+		) {
 			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
 		}
 	}
 	return errors.Join(checkTimeout("timeout", f.timeout), checkLogLines(f.logLines))
 }
 
-func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir string, f statusFlags) error {
+func runStatus(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	v variant,
+	dir string,
+	f statusFlags,
+) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -106,36 +141,61 @@ func runStatus(ctx context.Context, env *cli.Env, kube *cli.Kube, g grammar, dir
 	if err != nil {
 		return err
 	}
-	m, client, err := f.members(ctx, env, kube, dir)
+	m, client, err := f.targets(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
-	refs := f.selected(m.All.Refs())
+	refs := f.filter(m.All.Refs())
 	if len(refs) == 0 {
-		return f.nothing(env, g.strict && m.All.Len() > 0)
+		return f.printEmpty(env, v.strict && m.All.Len() > 0)
 	}
-	set, err := packages.JudgeBy(ctx, client, rules, refs)
+	set, err := packages.NewRuleSet(ctx, client, rules, refs)
 	if err != nil {
 		return err
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	printer := f.printer(read{env.Out, end}, env.Terminal(), g, m, family{client, set}.of(ctx))
-	options := engine.ObserveOptions{Until: engine.Until(f.until.value), Timeout: f.timeout, LogLines: f.logLines}
-	met, err := packages.Observe(ctx, client, set, refs, options, watchful(env.Err, g.told(printer.Event)))
+	printer := f.printer(
+		cancelWriter{env.Out, end},
+		env.Terminal(),
+		v,
+		m,
+		childFinder{client, set}.inContext(ctx),
+	)
+	options := engine.ObserveOptions{
+		Until:    engine.Until(f.until.value),
+		Timeout:  f.timeout,
+		LogLines: f.logLines,
+	}
+	met, err := packages.Observe(
+		ctx,
+		client,
+		set,
+		refs,
+		options,
+		printUnreachable(env.Err, v.withoutCauses(printer.Event)),
+	)
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
-	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil && asked && !met && g.statusCode {
+	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil &&
+		asked &&
+		!met &&
+		v.failsUnlessMet {
 		return &cli.ResultError{}
 	}
 	return err
 }
 
-// members returns the objects that status shows, and connects to their cluster.
-func (f statusFlags) members(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) (*packages.StatusTargets, packages.Cluster, error) {
+// targets connects and returns the objects to show.
+func (f statusFlags) targets(
+	ctx context.Context,
+	env *cli.Env,
+	kube *cli.Kube,
+	dir string,
+) (*packages.StatusTargets, packages.Cluster, error) {
 	if f.invType == "remote" {
-		namespace, err := forcedNamespace(kube)
+		namespace, err := namespaceFlag(kube)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -143,7 +203,7 @@ func (f statusFlags) members(ctx context.Context, env *cli.Env, kube *cli.Kube, 
 		if err != nil {
 			return nil, nil, err
 		}
-		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, notices(env))
+		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, noticePrinter(env))
 		return m, client, err
 	}
 	inv, err := packages.OpenInventory(input(env, dir))
@@ -154,42 +214,44 @@ func (f statusFlags) members(ctx context.Context, env *cli.Env, kube *cli.Kube, 
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := packages.LocalMembers(ctx, client, inv, notices(env))
+	m, err := packages.LocalMembers(ctx, client, inv, noticePrinter(env))
 	return m, client, err
 }
 
-// read is an output that is read. When it cannot be written any more it ends what it is written for: nobody would see it.
-type read struct {
+// cancelWriter is a writer that cancels a context when a write fails: nobody reads the output any
+// more.
+type cancelWriter struct {
 	io.Writer
-	end context.CancelFunc
+	cancel context.CancelFunc
 }
 
-// Write passes text on.
-func (r read) Write(text []byte) (int, error) {
+// Write writes text.
+func (r cancelWriter) Write(text []byte) (int, error) {
 	n, err := r.Writer.Write(text)
 	if err != nil {
-		r.end()
+		r.cancel()
 	}
 	return n, err
 }
 
-// watchful says on the side, once for all objects, that the cluster cannot be seen, and hands all other events on.
-func watchful(side io.Writer, next event.Sink) event.Sink {
-	told := ""
+// printUnreachable prints, once for all objects, that the cluster cannot be reached, and passes
+// other events to next.
+func printUnreachable(side io.Writer, next event.Sink) event.Sink {
+	printed := ""
 	return func(e event.Event) {
-		text := notice(e)
+		text := unreachableLine(e)
 		if e.Err == nil {
 			next(e)
-		} else if text != told {
+		} else if text != printed {
 			fmt.Fprintln(side, text)
 		}
-		told = text
+		printed = text
 	}
 }
 
-// nothing says that no object was deployed, or that the filters let none through. The latter is an error unless the objects
-// are meant to be gone. Machine output says the former by its emptiness.
-func (f statusFlags) nothing(env *cli.Env, filtered bool) error {
+// printEmpty reports that nothing was deployed, or that the filters match no object. The latter is
+// an error unless --poll-until is deleted. JSON output stays empty.
+func (f statusFlags) printEmpty(env *cli.Env, filtered bool) error {
 	text := "no resources found in the inventory"
 	if filtered {
 		text = "no object of the inventory matches --names and --namespaces"
@@ -204,32 +266,55 @@ func (f statusFlags) nothing(env *cli.Env, filtered bool) error {
 	return err
 }
 
-// selected leaves the objects that the filters let through.
-func (f statusFlags) selected(refs []object.Ref) []object.Ref {
+// filter returns the objects that the filters match.
+func (f statusFlags) filter(refs []object.Ref) []object.Ref {
 	return slices.DeleteFunc(refs, func(ref object.Ref) bool {
 		return len(f.names) > 0 && !slices.Contains(f.names, ref.Name) ||
 			len(f.namespaces) > 0 && !slices.Contains(f.namespaces, ref.Namespace)
 	})
 }
 
-// shows reports whether a status is to be shown. Case does not matter.
-func (f statusFlags) shows(e event.Event) bool {
+// matches reports whether --statuses matches the status of an event.
+func (f statusFlags) matches(e event.Event) bool {
 	return len(f.statuses) == 0 || slices.ContainsFunc(f.statuses, func(status string) bool {
 		return strings.EqualFold(status, string(e.Status.State))
 	})
 }
 
-func (f statusFlags) printer(out io.Writer, t view.Terminal, g grammar, m *packages.StatusTargets, made madeFor) view.Printer {
+func (f statusFlags) printer(
+	out io.Writer,
+	t view.Terminal,
+	v variant,
+	m *packages.StatusTargets,
+	made childRowsFunc,
+) view.Printer {
 	switch {
-	case f.output.value == "table" && g.statusTable != nil:
-		show := func(m view.TableRow) bool { return f.shows(event.Event{Status: m.Status}) }
-		form := view.TableOptions{Columns: g.statusTable(m, time.Now), Show: show, Children: made}
+	case f.output.value == "table" && v.statusTable != nil:
+		show := func(m view.TableRow) bool { return f.matches(event.Event{Status: m.Status}) }
+		form := view.TableOptions{Columns: v.statusTable(m, time.Now), Show: show, Children: made}
 		return view.Table(out, t, rowsOf(m), form)
 	case f.output.value == "json":
-		return view.StatusJSON(out, view.StatusOptions{Inventories: m.Inventories, Show: f.shows, Now: time.Now, ShowRecordNamespace: m.Remote && g.more})
+		return view.StatusJSON(
+			out,
+			view.StatusOptions{
+				Inventories:         m.Inventories,
+				Show:                f.matches,
+				Now:                 time.Now,
+				ShowRecordNamespace: m.Remote && v.detailed,
+			},
+		)
 	case f.output.value == "table":
-		return view.StatusTable(out, t, view.StatusOptions{Inventories: m.Inventories, Show: f.shows, Causes: view.Causes, ShowRecordNamespace: m.Remote})
+		return view.StatusTable(
+			out,
+			t,
+			view.StatusOptions{
+				Inventories:         m.Inventories,
+				Show:                f.matches,
+				Causes:              view.Causes,
+				ShowRecordNamespace: m.Remote,
+			},
+		)
 	default:
-		return view.StatusLines(out, f.shows, func(e event.Event) string { return g.statusLine(m, e) })
+		return view.StatusLines(out, f.matches, func(e event.Event) string { return v.statusLine(m, e) })
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// plainStatus is the native line for the status of an object, with its causes below.
-func plainStatus(m *packages.StatusTargets, e event.Event) string {
+// nativeStatus formats the status of an object, with its causes in the next lines.
+func nativeStatus(m *packages.StatusTargets, e event.Event) string {
 	name := e.Ref.Short()
 	if m.Remote {
 		name = inventoryPaths(m, e.Ref) + ": " + e.Ref.String()
@@ -20,13 +20,24 @@ func plainStatus(m *packages.StatusTargets, e event.Event) string {
 	return strings.Join(append([]string{line}, view.Causes(e)...), "\n")
 }
 
-// liveStatus is the line of kpt live, one for each inventory: it names the inventory, and the namespace even where there is
-// none.
+// liveStatus formats the status of an object as kpt live does: a line for each inventory, with an
+// empty namespace for cluster-scoped objects.
 func liveStatus(m *packages.StatusTargets, e event.Event) string {
 	kind, name, _ := strings.Cut(e.Ref.Short(), "/")
 	var lines []string
 	for _, inv := range m.Inventories(e.Ref) {
-		lines = append(lines, fmt.Sprintf("%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State, e.Status.Message))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"%s/%s/%s/%s is %s: %s",
+				inv.Name,
+				kind,
+				e.Ref.Namespace,
+				name,
+				e.Status.State,
+				e.Status.Message,
+			),
+		)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -40,7 +51,7 @@ func inventoryPaths(m *packages.StatusTargets, ref object.Ref) string {
 	return strings.Join(names, ", ")
 }
 
-// inventoryNames returns the names of the inventories of an object, without their namespaces.
+// inventoryNames returns the names of the inventories of an object.
 func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
 	names := make([]string, len(m.Owners[ref]))
 	for i, inv := range m.Owners[ref] {
@@ -49,7 +60,7 @@ func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
 	return strings.Join(names, ",")
 }
 
-// rowsOf returns the members of a table.
+// rowsOf returns the rows of a table.
 func rowsOf(m *packages.StatusTargets) []view.TableRow {
 	rows := make([]view.TableRow, 0, m.All.Len())
 	for _, ref := range m.All.Refs() {

@@ -12,15 +12,15 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// columns makes the columns of a table for the run of a plan, told what the time is.
+// columns returns the columns of a table for the run of a plan. now is the clock.
 type columns func(p *plan.Plan, now func() time.Time) []view.Column
 
-// plainTable are the columns of the native commands: each as wide as it has to be.
-func plainTable(p *plan.Plan, now func() time.Time) []view.Column {
+// nativeTable returns the columns of the native commands. Their widths fit the content.
+func nativeTable(p *plan.Plan, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Cell: namespaceCell},
 		{Title: "RESOURCE", Cell: resourceCell},
-		{Title: "ACTION", Cell: plainAction(p)},
+		{Title: "ACTION", Cell: nativeActionCell(p)},
 		{Title: "STATUS", Cell: stateCell},
 		{Title: "RECONCILED", Cell: reconciledCell},
 		{Title: "AGE", Cell: ageCell(now)},
@@ -28,7 +28,8 @@ func plainTable(p *plan.Plan, now func() time.Time) []view.Column {
 	}
 }
 
-// liveTable are the columns of kpt live. What waiting came to is never shown, nor what is done where everything is deleted.
+// liveTable returns the columns of kpt live. It never shows the outcome of waits, nor actions when
+// everything is deleted.
 func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 	action := liveActionCell
 	if p.Destroys {
@@ -46,7 +47,7 @@ func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 	}
 }
 
-// liveStatusTable are the columns of kpt live status.
+// liveStatusTable returns the columns of kpt live status.
 func liveStatusTable(members *packages.StatusTargets, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
@@ -55,11 +56,15 @@ func liveStatusTable(members *packages.StatusTargets, now func() time.Time) []vi
 		{Title: "CONDITIONS", Width: 40, Cell: conditionsCell},
 		{Title: "AGE", Width: 6, Cell: ageCell(now)},
 		{Title: "MESSAGE", Width: 40, Cell: messageCell},
-		{Title: "INVENTORY_NAME", Width: 30, Cell: func(m view.TableRow) []view.Span { return words(inventoryNames(members, m.Owner)) }},
+		{
+			Title: "INVENTORY_NAME",
+			Width: 30,
+			Cell:  func(m view.TableRow) []view.Span { return textCell(inventoryNames(members, m.Owner)) },
+		},
 	}
 }
 
-// progressTable are the columns of kpt alpha live.
+// progressTable returns the columns of kpt alpha live.
 func progressTable(_ *plan.Plan, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: namespaceCell},
@@ -68,15 +73,15 @@ func progressTable(_ *plan.Plan, now func() time.Time) []view.Column {
 	}
 }
 
-// words is a cell of unpainted text.
-func words(text string) []view.Span { return []view.Span{{Text: text}} }
+// textCell returns a cell without colour.
+func textCell(text string) []view.Span { return []view.Span{{Text: text}} }
 
 func emptyCell(view.TableRow) []view.Span { return nil }
 
-func namespaceCell(m view.TableRow) []view.Span { return words(m.Ref.Namespace) }
+func namespaceCell(m view.TableRow) []view.Span { return textCell(m.Ref.Namespace) }
 
 func resourceCell(m view.TableRow) []view.Span {
-	return words(m.TreePrefix + m.Ref.Kind + "/" + m.Ref.Name)
+	return textCell(m.TreePrefix + m.Ref.Kind + "/" + m.Ref.Name)
 }
 
 func stateCell(m view.TableRow) []view.Span {
@@ -87,24 +92,25 @@ func stateCell(m view.TableRow) []view.Span {
 	return []view.Span{{Text: string(state), Colour: view.ColourOf(state)}}
 }
 
-// liveActionCell says how the write went, unless it failed: then the message does.
+// liveActionCell returns the outcome of the write unless it failed; the message column shows
+// failures.
 func liveActionCell(m view.TableRow) []view.Span {
 	switch {
 	case m.Step == nil:
 		return nil
 	case m.Acted == nil:
-		return words("Pending")
+		return textCell("Pending")
 	case m.Acted.Outcome == event.Succeeded:
-		return words("Successful")
+		return textCell("Successful")
 	case m.Acted.Outcome == event.Skipped:
-		return words("Skipped")
+		return textCell("Skipped")
 	default:
 		return nil
 	}
 }
 
-// plainAction is what was done, in the words of the lines.
-func plainAction(p *plan.Plan) func(view.TableRow) []view.Span {
+// nativeActionCell returns the operation on the object, in the words of the lines.
+func nativeActionCell(p *plan.Plan) func(view.TableRow) []view.Span {
 	done := map[plan.Op]string{
 		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "pruned",
 	}
@@ -116,17 +122,18 @@ func plainAction(p *plan.Plan) func(view.TableRow) []view.Span {
 		case m.Step == nil:
 			return nil
 		case m.Acted == nil:
-			return words("pending")
+			return textCell("pending")
 		case m.Acted.Outcome == event.Succeeded:
-			return words(done[m.Acted.Op])
+			return textCell(done[m.Acted.Op])
 		default:
-			return []view.Span{{Text: string(m.Acted.Outcome), Colour: paintOf(m.Acted.Outcome)}}
+			return []view.Span{{Text: string(m.Acted.Outcome), Colour: outcomeColour(m.Acted.Outcome)}}
 		}
 	}
 }
 
-// plainProblem is what is said in full below a table that has no room for it: why something went wrong with an object.
-func plainProblem(m view.TableRow) string {
+// nativeRowDetails returns the failure of an object, printed in full below a table that truncates
+// it.
+func nativeRowDetails(m view.TableRow) string {
 	switch {
 	case m.Reason != "":
 		return m.Ref.Short() + ": " + m.Reason
@@ -137,46 +144,46 @@ func plainProblem(m view.TableRow) string {
 	}
 }
 
-// reconciledCell is what became of the wait.
+// reconciledCell returns the outcome of the wait.
 func reconciledCell(m view.TableRow) []view.Span {
 	switch {
 	case m.Acted == nil || m.Acted.Outcome != event.Succeeded:
 		return nil
 	case m.Settled == nil && m.Waiting:
-		return words("pending")
+		return textCell("pending")
 	case m.Settled == nil:
 		return nil
 	default:
-		return []view.Span{{Text: string(m.Settled.Outcome), Colour: paintOf(m.Settled.Outcome)}}
+		return []view.Span{{Text: string(m.Settled.Outcome), Colour: outcomeColour(m.Settled.Outcome)}}
 	}
 }
 
-func paintOf(outcome event.Outcome) view.Colour {
+func outcomeColour(outcome event.Outcome) view.Colour {
 	if outcome.IsFailure() {
 		return view.Red
 	}
 	return ""
 }
 
-// conditionsCell names the conditions, in the colours of their values.
+// conditionsCell lists the conditions, coloured by their values.
 func conditionsCell(m view.TableRow) []view.Span {
 	if m.Facts == nil {
-		return words("-")
+		return textCell("-")
 	}
 	if len(m.Facts.Conditions) == 0 {
-		return words("<None>")
+		return textCell("<None>")
 	}
 	var cell []view.Span
 	for i, c := range m.Facts.Conditions {
 		if i > 0 {
 			cell = append(cell, view.Span{Text: ","})
 		}
-		cell = append(cell, view.Span{Text: c.Type, Colour: conditionPaint(c)})
+		cell = append(cell, view.Span{Text: c.Type, Colour: conditionColour(c)})
 	}
 	return cell
 }
 
-func conditionPaint(c ready.Condition) view.Colour {
+func conditionColour(c ready.Condition) view.Colour {
 	switch c.Status {
 	case "True":
 		return view.Green
@@ -190,13 +197,13 @@ func conditionPaint(c ready.Condition) view.Colour {
 func ageCell(now func() time.Time) func(view.TableRow) []view.Span {
 	return func(m view.TableRow) []view.Span {
 		if m.Facts == nil || m.Facts.Created.IsZero() {
-			return words("-")
+			return textCell("-")
 		}
-		return words(age(now().Sub(m.Facts.Created)))
+		return textCell(age(now().Sub(m.Facts.Created)))
 	}
 }
 
-// age is a time in its largest fitting unit.
+// age formats a duration in one unit.
 func age(d time.Duration) string {
 	switch {
 	case d <= 90*time.Second:
@@ -208,15 +215,15 @@ func age(d time.Duration) string {
 	}
 }
 
-// messageCell is why something went wrong, else the message of the status.
+// messageCell returns the reason of a failure, or else the message of the status.
 func messageCell(m view.TableRow) []view.Span {
 	if m.Reason != "" {
-		return words(m.Reason)
+		return textCell(m.Reason)
 	}
-	return words(m.Status.Message)
+	return textCell(m.Status.Message)
 }
 
-// progressCell tells in one cell how far an object is.
+// progressCell returns the progress of an object.
 func progressCell(now func() time.Time) func(view.TableRow) []view.Span {
 	return func(m view.TableRow) []view.Span {
 		if m.Step == nil {
@@ -228,13 +235,13 @@ func progressCell(now func() time.Time) func(view.TableRow) []view.Span {
 		}
 		switch {
 		case m.Acted == nil:
-			return words(names[0])
+			return textCell(names[0])
 		case m.Acted.Outcome == event.Skipped:
-			return append(words(names[2]), errorSpans(m)...)
+			return append(textCell(names[2]), errorSpans(m)...)
 		case m.Acted.Outcome == event.Failed:
-			return append(words(names[3]), errorSpans(m)...)
+			return append(textCell(names[3]), errorSpans(m)...)
 		case m.Step.Op.Removes():
-			return words(names[1])
+			return textCell(names[1])
 		default:
 			return statusProgress(m, now)
 		}
@@ -245,10 +252,10 @@ func errorSpans(m view.TableRow) []view.Span {
 	if m.Reason == "" {
 		return nil
 	}
-	return words(" error:" + m.Reason)
+	return textCell(" error:" + m.Reason)
 }
 
-// statusProgress is the status of an object that was applied and, unless it is current, what its conditions say.
+// statusProgress returns the status of an applied object, with its conditions unless it is current.
 func statusProgress(m view.TableRow, now func() time.Time) []view.Span {
 	cell := stateCell(m)
 	if m.Status.State == ready.Current {
@@ -260,7 +267,7 @@ func statusProgress(m view.TableRow, now func() time.Time) []view.Span {
 			if i > 0 {
 				cell = append(cell, view.Span{Text: ","})
 			}
-			cell = append(cell, view.Span{Text: c.Reason, Colour: conditionPaint(c)})
+			cell = append(cell, view.Span{Text: c.Reason, Colour: conditionColour(c)})
 			if c.Status != "True" {
 				cell = append(cell, view.Span{Text: " " + strings.TrimSpace(age(now().Sub(m.Facts.Created)))})
 			}

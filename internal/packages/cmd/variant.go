@@ -12,60 +12,65 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// grammar is what differs between the two sets of commands: the native ones and those in the manner of kpt live. Every
-// command exists once and is given one of the two.
-type grammar struct {
-	command string               // the words before the name of a command, in examples
-	args    cobra.PositionalArgs // how many folders a command takes
-	strict  bool                 // flags that mean nothing, alone or together, are refused
-	saves   bool                 // plans can be saved, and carried out as saved
+// variant is the difference between the native commands and those of kpt live. Each command exists
+// once and gets one of the two.
+type variant struct {
+	command    string // before the name of a command, in examples
+	arguments  cobra.PositionalArgs
+	strict     bool // flags without effect are errors
+	savesPlans bool // plans can be saved and applied later
 
 	ordering          string            // default of --ordering
 	pruneAfterFailure bool              // default of --prune-after-failure
-	refusals          map[string]string // how other values than those allowed are refused, by flag; else in the usual way
+	refusals          map[string]string // by flag: the error for a value that is not allowed
 
-	initializes string // what init writes
+	initObject string // in the message of init
 
-	lines  func(showing, *plan.Plan, view.PhaseOptions) view.Printer // --output events
-	table  columns                                                   // --output table
-	below  func(view.TableRow) string                                // what is said below a table that cut it off; nil for nothing
-	reason func(plan.Adoption) reasoning                             // why a write failed or did not happen, in JSON and tables
-	say    func(error) string                                        // the text of an error, in JSON
-	more   bool                                                      // why objects are not ready is told, in JSON with all that is known
+	// printLines prints --output events, tableColumns --output table. rowDetails returns the text
+	// of a row that a table truncated; nil prints none.
+	printLines   func(outputOptions, *plan.Plan, view.PhaseOptions) view.Printer
+	tableColumns columns
+	rowDetails   func(view.TableRow) string
+	// failureReason formats failures in JSON and tables, errorText errors in JSON.
+	failureReason func(plan.Adoption) reasonFunc
+	errorText     func(error) string
+	detailed      bool // causes are printed, and JSON has all keys
 
-	statusLine  func(*packages.StatusTargets, event.Event) string             // --output events of status
-	statusTable func(*packages.StatusTargets, func() time.Time) []view.Column // --output table of status; nil is the plain one
-	statusCode  bool                                                          // status exits with 3 when what it waited for did not come
+	// statusLine formats --output events of status, statusTable the columns of --output table;
+	// nil is the default table.
+	statusLine     func(*packages.StatusTargets, event.Event) string
+	statusTable    func(*packages.StatusTargets, func() time.Time) []view.Column
+	failsUnlessMet bool // status exits with 3 if the awaited state was not reached
 }
 
-// native is the grammar of the program's own commands.
-func native(env *cli.Env) grammar {
-	return grammar{
-		command:     env.Name(),
-		args:        cobra.MaximumNArgs(1),
-		strict:      true,
-		saves:       true,
-		ordering:    "graph",
-		initializes: "inventory info",
-		lines: func(s showing, p *plan.Plan, t view.PhaseOptions) view.Printer {
+// native returns the variant of the native commands.
+func native(env *cli.Env) variant {
+	return variant{
+		command:    env.Name(),
+		arguments:  cobra.MaximumNArgs(1),
+		strict:     true,
+		savesPlans: true,
+		ordering:   "graph",
+		initObject: "inventory info",
+		printLines: func(s outputOptions, p *plan.Plan, t view.PhaseOptions) view.Printer {
 			s.wording.waits, s.wording.statuses = t.Waits, t.Statuses
-			return view.Lines(s.env.Out, p, s.wording.words())
+			return view.Lines(s.env.Out, p, s.wording.formatter())
 		},
-		table:      plainTable,
-		below:      plainProblem,
-		reason:     func(plan.Adoption) reasoning { return plainReason },
-		say:        error.Error,
-		more:       true,
-		statusLine: plainStatus,
-		statusCode: true,
+		tableColumns:   nativeTable,
+		rowDetails:     nativeRowDetails,
+		failureReason:  func(plan.Adoption) reasonFunc { return nativeReason },
+		errorText:      error.Error,
+		detailed:       true,
+		statusLine:     nativeStatus,
+		failsUnlessMet: true,
 	}
 }
 
-// live is the grammar of kpt live, whose commands stand behind the given words.
-func live(env *cli.Env, words string) grammar {
-	return grammar{
+// live returns the variant of kpt live, below the command with the given words.
+func live(env *cli.Env, words string) variant {
+	return variant{
 		command:           env.Name() + " " + words,
-		args:              cobra.ArbitraryArgs,
+		arguments:         cobra.ArbitraryArgs,
 		ordering:          "waves",
 		pruneAfterFailure: true,
 		refusals: map[string]string{
@@ -73,73 +78,81 @@ func live(env *cli.Env, words string) grammar {
 			"inventory-policy": "inventory policy must be one of strict, adopt",
 			"poll-until":       "pollUntil must be one of known,current,deleted,forever",
 		},
-		initializes: "data",
-		lines: func(s showing, p *plan.Plan, t view.PhaseOptions) view.Printer {
+		initObject: "data",
+		printLines: func(s outputOptions, p *plan.Plan, t view.PhaseOptions) view.Printer {
 			return liveLines(s.env.Out, p, t, s.reason())
 		},
-		table:       liveTable,
-		reason:      liveReason,
-		say:         liveMessage,
-		statusLine:  liveStatus,
-		statusTable: liveStatusTable,
+		tableColumns:  liveTable,
+		failureReason: liveReasons,
+		errorText:     liveMessage,
+		statusLine:    liveStatus,
+		statusTable:   liveStatusTable,
 	}
 }
 
-// showing is how a run is shown.
-type showing struct {
-	grammar  grammar
-	output   string // events, json or table
-	statuses bool   // new statuses are told of
-	phased   bool   // the run goes by waves
-	adoption plan.Adoption
-	wording  wording
-	env      *cli.Env
-	made     madeFor // finds what controllers made, for tables
+// outputOptions is how a run is printed.
+type outputOptions struct {
+	variant   variant
+	output    string // events, json or table
+	statuses  bool   // new statuses are printed
+	waves     bool   // the run is ordered in waves
+	adoption  plan.Adoption
+	wording   wording
+	env       *cli.Env
+	childRows childRowsFunc
 }
 
-// reasoning says why a write failed or did not happen.
-type reasoning func(*view.RunState, view.PhaseEvent) string
+// reasonFunc returns why a write failed or was skipped.
+type reasonFunc func(*view.RunState, view.PhaseEvent) string
 
-func (s showing) reason() reasoning { return s.grammar.reason(s.adoption) }
+func (s outputOptions) reason() reasonFunc { return s.variant.failureReason(s.adoption) }
 
-// json is the writer of JSON.
-func (s showing) json() jsonLines {
-	return jsonLines{out: s.env.Out, now: time.Now, reason: s.reason(), more: s.grammar.more}
+// json returns the printer of JSON.
+func (s outputOptions) json() jsonLines {
+	return jsonLines{out: s.env.Out, now: time.Now, reason: s.reason(), detailed: s.variant.detailed}
 }
 
-// fail passes on the error of a run that did not begin. Machine output tells it as well.
-func (s showing) fail(err error) error {
+// fail returns the error that prevents a run. JSON output prints it too.
+func (s outputOptions) fail(err error) error {
 	if s.output == "json" {
-		_ = s.json().fail(s.grammar.say(err)) // the error itself matters more than that it cannot be printed
+		_ = s.json().
+			fail(s.variant.errorText(err))
+		// the error itself matters more than that it cannot be printed
 	}
 	return err
 }
 
-// printer shows the run of a plan.
-func (s showing) printer(p *plan.Plan, waits bool) view.Printer {
-	telling := view.PhaseOptions{Rounds: s.phased, Waits: waits, Statuses: s.statuses}
+// printer returns the printer for the run of a plan.
+func (s outputOptions) printer(p *plan.Plan, waits bool) view.Printer {
+	options := view.PhaseOptions{Rounds: s.waves, Waits: waits, Statuses: s.statuses}
 	switch s.output {
 	case "json":
-		telling.Unstarted = s.grammar.more
-		return jsonPrinter{Printer: view.Phases(p, telling, s.json().tell), s: s}
+		options.Unstarted = s.variant.detailed
+		return jsonPrinter{Printer: view.Phases(p, options, s.json().print), s: s}
 	case "table":
-		form := view.TableOptions{Columns: s.grammar.table(p, time.Now), Run: view.NewRunState(p), Reason: s.reason(), Details: s.grammar.below, Footer: "\n"}
+		form := view.TableOptions{
+			Columns: s.variant.tableColumns(p, time.Now),
+			Run:     view.NewRunState(p),
+			Reason:  s.reason(),
+			Details: s.variant.rowDetails,
+			Footer:  "\n",
+		}
 		if waits {
-			form.Children = s.made
+			form.Children = s.childRows
 		}
 		return view.Table(s.env.Out, s.env.Terminal(), view.PlanRows(p), form)
 	default:
-		return s.grammar.lines(s, p, telling)
+		return s.variant.printLines(s, p, options)
 	}
 }
 
-// jsonPrinter tells, at the end, also the error that ended the run.
+// jsonPrinter prints the error that ended a run last.
 type jsonPrinter struct {
 	view.Printer
-	s showing
+	s outputOptions
 }
 
-// Close writes what is left to say.
+// Close prints the rest.
 func (j jsonPrinter) Close(failed error) error {
 	err := j.Printer.Close(failed)
 	if failed != nil && err == nil {
@@ -148,8 +161,8 @@ func (j jsonPrinter) Close(failed error) error {
 	return err
 }
 
-// plainReason is why a write failed or did not happen, in the plain words.
-func plainReason(b *view.RunState, m view.PhaseEvent) string {
+// nativeReason returns why a write failed or was skipped.
+func nativeReason(b *view.RunState, m view.PhaseEvent) string {
 	switch {
 	case m.Mark == view.Acted && m.Event.Outcome == event.Failed:
 		return m.Event.Err.Error()
@@ -160,9 +173,9 @@ func plainReason(b *view.RunState, m view.PhaseEvent) string {
 	}
 }
 
-// told leaves out of the events of status what the grammar does not tell.
-func (g grammar) told(sink event.Sink) event.Sink {
-	if g.more {
+// withoutCauses removes from the events of status what the variant does not print.
+func (v variant) withoutCauses(sink event.Sink) event.Sink {
+	if v.detailed {
 		return sink
 	}
 	return func(e event.Event) {
@@ -172,9 +185,9 @@ func (g grammar) told(sink event.Sink) event.Sink {
 	}
 }
 
-// statusCodes is the paragraph of help about the exit codes of status.
-func (g grammar) statusCodes() string {
-	if !g.statusCode {
+// statusHelp returns the help about the exit codes of status.
+func (v variant) statusHelp() string {
+	if !v.failsUnlessMet {
 		return `Exit codes:
   0    the state was shown
   1    the state could not be read: the error says why

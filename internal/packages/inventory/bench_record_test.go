@@ -8,7 +8,8 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// BenchmarkRecord writes the record of 5,000 members as a run does: all of them at first, what became of them at the end.
+// BenchmarkRecord writes the record of 5,000 members as a run does: all of them at first, what
+// became of them at the end.
 func BenchmarkRecord(b *testing.B) {
 	const members = 5000
 	names := make([]string, members)

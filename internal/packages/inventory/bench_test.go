@@ -34,7 +34,12 @@ func (c *shelf) Read(_ context.Context, targets []cluster.Target) (*cluster.Snap
 	return &cluster.Snapshot{Objects: found}, nil
 }
 
-func (c *shelf) List(context.Context, schema.GroupKind, string, map[string]string) ([]*unstructured.Unstructured, error) {
+func (c *shelf) List(
+	context.Context,
+	schema.GroupKind,
+	string,
+	map[string]string,
+) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	for _, obj := range c.objects {
 		found = append(found, obj)
@@ -52,8 +57,8 @@ func (c *shelf) Write(_ context.Context, w cluster.Write) (*unstructured.Unstruc
 	return stored, nil
 }
 
-// BenchmarkSave is what a run with 20,000 members does with its record: load, save that they are about to be written, save
-// what became of them.
+// BenchmarkSave is what a run with 20,000 members does with its record: load, save that they are
+// about to be written, save what became of them.
 func BenchmarkSave(b *testing.B) {
 	intent, outcome := numbered(1, 20_000), numbered(1, 20_000)
 	for i := range intent.Members {
@@ -64,7 +69,10 @@ func BenchmarkSave(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				c := &shelf{Cluster: &enginetest.Cluster{}, objects: map[object.Ref]*unstructured.Unstructured{}}
+				c := &shelf{
+					Cluster: &enginetest.Cluster{},
+					objects: map[object.Ref]*unstructured.Unstructured{},
+				}
 				saved(b, c, numbered(1, before))
 				b.StartTimer()
 				saved(b, c, intent, outcome)

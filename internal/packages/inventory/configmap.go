@@ -15,41 +15,57 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// mapFormat holds a record in a ConfigMap, as older tools do: a key of its data for each member, its condition as the value.
-// It keeps no order but that of the keys.
-type mapFormat struct{}
+// configMapFormat stores a record in a ConfigMap, as older tools do: a key of its data for each
+// member, with the member's condition as the value. The order of members is lost.
+type configMapFormat struct{}
 
-// mapRoom is how many bytes the members of a ConfigMap may take up: what a server keeps, but for its metadata. Every key is in
-// there twice, since the managed fields name it as well, with about keyBytes around it.
+// mapCapacity is the number of bytes that the members of a ConfigMap may take up. The managed
+// fields of the object repeat every key, with about keyBytes around it.
 const (
-	mapRoom  = 1_400_000
-	keyBytes = 20
+	mapCapacity = 1_400_000
+	keyBytes    = 20
 )
 
-// condition is the value of a member; the keys are sorted as other tools write them.
+// condition is the value of a member. Its keys are in the order in which other tools write them.
 type condition struct {
 	Actuation record.Progress `json:"actuation"`
 	Reconcile record.Progress `json:"reconcile"`
 	Strategy  record.Strategy `json:"strategy"`
 }
 
-func (mapFormat) kind() schema.GroupVersionKind { return ConfigMapKind }
+func (configMapFormat) kind() schema.GroupVersionKind { return ConfigMapKind }
 
-func (mapFormat) room() int { return undivided }
+func (configMapFormat) capacity() int { return unlimited }
 
-// find looks for the label, since the first tools changed the name with every change of the members. Whoever may not list
-// finds the ConfigMap by its name.
-func (mapFormat) find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error) {
+// find looks for the label, since the first tools renamed the ConfigMap with every change of its
+// members. Without permission to list, it reads the ConfigMap by name.
+func (configMapFormat) find(
+	ctx context.Context,
+	c Cluster,
+	inv *Inventory,
+) (*unstructured.Unstructured, error) {
 	for _, key := range IDKeys {
-		found, err := c.List(ctx, ConfigMapKind.GroupKind(), inv.Ref.Namespace, map[string]string{key: inv.ID})
+		found, err := c.List(
+			ctx,
+			ConfigMapKind.GroupKind(),
+			inv.Ref.Namespace,
+			map[string]string{key: inv.ID},
+		)
 		switch {
 		case apierrors.IsForbidden(err):
 			return findByName(ctx, c, inv, ConfigMapKind.Version)
 		case err != nil:
 			return nil, fmt.Errorf("read the inventory: %w", err)
 		case len(found) > 1:
-			return nil, fmt.Errorf("the namespace %q has several ConfigMaps with the label %s: %s, such as %s and %s; "+
-				"move the data of all into one and delete the others", inv.Ref.Namespace, key, inv.ID, found[0].GetName(), found[1].GetName())
+			return nil, fmt.Errorf(
+				"the namespace %q has several ConfigMaps with the label %s: %s, such as %s and %s; "+
+					"move the data of all into one and delete the others",
+				inv.Ref.Namespace,
+				key,
+				inv.ID,
+				found[0].GetName(),
+				found[1].GetName(),
+			)
 		case len(found) == 1:
 			return found[0], nil
 		}
@@ -57,7 +73,7 @@ func (mapFormat) find(ctx context.Context, c Cluster, inv *Inventory) (*unstruct
 	return findByName(ctx, c, inv, ConfigMapKind.Version)
 }
 
-func (mapFormat) decode(stored *unstructured.Unstructured) (*record.State, error) {
+func (configMapFormat) decode(stored *unstructured.Unstructured) (*record.State, error) {
 	data, err := dataOf(stored)
 	state := &record.State{}
 	errs := []error{err}
@@ -83,8 +99,12 @@ func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 	return data, err
 }
 
-// setMembers writes all of data. Without statuses the members that stay keep what is said of them.
-func (mapFormat) setMembers(obj *unstructured.Unstructured, _, want *record.State, statuses bool) (bool, error) {
+// setMembers writes all of data. Without statuses the members that stay keep their conditions.
+func (configMapFormat) setMembers(
+	obj *unstructured.Unstructured,
+	_, want *record.State,
+	statuses bool,
+) (bool, error) {
 	before, err := dataOf(obj)
 	if err != nil {
 		return false, err
@@ -106,8 +126,11 @@ func (mapFormat) setMembers(obj *unstructured.Unstructured, _, want *record.Stat
 	if maps.Equal(before, data) {
 		return false, nil
 	}
-	if bytes > mapRoom {
-		return false, fmt.Errorf("a ConfigMap cannot hold %d members; run migrate, a ResourceGroup can", len(data))
+	if bytes > mapCapacity {
+		return false, fmt.Errorf(
+			"a ConfigMap cannot hold %d members; run migrate, a ResourceGroup can",
+			len(data),
+		)
 	}
 	if len(data) == 0 {
 		unstructured.RemoveNestedField(obj.Object, "data")
@@ -116,12 +139,18 @@ func (mapFormat) setMembers(obj *unstructured.Unstructured, _, want *record.Stat
 	return true, unstructured.SetNestedStringMap(obj.Object, data, "data")
 }
 
-// setStatuses has nothing to do: a ConfigMap has no subresource.
-func (mapFormat) setStatuses(_ *unstructured.Unstructured, _, _ *record.State) bool { return false }
+// setStatuses does nothing: a ConfigMap has no status subresource.
+func (configMapFormat) setStatuses(_ *unstructured.Unstructured, _, _ *record.State) bool {
+	return false
+}
 
-// valueOf is the value of a member: nothing if nothing is known of it.
+// valueOf returns the value of a member, empty if its condition is unknown.
 func valueOf(member record.Member) (string, error) {
-	known := condition{Actuation: member.Actuation, Reconcile: member.Reconcile, Strategy: member.Strategy}
+	known := condition{
+		Actuation: member.Actuation,
+		Reconcile: member.Reconcile,
+		Strategy:  member.Strategy,
+	}
 	if known == (condition{}) {
 		return "", nil
 	}

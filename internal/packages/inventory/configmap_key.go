@@ -7,14 +7,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// A key of a ConfigMap inventory is NAMESPACE_NAME_GROUP_KIND; namespace and group may be empty. Names of roles and their
-// bindings may hold colons, which keys may not: a colon is written as two underscores.
+// A key of a ConfigMap inventory is NAMESPACE_NAME_GROUP_KIND; namespace and group may be empty.
+// Keys cannot hold the colons of RBAC names: a colon becomes two underscores.
 const (
 	keySeparator = "_"
 	keyColon     = "__"
 )
 
-// formatKey writes the key of a member. Some names cannot be written so that the same object is read again, and are an error.
+// formatKey returns the key of a member. It returns an error if parseKey would return another
+// object.
 func formatKey(ref object.Ref) (string, error) {
 	name := ref.Name
 	if ref.Group == "rbac.authorization.k8s.io" {
@@ -27,10 +28,13 @@ func formatKey(ref object.Ref) (string, error) {
 	return key, nil
 }
 
-// parseKey reads the key of a member.
 func parseKey(key string) (object.Ref, error) {
 	wrong := func(what string) (object.Ref, error) {
-		return object.Ref{}, fmt.Errorf("the key %q of its data names no object: %s, and it should be NAMESPACE_NAME_GROUP_KIND", key, what)
+		return object.Ref{}, fmt.Errorf(
+			"the key %q of its data names no object: %s, and it should be NAMESPACE_NAME_GROUP_KIND",
+			key,
+			what,
+		)
 	}
 	namespace, rest, ok := strings.Cut(key, keySeparator)
 	kindAt := strings.LastIndex(rest, keySeparator)

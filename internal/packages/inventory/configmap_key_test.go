@@ -52,10 +52,17 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What is written is read as the same object, and what is read is written as the same key, unless it is refused.
+// What is written is read as the same object, and what is read is written as the same key, unless
+// it is refused.
 func FuzzKey(f *testing.F) {
 	f.Add("n", "cm", "", "ConfigMap", "n_cm__ConfigMap")
-	f.Add("", "system:a", "rbac.authorization.k8s.io", "ClusterRole", "_system__a_rbac.authorization.k8s.io_ClusterRole")
+	f.Add(
+		"",
+		"system:a",
+		"rbac.authorization.k8s.io",
+		"ClusterRole",
+		"_system__a_rbac.authorization.k8s.io_ClusterRole",
+	)
 	f.Add("a_b", "_", "_", "_", "n___a__Kind")
 	f.Fuzz(func(t *testing.T, namespace, name, group, kind, key string) {
 		ref := object.Ref{Group: group, Kind: kind, Namespace: namespace, Name: name}

@@ -1,6 +1,6 @@
-// Package inventory holds the formats in which packages describe and store their record: ResourceGroup, ConfigMap and
-// the inventory section of a Kptfile. Its Store keeps a record in the cluster, in several objects if it is too large for
-// one.
+// Package inventory holds the formats in which packages describe and store their record:
+// ResourceGroup, ConfigMap and the inventory section of a Kptfile. Its Store keeps a record in the
+// cluster, in several objects if it is too large for one.
 package inventory
 
 import (
@@ -13,10 +13,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// ResourceGroupKind is the kind of the record, locally and in the cluster.
-var ResourceGroupKind = schema.GroupVersionKind{Group: "kpt.dev", Version: "v1alpha1", Kind: "ResourceGroup"}
+// ResourceGroupKind is the kind of inventories, in packages and in the cluster.
+var ResourceGroupKind = schema.GroupVersionKind{
+	Group:   "kpt.dev",
+	Version: "v1alpha1",
+	Kind:    "ResourceGroup",
+}
 
-// ConfigMapKind is the kind of the record that older tools kept.
+// ConfigMapKind is the kind of inventories that older tools wrote.
 var ConfigMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
 // The labels and annotations of records.
@@ -24,47 +28,53 @@ const (
 	IDKey      = "cli-utils.sigs.k8s.io/inventory-id"
 	FirstIDKey = "kustomize.config.k8s.io/inventory-id"
 
-	partsKey   = "muster.dev/inventory-parts"    // on the main object of a record: how many objects hold it, if more than one
-	partOfKey  = "muster.dev/inventory-part-of"  // label of the others: the ID of the inventory
-	basedOnKey = "muster.dev/inventory-based-on" // on both: the version of the main object that a save found when it added members
+	// shardsKey is an annotation of the main object: the number of shards, if there are several.
+	shardsKey = "muster.dev/inventory-parts"
+	// shardOfKey is a label of the other shards: the ID of the inventory.
+	shardOfKey = "muster.dev/inventory-part-of"
+	// basedOnKey is an annotation of both: the version of the main object before members were
+	// added.
+	basedOnKey = "muster.dev/inventory-based-on"
 )
 
-// IDKeys are the labels that hold the ID of an inventory, the present one first. The other one is found on
-// ConfigMaps that the first tools of this grammar made.
+// IDKeys are the labels that may hold the ID of an inventory, the current one first. The first
+// tools for packages set the other one.
 var IDKeys = []string{IDKey, FirstIDKey}
 
-// Inventory is what a package says of its record: where it is and by which ID its objects know it.
+// Inventory identifies the record of a package.
 type Inventory struct {
-	Ref         object.Ref // a ResourceGroup, or a ConfigMap
-	ID          string
-	Labels      map[string]string // with the ID
-	Annotations map[string]string
-	Origin      string // the file that says it
-	Outdated    string // what keeps the record, or tells of it, where that is an older format; else empty
+	Ref          object.Ref // a ResourceGroup or a ConfigMap
+	ID           string
+	Labels       map[string]string // with the ID
+	Annotations  map[string]string
+	Source       string // the file that describes the inventory
+	LegacyFormat string // with its article; empty for a ResourceGroup
 }
 
-// New reads the ResourceGroup or the ConfigMap of a package. Annotations of tools that work on files stay in the files.
+// New reads the ResourceGroup or the ConfigMap of a package. Annotations of tools that work on
+// files are left out.
 func New(obj manifest.Object) (*Inventory, error) {
 	inv := &Inventory{
 		Ref:         object.RefOf(obj.Unstructured),
 		ID:          IDOf(obj.GetLabels()),
 		Labels:      obj.GetLabels(),
 		Annotations: obj.GetAnnotations(),
-		Origin:      obj.Origin.String(),
+		Source:      obj.Origin.String(),
 	}
 	if inv.Ref.GroupKind() == ConfigMapKind.GroupKind() {
-		inv.Outdated = "a ConfigMap"
+		inv.LegacyFormat = "a ConfigMap"
 	}
 	return inv.complete("the label "+IDKey, "metadata.namespace", "metadata.name")
 }
 
-// complete takes out what stays in the files, and what is the record's own, and makes sure that nothing is missing; the names are those by which the file
-// knows the ID, the namespace and the name.
+// complete removes the annotations that do not belong on the record and checks that no field is
+// missing. The arguments are the names of the fields in the file.
 func (inv *Inventory) complete(id, namespace, name string) (*Inventory, error) {
 	annotations := map[string]string{}
 	for key, value := range inv.Annotations {
-		local := strings.HasPrefix(key, "config.kubernetes.io/") || strings.HasPrefix(key, "internal.config.kubernetes.io/")
-		if !local && key != partsKey && key != basedOnKey {
+		local := strings.HasPrefix(key, "config.kubernetes.io/") ||
+			strings.HasPrefix(key, "internal.config.kubernetes.io/")
+		if !local && key != shardsKey && key != basedOnKey {
 			annotations[key] = value
 		}
 	}
@@ -80,12 +90,12 @@ func (inv *Inventory) complete(id, namespace, name string) (*Inventory, error) {
 		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
-		return nil, &IncompleteError{Origin: inv.Origin, Missing: missing}
+		return nil, &IncompleteError{Origin: inv.Source, Missing: missing}
 	}
 	return inv, nil
 }
 
-// IDOf is the ID among the labels of an inventory, or nothing.
+// IDOf returns the ID among the labels of an inventory, or an empty string.
 func IDOf(labels map[string]string) string {
 	for _, key := range IDKeys {
 		if labels[key] != "" {
@@ -95,9 +105,14 @@ func IDOf(labels map[string]string) string {
 	return ""
 }
 
-// Advise reports an older format.
+// Advise reports an inventory in an older format.
 func (inv *Inventory) Advise(notice func(string)) {
-	if inv.Outdated != "" {
-		notice(fmt.Sprintf("Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup", inv.Outdated))
+	if inv.LegacyFormat != "" {
+		notice(
+			fmt.Sprintf(
+				"Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup",
+				inv.LegacyFormat,
+			),
+		)
 	}
 }

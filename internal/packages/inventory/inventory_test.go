@@ -28,7 +28,8 @@ func anInventory() *Inventory {
 	}
 }
 
-// TestConformance runs every way of describing an inventory, and both policies, through the suite of record stores.
+// TestConformance runs every way of describing an inventory, and both policies, through the suite
+// of record stores.
 func TestConformance(t *testing.T) {
 	file, err := ParseKptfile([]byte("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+
 		"inventory: {name: inventory, namespace: n, inventoryID: id-1}\n"), KptfileName)
@@ -58,7 +59,7 @@ func TestConformance(t *testing.T) {
 					Open: func() record.Store {
 						s := NewStore(c, test.inventory, true)
 						if test.room > 0 {
-							s.room = test.room
+							s.capacity = test.room
 						}
 						return s
 					},
@@ -128,7 +129,12 @@ func TestEmptyRecordHasNoStatuses(t *testing.T) {
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	member := record.Member{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, Strategy: record.Apply, Actuation: record.Pending, Reconcile: record.Pending}
+	member := record.Member{
+		Ref:       object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"},
+		Strategy:  record.Apply,
+		Actuation: record.Pending,
+		Reconcile: record.Pending,
+	}
 	for _, state := range []*record.State{{Members: []record.Member{member}}, {}} {
 		if err := store.Save(t.Context(), state); err != nil {
 			t.Fatal(err)
@@ -140,7 +146,7 @@ func TestEmptyRecordHasNoStatuses(t *testing.T) {
 	}
 }
 
-func TestRecordThatVanishesIsMadeAnew(t *testing.T) {
+func TestDeletedRecordIsCreatedAgain(t *testing.T) {
 	c := &enginetest.Cluster{}
 	store := NewStore(c, anInventory(), true)
 	if _, err := store.Load(t.Context()); err != nil {
@@ -148,7 +154,11 @@ func TestRecordThatVanishesIsMadeAnew(t *testing.T) {
 	}
 	state := func(progress record.Progress) *record.State {
 		return &record.State{Members: []record.Member{{
-			Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"}, Strategy: record.Apply, Actuation: progress, Reconcile: progress,
+			Ref: object.Ref{
+				Kind:      "ConfigMap",
+				Namespace: "n",
+				Name:      "a",
+			}, Strategy: record.Apply, Actuation: progress, Reconcile: progress,
 		}}}
 	}
 	if err := store.Save(t.Context(), state(record.Pending)); err != nil {

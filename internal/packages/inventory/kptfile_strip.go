@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// StripInventory leaves out the lines of the section: from its key to the next line that is not indented. It makes sure
-// that nothing else got lost.
+// StripInventory returns the text of a Kptfile without the lines of its inventory section: from its
+// key to the next line that is not indented. It checks that nothing else is lost.
 func StripInventory(data []byte) ([]byte, error) {
 	var kept []byte
 	inside := false

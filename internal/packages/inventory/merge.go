@@ -7,15 +7,15 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// state is what all objects that are named say together.
-func (s *Store) state() *record.State {
-	says := s.says(false)
-	if len(says) == 1 {
-		return &record.State{Members: slices.Clone(says[0].Members)}
+// mergedState returns the union of the states of all referenced shards.
+func (s *Store) mergedState() *record.State {
+	states := s.shardStates(false)
+	if len(states) == 1 {
+		return &record.State{Members: slices.Clone(states[0].Members)}
 	}
 	all, seen := &record.State{}, map[object.Ref]bool{}
-	for _, has := range says {
-		for _, member := range has.Members {
+	for _, stored := range states {
+		for _, member := range stored.Members {
 			if !seen[member.Ref] { // a member that is being moved is in two
 				seen[member.Ref] = true
 				all.Members = append(all.Members, member)
@@ -25,65 +25,70 @@ func (s *Store) state() *record.State {
 	return all
 }
 
-// says is what each object says that is named, or may be so at any moment, the main one first.
-func (s *Store) says(contended bool) []*record.State {
-	says := []*record.State{s.main.has}
-	last := s.named
-	for number, p := range s.parts {
-		if contended && s.contended(p) {
+// shardStates returns the states of the referenced shards, the main one first; with contended also
+// those of shards that may be referenced at any moment.
+func (s *Store) shardStates(contended bool) []*record.State {
+	states := []*record.State{s.main.state}
+	last := s.referenced
+	for number, p := range s.shards {
+		if contended && s.maybeReferenced(p) {
 			last = max(last, number)
 		}
 	}
 	for number := 2; number <= last; number++ {
-		p, has := s.parts[number], &record.State{}
-		if p != nil && (number <= s.named || s.contended(p)) {
-			has = p.has
+		p, stored := s.shards[number], &record.State{}
+		if p != nil && (number <= s.referenced || s.maybeReferenced(p)) {
+			stored = p.state
 		}
-		says = append(says, has)
+		states = append(states, stored)
 	}
-	return says
+	return states
 }
 
-// divide merges the state into what is stored and says which object is to hold what.
-func (s *Store) divide(state *record.State, says []*record.State) []share {
-	d := division{more: s.room, at: make(map[object.Ref]int, len(state.Members)), bytes: func(ref object.Ref) int { return bytesOf(ref, s.statuses) }}
-	for i, has := range says {
-		for _, member := range has.Members {
-			if _, known := d.at[member.Ref]; !known {
-				d.at[member.Ref] = i
+// assignShards merges the state into the stored ones and assigns each member to a shard.
+func (s *Store) assignShards(state *record.State, states []*record.State) []shardContent {
+	d := sharder{
+		newCapacity: s.capacity,
+		current:     make(map[object.Ref]int, len(state.Members)),
+		size:        func(ref object.Ref) int { return memberSize(ref, s.statuses) },
+	}
+	for i, stored := range states {
+		for _, member := range stored.Members {
+			if _, known := d.current[member.Ref]; !known {
+				d.current[member.Ref] = i
 			}
 		}
 	}
-	d.rooms = []int{s.roomIn(s.main)}
-	for number := 2; number <= len(says) || s.parts[number] != nil; number++ {
-		d.rooms = append(d.rooms, s.roomIn(s.parts[number]))
+	d.capacities = []int{s.capacityOf(s.main)}
+	for number := 2; number <= len(states) || s.shards[number] != nil; number++ {
+		d.capacities = append(d.capacities, s.capacityOf(s.shards[number]))
 	}
-	return d.of(s.merge(state, says))
+	return d.shards(s.merge(state, states))
 }
 
-// roomIn is how many bytes of members an object takes: as many as it has already, if those are more than usual. Statuses that
-// stay as they are take up some of it.
-func (s *Store) roomIn(p *piece) int {
-	if s.room == undivided || p == nil || p.stored == nil {
-		return s.room
+// capacityOf returns how many bytes of members a shard takes: at least as many as it has.
+// Statuses that are not rewritten take up some of it.
+func (s *Store) capacityOf(p *shard) int {
+	if s.capacity == unlimited || p == nil || p.stored == nil {
+		return s.capacity
 	}
-	all, statuses := weigh(p.stored)
+	all, statuses := sizeOf(p.stored)
 	if s.statuses {
-		return max(s.room, all)
+		return max(s.capacity, all)
 	}
-	return max(s.room, all) - statuses
+	return max(s.capacity, all) - statuses
 }
 
-// merge adds the members that somebody else has put into the record since Load. They stay although the state does not have
-// them, also if the same run had wanted them and gave them up: only the other one knows what became of them.
-func (s *Store) merge(state *record.State, says []*record.State) []record.Member {
+// merge adds the members that others have put into the record since Load. They stay even if this
+// run created and removed them too: only the other run knows their state.
+func (s *Store) merge(state *record.State, states []*record.State) []record.Member {
 	have := make(map[object.Ref]bool, len(state.Members))
 	for _, member := range state.Members {
 		have[member.Ref] = true
 	}
 	merged := slices.Clone(state.Members)
-	for _, has := range says {
-		for _, member := range has.Members {
+	for _, stored := range states {
+		for _, member := range stored.Members {
 			if s.loaded.Has(member.Ref) || s.added.Has(member.Ref) {
 				continue
 			}

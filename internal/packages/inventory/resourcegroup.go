@@ -12,24 +12,37 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Manager is the field manager of the record itself.
+// Manager is the field manager of records.
 const Manager = "muster"
 
-// groupFormat holds a record in a ResourceGroup: members in spec.resources, their condition in status.resourceStatuses.
-type groupFormat struct{}
+// resourceGroupFormat stores a record in a ResourceGroup: members in spec.resources, their
+// conditions in status.resourceStatuses.
+type resourceGroupFormat struct{}
 
-func (groupFormat) kind() schema.GroupVersionKind { return ResourceGroupKind }
+func (resourceGroupFormat) kind() schema.GroupVersionKind { return ResourceGroupKind }
 
-func (groupFormat) room() int { return partRoom }
+func (resourceGroupFormat) capacity() int { return groupCapacity }
 
-func (groupFormat) find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error) {
+func (resourceGroupFormat) find(
+	ctx context.Context,
+	c Cluster,
+	inv *Inventory,
+) (*unstructured.Unstructured, error) {
 	return findByName(ctx, c, inv, ResourceGroupKind.Version)
 }
 
-// decode reads the members in their order. What spec.resources holds and is no object is an error: whoever removes members
-// has to know all of them.
-func (groupFormat) decode(group *unstructured.Unstructured) (*record.State, error) {
-	resources, statuses := listAt(group, "spec", "resources"), listAt(group, "status", "resourceStatuses")
+// decode reads the members in their order. An entry that names no object is an error: members may
+// only be removed if all are known.
+func (resourceGroupFormat) decode(group *unstructured.Unstructured) (*record.State, error) {
+	resources, statuses := listAt(
+		group,
+		"spec",
+		"resources",
+	), listAt(
+		group,
+		"status",
+		"resourceStatuses",
+	)
 	conditions := make(map[object.Ref]map[string]any, len(statuses))
 	for _, item := range statuses {
 		if entry, ok := item.(map[string]any); ok {
@@ -42,7 +55,10 @@ func (groupFormat) decode(group *unstructured.Unstructured) (*record.State, erro
 		entry, _ := item.(map[string]any)
 		ref := refOf(entry)
 		if ref.Kind == "" || ref.Name == "" {
-			return nil, fmt.Errorf("entry %d of spec.resources names no object (it needs kind and name)", i+1)
+			return nil, fmt.Errorf(
+				"entry %d of spec.resources names no object (it needs kind and name)",
+				i+1,
+			)
 		}
 		if seen[ref] {
 			continue
@@ -59,7 +75,7 @@ func (groupFormat) decode(group *unstructured.Unstructured) (*record.State, erro
 	return state, nil
 }
 
-// listAt gives a list of the object; one that is not there is empty.
+// listAt returns a list of the object, or nil.
 func listAt(group *unstructured.Unstructured, path ...string) []any {
 	value, _, _ := unstructured.NestedFieldNoCopy(group.Object, path...)
 	list, _ := value.([]any)
@@ -80,9 +96,12 @@ func text(entry map[string]any, key string) string {
 	return value
 }
 
-// setMembers writes spec.resources, unless it lists exactly the members already, in any order. A record without members has
-// no such list.
-func (groupFormat) setMembers(group *unstructured.Unstructured, has, want *record.State, _ bool) (bool, error) {
+// setMembers writes spec.resources unless it lists the same members, in any order.
+func (resourceGroupFormat) setMembers(
+	group *unstructured.Unstructured,
+	has, want *record.State,
+	_ bool,
+) (bool, error) {
 	if sameMembers(has, want) {
 		return false, nil
 	}
@@ -102,12 +121,19 @@ func sameMembers(a, b *record.State) bool {
 	for _, member := range a.Members {
 		known[member.Ref] = true
 	}
-	return !slices.ContainsFunc(b.Members, func(member record.Member) bool { return !known[member.Ref] })
+	return !slices.ContainsFunc(
+		b.Members,
+		func(member record.Member) bool { return !known[member.Ref] },
+	)
 }
 
-// setStatuses writes status.resourceStatuses and the generation that they belong to, unless they say the same already. Each
-// has the literal status Unknown that readers of this format expect; members of which nothing is known have none.
-func (groupFormat) setStatuses(group *unstructured.Unstructured, has, want *record.State) bool {
+// setStatuses writes status.resourceStatuses and the generation that they belong to, unless they
+// are the same. Each has the status Unknown, which readers of this format expect. Members of
+// unknown condition have no entry.
+func (resourceGroupFormat) setStatuses(
+	group *unstructured.Unstructured,
+	has, want *record.State,
+) bool {
 	statuses := make([]any, 0, len(want.Members))
 	for _, member := range want.Members {
 		if member.Strategy == "" && member.Actuation == "" && member.Reconcile == "" {
@@ -128,7 +154,7 @@ func (groupFormat) setStatuses(group *unstructured.Unstructured, has, want *reco
 	return true
 }
 
-// set writes a list below a section of the object, or removes it when it is empty.
+// set writes a list into a section of the object, or removes the list if it is empty.
 func set(group *unstructured.Unstructured, list []any, section, field string) {
 	fields, ok := group.Object[section].(map[string]any)
 	if !ok {
@@ -143,5 +169,10 @@ func set(group *unstructured.Unstructured, list []any, section, field string) {
 }
 
 func entryOf(ref object.Ref) map[string]any {
-	return map[string]any{"group": ref.Group, "kind": ref.Kind, "name": ref.Name, "namespace": ref.Namespace}
+	return map[string]any{
+		"group":     ref.Group,
+		"kind":      ref.Kind,
+		"name":      ref.Name,
+		"namespace": ref.Namespace,
+	}
 }

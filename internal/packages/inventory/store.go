@@ -17,70 +17,82 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Cluster is the part of a cluster that a store needs.
+// Cluster is the part of a cluster that a Store needs.
 type Cluster interface {
 	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	List(ctx context.Context, kind schema.GroupKind, namespace string, labels map[string]string) ([]*unstructured.Unstructured, error)
+	List(
+		ctx context.Context,
+		kind schema.GroupKind,
+		namespace string,
+		labels map[string]string,
+	) ([]*unstructured.Unstructured, error)
 }
 
-// format is how one kind of object holds a record.
+// format is how one kind of object stores a record.
 type format interface {
 	kind() schema.GroupVersionKind
-	// room is how many bytes of members one object takes before the record is divided; undivided if it never is.
-	room() int
-	// find gives the object of the inventory as it is in the cluster, or nil. One with another ID is an error.
+	// capacity returns how many bytes of members one object takes.
+	capacity() int
+	// find returns the object of the inventory, or nil. One with another ID is an error.
 	find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error)
 	decode(stored *unstructured.Unstructured) (*record.State, error)
-	// setMembers and setStatuses write what is wanted into an object that has something already, and report whether that
-	// changed it. The latter is stored by way of the subresource status; a format that holds all in one does it in setMembers.
-	setMembers(obj *unstructured.Unstructured, has, want *record.State, statuses bool) (changed bool, err error)
+	// setMembers and setStatuses write the wanted state into an object and report whether that
+	// changed it. Statuses are sent to the status subresource; a format without one writes them
+	// in setMembers.
+	setMembers(
+		obj *unstructured.Unstructured,
+		has, want *record.State,
+		statuses bool,
+	) (changed bool, err error)
 	setStatuses(obj *unstructured.Unstructured, has, want *record.State) (changed bool)
 }
 
-// undivided is the room of a format that keeps all in one object.
-const undivided = math.MaxInt
+// unlimited is the capacity of a format that stores all members in one object.
+const unlimited = math.MaxInt
 
-// Store keeps a record in an object of the cluster, or in several if it is too large for one. It is a record.Store.
+// Store keeps a record in an object of the cluster, or in several shards if it is too large for
+// one. It implements record.Store.
 type Store struct {
-	cluster   Cluster
-	Inventory *Inventory
-	format    format
-	statuses  bool           // the condition of members is stored as well
-	intent    bool           // the save under way says which members there are, and nothing of their condition
-	room      int            // as the format says
-	main      *piece         // as of the last reading or writing
-	named     int            // how many objects the main one names, itself among them
-	parts     map[int]*piece // those that were found, named or not
-	searches  int            // parts are looked for up to this number, as if they were named: there are some
-	loaded    *object.Set    // the members that Load found
-	added     *object.Set    // the members that Save added, and nobody else
-	others    *object.Set    // the members that appeared since Load by somebody else's hand; perhaps by ours as well
+	cluster    Cluster
+	Inventory  *Inventory
+	format     format
+	statuses   bool           // the conditions of members are stored too
+	intent     bool           // the current save stores no conditions
+	capacity   int            // of one object, in bytes
+	main       *shard         // at the last read or write
+	referenced int            // number of shards that the main object references, with itself
+	shards     map[int]*shard // the other shards, referenced or not
+	searchUpTo int            // shards up to this number exist, though they may not be referenced
+	loaded     *object.Set    // members at the last Load
+	added      *object.Set    // members that only this Store added
+	others     *object.Set    // members that others added since Load, perhaps this Store too
 }
 
-// NewStore returns the store of an inventory. Without statuses it stores only which members there are.
+// NewStore returns the store of an inventory. Without statuses it stores only the list of members.
 func NewStore(c Cluster, inv *Inventory, statuses bool) *Store {
-	s := &Store{cluster: c, Inventory: inv, format: groupFormat{}, statuses: statuses}
+	s := &Store{cluster: c, Inventory: inv, format: resourceGroupFormat{}, statuses: statuses}
 	if inv.Ref.GroupKind() == ConfigMapKind.GroupKind() {
-		s.format = mapFormat{}
+		s.format = configMapFormat{}
 	}
-	s.room = s.format.room()
-	s.main, s.named = &piece{number: 1, has: &record.State{}}, 1
+	s.capacity = s.format.capacity()
+	s.main, s.referenced = &shard{number: 1, state: &record.State{}}, 1
 	return s
 }
 
-// saveAttempts is how often a record that somebody else changed meanwhile is read and merged anew.
+// saveAttempts limits how often a record that others change at the same time is read and merged
+// again.
 const saveAttempts = 5
 
-// Load gives the stored record, or an empty one. A record with another ID belongs to another package and is an error, and so
-// is one that cannot be understood, or that is not complete.
+// Load returns the stored record, or an empty one. It returns an error if the record belongs to
+// another package, is incomplete or cannot be parsed.
 func (s *Store) Load(ctx context.Context) (*record.State, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	state := s.state()
+	state := s.mergedState()
 	if err := checkMembers(ctx, s.cluster, s.Inventory, state.Refs()); err != nil {
 		return nil, err
 	}
@@ -88,8 +100,8 @@ func (s *Store) Load(ctx context.Context) (*record.State, error) {
 	return state, nil
 }
 
-// read takes in all objects of the record. Parts are looked for when the main object names them. One that is not there may
-// have been given up between the two requests: only if the main object is still the same it is lost.
+// read reads all objects of the record. A shard that the main object references may be deleted
+// between the two requests: it is missing only if the main object has not changed.
 func (s *Store) read(ctx context.Context) error {
 	seen := ""
 	for range saveAttempts {
@@ -98,59 +110,69 @@ func (s *Store) read(ctx context.Context) error {
 			return err
 		}
 		var found []*unstructured.Unstructured
-		named, _ := objectsOf(main)
-		if last := max(named, s.searches); last > 1 {
-			if found, err = s.findParts(ctx, last); err != nil {
+		named, _ := shardCount(main)
+		if last := max(named, s.searchUpTo); last > 1 {
+			if found, err = s.listShards(ctx, last); err != nil {
 				return err
 			}
 		}
-		lost, err := s.accept(main, found)
+		lost, err := s.setShards(main, found)
 		if err != nil || lost == 0 {
 			return err
 		}
 		if s.main.version() == seen {
-			return s.explainLost(ctx, lost)
+			return s.explainMissing(ctx, lost)
 		}
 		seen = s.main.version()
 	}
 	return fmt.Errorf("read the inventory %s: others keep changing it", s.Inventory.Ref)
 }
 
-func (s *Store) explainLost(ctx context.Context, number int) error {
-	found, err := s.readParts(ctx, number, number)
+func (s *Store) explainMissing(ctx context.Context, number int) error {
+	found, err := s.readShards(ctx, number, number)
 	if err != nil {
 		return err
 	}
 	if len(found) > 0 {
-		return s.lostPart(number, found[0])
+		return s.missingShard(number, found[0])
 	}
-	return s.lostPart(number, nil)
+	return s.missingShard(number, nil)
 }
 
-// MembersOf returns the members of a record that was read already: its main object, and objects that have its parts among
-// them.
-func (s *Store) MembersOf(ctx context.Context, main *unstructured.Unstructured, found []*unstructured.Unstructured) ([]object.Ref, error) {
-	lost, err := s.accept(main, found)
+// MembersOf returns the members of a record whose main object was listed already, together with all
+// other objects of its kind.
+func (s *Store) MembersOf(
+	ctx context.Context,
+	main *unstructured.Unstructured,
+	found []*unstructured.Unstructured,
+) ([]object.Ref, error) {
+	lost, err := s.setShards(main, found)
 	if lost > 0 {
-		err = s.lostPart(lost, nil)
+		err = s.missingShard(lost, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	refs := s.state().Refs()
+	refs := s.mergedState().Refs()
 	return refs, checkMembers(ctx, s.cluster, s.Inventory, refs)
 }
 
-// Exists reports whether there is a record in the cluster, as of the last Load.
+// Exists reports whether the cluster had a record at the last Load.
 func (s *Store) Exists() bool { return s.main.stored != nil }
 
-// Save stores the members and their status, each only if it differs. Members that somebody else added since Load stay.
+// Save stores the members and their conditions if they differ. If the state has no conditions, it
+// stores the members alone. Members that others added since Load stay.
 func (s *Store) Save(ctx context.Context, state *record.State) error {
-	s.intent = len(state.Members) > 0 && !slices.ContainsFunc(state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} })
-	err := s.attempt(ctx, func() error { return s.save(ctx, state) })
+	s.intent = len(state.Members) > 0 &&
+		!slices.ContainsFunc(
+			state.Members,
+			func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
+		)
+	err := s.retryOnConflict(ctx, func() error { return s.save(ctx, state) })
 	s.intent = false
 	home := s.Inventory.Ref.Namespace
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) && aboutNamespace(status) {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
+		aboutNamespace(status) {
 		return &record.NamespaceGoneError{Namespace: home, Cause: &NoNamespaceError{home}}
 	}
 	if apierrors.HasStatusCause(err, namespaceTerminating) {
@@ -159,12 +181,13 @@ func (s *Store) Save(ctx context.Context, state *record.State) error {
 	return err
 }
 
-// attempt does something to the record, and again if somebody else changed it meanwhile. What was deleted is made anew.
-func (s *Store) attempt(ctx context.Context, do func() error) error {
+// retryOnConflict calls do, and reads the record and calls it again if others changed it. A record
+// that was deleted is created again.
+func (s *Store) retryOnConflict(ctx context.Context, do func() error) error {
 	var err error
 	for range saveAttempts {
 		err = do()
-		vanished := apierrors.IsNotFound(err) && (s.Exists() || len(s.parts) > 0)
+		vanished := apierrors.IsNotFound(err) && (s.Exists() || len(s.shards) > 0)
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !vanished {
 			return err
 		}
@@ -175,7 +198,8 @@ func (s *Store) attempt(ctx context.Context, do func() error) error {
 	return err
 }
 
-// namespaceTerminating is why nothing new can be stored in a namespace that is going.
+// namespaceTerminating is the cause of a status error for creating an object in a namespace that is
+// being deleted.
 const namespaceTerminating metav1.CauseType = "NamespaceTerminating"
 
 func aboutNamespace(err apierrors.APIStatus) bool {
@@ -183,11 +207,14 @@ func aboutNamespace(err apierrors.APIStatus) bool {
 }
 
 func (s *Store) save(ctx context.Context, state *record.State) error {
-	shares := s.divide(state, s.says(false))
-	if len(shares) > s.named {
-		shares = s.divide(state, s.says(true)) // what others are about to add there is not written over
+	contents := s.assignShards(state, s.shardStates(false))
+	if len(contents) > s.referenced {
+		contents = s.assignShards(
+			state,
+			s.shardStates(true),
+		) // what others are about to add there is not written over
 	}
-	if err := s.write(ctx, shares); err != nil {
+	if err := s.write(ctx, contents); err != nil {
 		return err
 	}
 	for _, ref := range state.Refs() {
@@ -198,30 +225,30 @@ func (s *Store) save(ctx context.Context, state *record.State) error {
 	return nil
 }
 
-// write stores the shares in an order that leaves nothing out at any moment: parts that the main object names, or will name,
-// are there before it, and parts that it names no more go after it.
-func (s *Store) write(ctx context.Context, shares []share) error {
-	grown, err := s.writeParts(ctx, shares)
+// write stores the shards in an order that keeps every member referenced: first the shards that the
+// main object will reference, then the main object, then the deletion of unreferenced ones.
+func (s *Store) write(ctx context.Context, contents []shardContent) error {
+	grown, err := s.writeShards(ctx, contents)
 	if err == nil {
-		err = s.writeMain(ctx, shares, grown)
+		err = s.writeMain(ctx, contents, grown)
 	}
 	if err == nil {
-		err = s.drop(ctx)
+		err = s.deleteUnreferenced(ctx)
 	}
 	return err
 }
 
-// Delete removes the record, unless it is another than the one that was loaded.
+// Delete deletes the record unless it was replaced since Load.
 func (s *Store) Delete(ctx context.Context) error { return s.Remove(ctx, false) }
 
-// Remove deletes the record; if it has to be as it was loaded, nobody may have written it since. A divided one becomes an
-// empty one first, which is complete without its parts.
+// Remove deletes the record; with asLoaded only if nobody has written it since Load. A record of
+// several shards first becomes an empty one, which is complete without them.
 func (s *Store) Remove(ctx context.Context, asLoaded bool) error {
 	if !s.Exists() {
 		return nil
 	}
-	if s.room != undivided {
-		if err := s.removeParts(ctx, asLoaded); err != nil {
+	if s.capacity != unlimited {
+		if err := s.removeShards(ctx, asLoaded); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// findByName gives the object that an inventory names, or nil. One with another ID is an error.
-func findByName(ctx context.Context, c Cluster, inv *Inventory, version string) (*unstructured.Unstructured, error) {
+// findByName returns the object that an inventory names, or nil. It returns an error if the object
+// has another ID.
+func findByName(
+	ctx context.Context,
+	c Cluster,
+	inv *Inventory,
+	version string,
+) (*unstructured.Unstructured, error) {
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: inv.Ref, Version: version}})
 	if err == nil {
 		err = snapshot.Broken
@@ -25,13 +31,18 @@ func findByName(ctx context.Context, c Cluster, inv *Inventory, version string) 
 		return nil, nil
 	}
 	if id := IDOf(stored.GetLabels()); id != inv.ID {
-		return nil, &MismatchError{ref: inv.Ref, stored: id, Want: inv.ID, partOf: stored.GetLabels()[partOfKey]}
+		return nil, &MismatchError{
+			ref:     inv.Ref,
+			stored:  id,
+			Want:    inv.ID,
+			shardOf: stored.GetLabels()[shardOfKey],
+		}
 	}
 	return stored, nil
 }
 
-// checkMembers refuses a record that was edited into naming objects that cannot be: of a kind that lives in namespaces but
-// without one, or the other way round.
+// checkMembers returns an error for members whose namespace does not fit their kind, as after a
+// manual edit.
 func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []object.Ref) error {
 	var errs []error
 	for _, ref := range members {
@@ -45,7 +56,10 @@ func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []obje
 		case kind.Namespaced && ref.Namespace == "":
 			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
 		case !kind.Namespaced && ref.Namespace != "":
-			errs = append(errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref))
+			errs = append(
+				errs,
+				fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref),
+			)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

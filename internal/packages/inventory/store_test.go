@@ -34,13 +34,14 @@ func save(t *testing.T, s *Store, state *record.State) {
 	}
 }
 
-// The labels and annotations of the package are on the record, also those that it gets later. Others stay.
+// The labels and annotations of the package are on the record, also those that it gets later.
+// Others stay.
 func TestLabelsFollowThePackage(t *testing.T) {
 	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
 		c := &enginetest.Cluster{}
 		save(t, NewStore(c, inv, true), aState("a"))
 		stored := c.Object(inv.Ref)
-		stored.SetLabels(united(stored.GetLabels(), map[string]string{"theirs": "kept"}))
+		stored.SetLabels(merged(stored.GetLabels(), map[string]string{"theirs": "kept"}))
 		c.Put(stored)
 		inv.Labels["team"] = "blue"
 		inv.Annotations = map[string]string{"note": "read me"}
@@ -60,7 +61,8 @@ func TestLabelsFollowThePackage(t *testing.T) {
 	}
 }
 
-// The save before a run writes the members alone, and nothing if there is no new one. The save after it writes their statuses.
+// The save before a run writes the members alone, and nothing if there is no new one. The save
+// after it writes their statuses.
 func TestStatusesAreWrittenOnce(t *testing.T) {
 	c := &enginetest.Cluster{}
 	wrote := func(want ...string) {
@@ -94,7 +96,10 @@ func TestStatusesAreWrittenOnce(t *testing.T) {
 	save(t, s, intent("a", "b", "c"))
 	wrote("replace n/resourcegroup.kpt.dev/inventory")
 	if generation := c.Object(anInventory().Ref).GetGeneration(); status()["observedGeneration"] == generation {
-		t.Errorf("the statuses of an earlier run are of generation %d, which has a new member", generation)
+		t.Errorf(
+			"the statuses of an earlier run are of generation %d, which has a new member",
+			generation,
+		)
 	}
 }
 
@@ -122,7 +127,8 @@ func TestStatusPolicyNone(t *testing.T) {
 	}
 }
 
-// A record that was edited into something that is none is an error that names the place, and nothing is written.
+// A record that was edited into something that is none is an error that names the place, and
+// nothing is written.
 func TestDamagedRecord(t *testing.T) {
 	resources := func(items ...any) map[string]any { return map[string]any{"spec": map[string]any{"resources": items}} }
 	fine := map[string]any{"group": "", "kind": "ConfigMap", "namespace": "n", "name": "a"}
@@ -138,14 +144,15 @@ func TestDamagedRecord(t *testing.T) {
 			aMapInventory(IDKey), map[string]any{"data": map[string]any{"n_a_b__ConfigMap": ""}}},
 	} {
 		c := &enginetest.Cluster{}
-		obj := NewStore(c, test.inventory, true).fresh(1)
+		obj := NewStore(c, test.inventory, true).newObject(1)
 		obj.SetLabels(test.inventory.Labels)
 		for key, value := range test.content {
 			obj.Object[key] = value
 		}
 		c.Put(obj)
 		_, err := NewStore(c, test.inventory, true).Load(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "is damaged: ") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "is damaged: ") {
 			t.Errorf("error = %v, want %s", err, want)
 		}
 		if len(c.Wrote) > 0 {
@@ -159,7 +166,9 @@ func TestConfigMapIsFoundByItsLabel(t *testing.T) {
 	for _, label := range IDKeys {
 		c := &enginetest.Cluster{}
 		put := func(name string) {
-			obj := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"_n__Namespace": ""}}}
+			obj := &unstructured.Unstructured{
+				Object: map[string]any{"data": map[string]any{"_n__Namespace": ""}},
+			}
 			obj.SetGroupVersionKind(ConfigMapKind)
 			obj.SetNamespace("n")
 			obj.SetName(name)
@@ -169,7 +178,8 @@ func TestConfigMapIsFoundByItsLabel(t *testing.T) {
 		put("inventory-1e5824fb")
 		s := NewStore(c, aMapInventory(IDKey), true)
 		state, err := s.Load(t.Context())
-		if want := []object.Ref{{Kind: "Namespace", Name: "n"}}; err != nil || cmp.Diff(want, state.Refs()) != "" {
+		if want := []object.Ref{{Kind: "Namespace", Name: "n"}}; err != nil ||
+			cmp.Diff(want, state.Refs()) != "" {
 			t.Fatalf("loaded %v, %v", state, err)
 		}
 		if err := s.Save(t.Context(), aState("a")); err != nil {
@@ -183,7 +193,8 @@ func TestConfigMapIsFoundByItsLabel(t *testing.T) {
 			continue // the first has the present label as well now, and is the one
 		}
 		_, err = NewStore(c, aMapInventory(IDKey), true).Load(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "such as inventory-1e5824fb and inventory-fb5824e1") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "such as inventory-1e5824fb and inventory-fb5824e1") {
 			t.Errorf("error = %v", err)
 		}
 	}

@@ -13,23 +13,23 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// piece is one object of a record: the main one, which is number 1, or a part.
-type piece struct {
+// shard is one object of a record. Number 1 is the main one.
+type shard struct {
 	number int
-	stored *unstructured.Unstructured // as the server gave it last; nil when there is none
-	has    *record.State              // what that says
+	stored *unstructured.Unstructured // as the server returned it last; nil if there is none
+	state  *record.State              // its content
 }
 
-// version is the resource version, or nothing when there is no object.
-func (p *piece) version() string {
+// version returns the resource version, or an empty string if there is no object.
+func (p *shard) version() string {
 	if p.stored == nil {
 		return ""
 	}
 	return p.stored.GetResourceVersion()
 }
 
-// draft is a copy to write into: its metadata can be changed, and its fields down to the lists in spec and status be replaced.
-func (p *piece) draft() *unstructured.Unstructured {
+// copyForWrite returns a copy whose metadata and whose lists in spec and status can be replaced.
+func (p *shard) copyForWrite() *unstructured.Unstructured {
 	next := object.WithMetadata(p.stored, func(map[string]any) {})
 	for _, section := range []string{"spec", "status"} {
 		if fields, ok := next.Object[section].(map[string]any); ok {
@@ -39,9 +39,9 @@ func (p *piece) draft() *unstructured.Unstructured {
 	return next
 }
 
-// pieceOf reads one object of the record. There may be none.
-func (s *Store) pieceOf(number int, stored *unstructured.Unstructured) (*piece, error) {
-	p := &piece{number: number, stored: stored, has: &record.State{}}
+// newShard reads an object of the record; stored may be nil.
+func (s *Store) newShard(number int, stored *unstructured.Unstructured) (*shard, error) {
+	p := &shard{number: number, stored: stored, state: &record.State{}}
 	if stored == nil {
 		return p, nil
 	}
@@ -49,19 +49,24 @@ func (s *Store) pieceOf(number int, stored *unstructured.Unstructured) (*piece, 
 	if err != nil {
 		return p, &unreadableError{ref: object.RefOf(stored), cause: err}
 	}
-	p.has = has
+	p.state = has
 	return p, nil
 }
 
-// writePiece sends what differs: the object with its members first, then their statuses, unless nothing is known of any
-// member yet. dress reports whether it changed metadata.
-func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, dress func(*unstructured.Unstructured) bool) error {
-	next := s.fresh(p.number)
+// writeShard sends what differs: first the object with its members, then their statuses, except in
+// a save before a run. dress changes metadata and reports whether it did.
+func (s *Store) writeShard(
+	ctx context.Context,
+	p *shard,
+	want *record.State,
+	dress func(*unstructured.Unstructured) bool,
+) error {
+	next := s.newObject(p.number)
 	if p.stored != nil {
-		next = p.draft()
+		next = p.copyForWrite()
 	}
 	dressed := dress(next)
-	changed, err := s.format.setMembers(next, p.has, want, s.statuses)
+	changed, err := s.format.setMembers(next, p.state, want, s.statuses)
 	switch {
 	case err != nil:
 		return err
@@ -73,30 +78,33 @@ func (s *Store) writePiece(ctx context.Context, p *piece, want *record.State, dr
 	if err != nil || !s.statuses || s.intent {
 		return err
 	}
-	next = p.draft()
-	if !s.format.setStatuses(next, p.has, want) {
+	next = p.copyForWrite()
+	if !s.format.setStatuses(next, p.state, want) {
 		return nil
 	}
 	err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w; --status-policy=none keeps a record without status, which needs no such right", err)
+		err = fmt.Errorf(
+			"%w; --status-policy=none keeps a record without status, which needs no such right",
+			err,
+		)
 	}
 	return err
 }
 
-func (s *Store) send(ctx context.Context, p *piece, w cluster.Write) error {
+func (s *Store) send(ctx context.Context, p *shard, w cluster.Write) error {
 	w.Manager = Manager
 	stored, err := s.cluster.Write(ctx, w)
 	if err != nil {
 		return err
 	}
-	next, err := s.pieceOf(p.number, stored)
+	next, err := s.newShard(p.number, stored)
 	*p = *next
 	return err
 }
 
-// fresh is an object of the record that does not exist yet.
-func (s *Store) fresh(number int) *unstructured.Unstructured {
+// newObject returns an object of the record that does not exist yet.
+func (s *Store) newObject(number int) *unstructured.Unstructured {
 	ref := s.refOf(number)
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
 	obj.SetGroupVersionKind(s.format.kind())
@@ -105,9 +113,19 @@ func (s *Store) fresh(number int) *unstructured.Unstructured {
 	return obj
 }
 
-// label gives an object these labels and annotations and reports whether it lacked any. Others that it has stay.
-func label(obj *unstructured.Unstructured, wantLabels, wantAnnotations map[string]string) bool {
-	labels, annotations := united(obj.GetLabels(), wantLabels), united(obj.GetAnnotations(), wantAnnotations)
+// addMetadata adds labels and annotations and reports whether one of them differed. It removes
+// none.
+func addMetadata(
+	obj *unstructured.Unstructured,
+	wantLabels, wantAnnotations map[string]string,
+) bool {
+	labels, annotations := merged(
+		obj.GetLabels(),
+		wantLabels,
+	), merged(
+		obj.GetAnnotations(),
+		wantAnnotations,
+	)
 	if maps.Equal(labels, obj.GetLabels()) && maps.Equal(annotations, obj.GetAnnotations()) {
 		return false
 	}
@@ -116,8 +134,9 @@ func label(obj *unstructured.Unstructured, wantLabels, wantAnnotations map[strin
 	return true
 }
 
-// annotate sets an annotation, or takes it off if the value is empty, and reports whether that changed anything.
-func annotate(obj *unstructured.Unstructured, key, value string) bool {
+// setAnnotation sets an annotation, or removes it if the value is empty, and reports whether that
+// changed anything.
+func setAnnotation(obj *unstructured.Unstructured, key, value string) bool {
 	annotations := obj.GetAnnotations()
 	if annotations[key] == value {
 		return false
@@ -135,8 +154,8 @@ func annotate(obj *unstructured.Unstructured, key, value string) bool {
 	return true
 }
 
-// united is what is there with what is wanted; the latter counts where they differ.
-func united(have, want map[string]string) map[string]string {
+// merged returns the union of two maps. Values of want win.
+func merged(have, want map[string]string) map[string]string {
 	all := maps.Clone(want)
 	for key, value := range have {
 		if _, ok := want[key]; !ok {

@@ -46,8 +46,8 @@ func written(t *testing.T, kptfile string) string {
 // kptfileInventoryOf gives the inventory in the Kptfile of a package folder, or nil.
 func kptfileInventoryOf(dir string) (*inventory.Inventory, error) {
 	s, err := openFolder(dir)
-	if err != nil || s.broken != nil {
-		return nil, errors.Join(err, s.broken)
+	if err != nil || s.problems != nil {
+		return nil, errors.Join(err, s.problems)
 	}
 	inv, err := s.contents().inventory()
 	if none := (*NoInventoryError)(nil); errors.As(err, &none) {
@@ -62,12 +62,17 @@ func TestKptfileInventory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &inventory.Inventory{
-		Ref:         object.Ref{Group: "kpt.dev", Kind: "ResourceGroup", Namespace: "n", Name: "inventory-1"},
-		ID:          "id-1",
-		Labels:      map[string]string{inventory.IDKey: "id-1", "team": "blue"},
-		Annotations: map[string]string{"note": "read me\n"},
-		Origin:      "Kptfile",
-		Outdated:    "the Kptfile",
+		Ref: object.Ref{
+			Group:     "kpt.dev",
+			Kind:      "ResourceGroup",
+			Namespace: "n",
+			Name:      "inventory-1",
+		},
+		ID:           "id-1",
+		Labels:       map[string]string{inventory.IDKey: "id-1", "team": "blue"},
+		Annotations:  map[string]string{"note": "read me\n"},
+		Source:       "Kptfile",
+		LegacyFormat: "the Kptfile",
 	}
 	if diff := cmp.Diff(want, inv, cmp.AllowUnexported(inventory.Inventory{})); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
@@ -82,8 +87,11 @@ func TestKptfileInventory(t *testing.T) {
 		"inventory: {name: a, namespace: n, inventoryID: i, labels: {a: [1]}}": "Kptfile: line 4: cannot unmarshal",
 		"inventory:\n\tname: a": "Kptfile: line 5: ",
 	} {
-		inv, err := kptfileInventoryOf(written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+text))
-		if inv != nil || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		inv, err := kptfileInventoryOf(
+			written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+text),
+		)
+		if inv != nil || (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %s", text, inv, err, want)
 		}
 	}

@@ -9,11 +9,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Text is the text of the ResourceGroup file. It is not marshalled: people read it and expect the order of other manifests.
+// Text returns the text of the ResourceGroup file. It is not marshalled, because people expect the
+// fields in the usual order.
 func (inv *Inventory) Text() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n",
-		ResourceGroupKind.GroupVersion(), ResourceGroupKind.Kind, scalar(inv.Ref.Name), scalar(inv.Ref.Namespace))
+	fmt.Fprintf(
+		&b,
+		"apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n",
+		ResourceGroupKind.GroupVersion(),
+		ResourceGroupKind.Kind,
+		scalar(inv.Ref.Name),
+		scalar(inv.Ref.Namespace),
+	)
 	for _, part := range []struct {
 		name   string
 		values map[string]string
@@ -28,7 +35,7 @@ func (inv *Inventory) Text() []byte {
 	return []byte(b.String())
 }
 
-// scalar writes a string on one line, quoted where YAML would read it as something else.
+// scalar formats a string on one line, quoted if YAML would read another value.
 func scalar(value string) string {
 	text, err := yaml.Marshal(value)
 	if err != nil || strings.Count(string(text), "\n") > 1 {

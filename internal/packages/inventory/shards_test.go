@@ -41,7 +41,7 @@ func joined(states ...*record.State) *record.State {
 // divided is a store whose objects hold four of the numbered members each.
 func divided(c Cluster) *Store {
 	s := NewStore(c, anInventory(), true)
-	s.room = 4 * bytesOf(numbered(1, 1).Members[0].Ref, true)
+	s.capacity = 4 * memberSize(numbered(1, 1).Members[0].Ref, true)
 	return s
 }
 
@@ -85,7 +85,8 @@ func expectLayout(t *testing.T, c *enginetest.Cluster, want map[string]string) {
 	}
 }
 
-// The main object fills up first; members stay where they are; what fits into one object is in one, as it ever was.
+// The main object fills up first; members stay where they are; what fits into one object is in one,
+// as it ever was.
 func TestDivision(t *testing.T) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), numbered(1, 10))
@@ -93,10 +94,10 @@ func TestDivision(t *testing.T) {
 		"inventory": "m101 m102 m103 m104", "inventory-2": "m105 m106 m107 m108", "inventory-3": "m109 m110",
 	})
 	main, part := c.Object(anInventory().Ref), c.Object(divided(c).refOf(3))
-	if got := main.GetAnnotations()[partsKey]; got != "3" {
+	if got := main.GetAnnotations()[shardsKey]; got != "3" {
 		t.Errorf("the main object names %q objects", got)
 	}
-	if diff := cmp.Diff(map[string]string{partOfKey: "id-1"}, part.GetLabels()); diff != "" {
+	if diff := cmp.Diff(map[string]string{shardOfKey: "id-1"}, part.GetLabels()); diff != "" {
 		t.Errorf("labels of a part (-want +got):\n%s", diff)
 	}
 	save(t, divided(c), joined(numbered(11, 13), numbered(1, 6), numbered(8, 10)))
@@ -182,7 +183,12 @@ func (c *client) Read(ctx context.Context, targets []cluster.Target) (*cluster.S
 	return c.Cluster.Read(ctx, targets)
 }
 
-func (c *client) List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+func (c *client) List(
+	ctx context.Context,
+	gk schema.GroupKind,
+	namespace string,
+	with map[string]string,
+) ([]*unstructured.Unstructured, error) {
 	if err := c.step(); err != nil {
 		return nil, err
 	}
@@ -212,7 +218,8 @@ var changes = map[string]struct{ from, to, other *record.State }{
 	"changes":         {numbered(1, 14), numbered(9, 22), numbered(5, 6)},
 }
 
-// Wherever a save ends, what it leaves can be read, and leaves nothing out that it should have or that was there and stays.
+// Wherever a save ends, what it leaves can be read, and leaves nothing out that it should have or
+// that was there and stays.
 func TestInterruptedSaves(t *testing.T) {
 	for name, test := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +243,11 @@ func TestInterruptedSaves(t *testing.T) {
 				holds(t, when+", then grown", loaded(t, c), third)
 				if len(test.to.Members) < len(test.from.Members) {
 					if now := loaded(t, c); !now.Equal(third) {
-						t.Errorf("%s: members that were given up came back (-want +got):\n%s", when, cmp.Diff(third, now))
+						t.Errorf(
+							"%s: members that were given up came back (-want +got):\n%s",
+							when,
+							cmp.Diff(third, now),
+						)
 					}
 				}
 				settles(t, c, when, test.to)
@@ -245,7 +256,8 @@ func TestInterruptedSaves(t *testing.T) {
 	}
 }
 
-// settles checks that the record comes to hold exactly the state, and that nothing of it is left in the end.
+// settles checks that the record comes to hold exactly the state, and that nothing of it is left in
+// the end.
 func settles(t *testing.T, c *enginetest.Cluster, when string, state *record.State) {
 	t.Helper()
 	save(t, divided(c), state)
@@ -297,8 +309,9 @@ func added(from, to *record.State) *record.State {
 	return new
 }
 
-// Two runs save at once: the whole save of the second, or the beginning of one that is killed, falls between any two
-// requests of the first. Whatever a save that succeeded has added is in the record, and what neither gave up.
+// Two runs save at once: the whole save of the second, or the beginning of one that is killed,
+// falls between any two requests of the first. Whatever a save that succeeded has added is in the
+// record, and what neither gave up.
 func TestSavesAtOnce(t *testing.T) {
 	for name, test := range changes {
 		for _, early := range []bool{true, false} {
@@ -316,9 +329,14 @@ func TestSavesAtOnce(t *testing.T) {
 	}
 }
 
-// collide has the first run meet the second before its n-th request, and the second end at its last. It reports whether the
-// first came that far, and whether the second ended by itself.
-func collide(t *testing.T, from, to, other *record.State, early bool, n, last int) (met, whole bool) {
+// collide has the first run meet the second before its n-th request, and the second end at its
+// last. It reports whether the first came that far, and whether the second ended by itself.
+func collide(
+	t *testing.T,
+	from, to, other *record.State,
+	early bool,
+	n, last int,
+) (met, whole bool) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), from)
 	second := divided(dying(c, last))
@@ -364,7 +382,7 @@ func TestDamagedParts(t *testing.T) {
 			}
 		},
 		`inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `: func(c *enginetest.Cluster, obj *unstructured.Unstructured) {
-			obj.SetLabels(map[string]string{partOfKey: "id-2"})
+			obj.SetLabels(map[string]string{shardOfKey: "id-2"})
 			c.Put(obj)
 		},
 		"inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object": func(c *enginetest.Cluster, obj *unstructured.Unstructured) {
@@ -373,7 +391,7 @@ func TestDamagedParts(t *testing.T) {
 		},
 		`its annotation muster.dev/inventory-parts is "many"`: func(c *enginetest.Cluster, _ *unstructured.Unstructured) {
 			main := c.Object(anInventory().Ref)
-			main.SetAnnotations(map[string]string{partsKey: "many"})
+			main.SetAnnotations(map[string]string{shardsKey: "many"})
 			c.Put(main)
 		},
 	} {
@@ -394,7 +412,7 @@ func TestDamagedParts(t *testing.T) {
 // An object that has the name of a part and is none is left alone.
 func TestNameOfPartIsTaken(t *testing.T) {
 	c := &enginetest.Cluster{}
-	foreign := divided(nil).fresh(2)
+	foreign := divided(nil).newObject(2)
 	c.Put(foreign)
 	save(t, divided(c), numbered(1, 4))
 	s := divided(c)
@@ -402,8 +420,8 @@ func TestNameOfPartIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.Save(t.Context(), numbered(1, 5))
-	taken := (*takenError)(nil)
-	if !errors.As(err, &taken) || taken.part != object.RefOf(foreign) {
+	taken := (*nameTakenError)(nil)
+	if !errors.As(err, &taken) || taken.shard != object.RefOf(foreign) {
 		t.Errorf("error = %v", err)
 	}
 	if state := loaded(t, c); !state.Equal(numbered(1, 4)) {
@@ -411,9 +429,13 @@ func TestNameOfPartIsTaken(t *testing.T) {
 	}
 	part := anInventory()
 	part.Ref.Name, part.ID = "inventory-2", "id-2"
-	foreign.SetLabels(map[string]string{partOfKey: "id-1"})
+	foreign.SetLabels(map[string]string{shardOfKey: "id-1"})
 	c.Put(foreign)
-	if _, err = NewStore(c, part, true).Load(t.Context()); err == nil || !strings.Contains(err.Error(), `is a part of the record of another one, which has the id "id-1"`) {
+	if _, err = NewStore(c, part, true).Load(t.Context()); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			`is a part of the record of another one, which has the id "id-1"`,
+		) {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -421,11 +443,21 @@ func TestNameOfPartIsTaken(t *testing.T) {
 // unlisted is a cluster in which nothing may be listed.
 type unlisted struct{ *enginetest.Cluster }
 
-func (unlisted) List(_ context.Context, gk schema.GroupKind, _ string, _ map[string]string) ([]*unstructured.Unstructured, error) {
-	return nil, apierrors.NewForbidden(schema.GroupResource{Group: gk.Group, Resource: gk.Kind}, "", errors.New("list"))
+func (unlisted) List(
+	_ context.Context,
+	gk schema.GroupKind,
+	_ string,
+	_ map[string]string,
+) ([]*unstructured.Unstructured, error) {
+	return nil, apierrors.NewForbidden(
+		schema.GroupResource{Group: gk.Group, Resource: gk.Kind},
+		"",
+		errors.New("list"),
+	)
 }
 
-// Whoever may not list ResourceGroups finds the parts by their names, also those that an interrupted save left.
+// Whoever may not list ResourceGroups finds the parts by their names, also those that an
+// interrupted save left.
 func TestPartsWithoutTheRightToList(t *testing.T) {
 	c := &enginetest.Cluster{}
 	save(t, divided(unlisted{c}), numbered(1, 3))
@@ -443,7 +475,8 @@ func TestPartsWithoutTheRightToList(t *testing.T) {
 	}
 }
 
-// Without statuses more members fit, and those of an earlier run take up room. With them again, members move on.
+// Without statuses more members fit, and those of an earlier run take up room. With them again,
+// members move on.
 func TestPartsWithStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
 	none := func() *Store {
@@ -463,7 +496,7 @@ func TestPartsWithStatusPolicyNone(t *testing.T) {
 	for name := range layout(c) {
 		ref := anInventory().Ref
 		ref.Name = name
-		if all, _ := weigh(c.Object(ref)); all > divided(c).room {
+		if all, _ := sizeOf(c.Object(ref)); all > divided(c).capacity {
 			t.Errorf("%s has %d bytes of members", name, all)
 		}
 	}
@@ -479,7 +512,11 @@ func TestFullObjectStays(t *testing.T) {
 		t.Errorf("objects: %v", found)
 	}
 	save(t, divided(c), numbered(2, 9))
-	expectLayout(t, c, map[string]string{"inventory": "m102 m103 m104 m105 m106 m107 m108", "inventory-2": "m109"})
+	expectLayout(
+		t,
+		c,
+		map[string]string{"inventory": "m102 m103 m104 m105 m106 m107 m108", "inventory-2": "m109"},
+	)
 }
 
 // The ConfigMap that holds too much is refused before the server does.
@@ -494,7 +531,8 @@ func TestConfigMapIsNotDivided(t *testing.T) {
 	}
 }
 
-// A divided record that has to be as it was loaded is not deleted once somebody has added to it; one that is goes with all parts.
+// A divided record that has to be as it was loaded is not deleted once somebody has added to it;
+// one that is goes with all parts.
 func TestRemoveAsLoaded(t *testing.T) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), numbered(1, 10))
