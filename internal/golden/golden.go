@@ -149,3 +149,30 @@ func updated(archive *txtar.Archive, got map[string]string) *txtar.Archive {
 	}
 	return out
 }
+
+// Block compares the text between the lines "<!-- NAME -->" and "<!-- end of NAME -->" of a document
+// with what it should be. With -update it replaces the text.
+func Block(t *testing.T, path, name, want string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(data), "<!-- "+name+" -->\n")
+	got, after, ended := strings.Cut(rest, "<!-- end of "+name+" -->\n")
+	if !found || !ended {
+		t.Fatalf("%s has no block %q", path, name)
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Errorf("%s: the block %q is outdated; run \"go test ./internal -update\":\n%s",
+			path, name, cmp.Diff(got, want))
+		return
+	}
+	text := before + "<!-- " + name + " -->\n" + want + "<!-- end of " + name + " -->\n" + after
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
