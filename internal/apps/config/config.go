@@ -29,8 +29,8 @@ var defaults string
 // Config is the rules of all documents, one after the other. The zero value has none. It is not changed once it is made, and
 // may be asked by several at the same time.
 type Config struct {
-	rebases     table[change]
-	waits       table[wait]
+	rebases     table[rebaseRule]
+	waits       table[waitRule]
 	owned       table[path]
 	scoped      table[scope]
 	templates   table[*table[reference]]
@@ -63,7 +63,7 @@ func Default() *Config {
 
 // HasOverlays reports whether any rebase rule beside the built-in ones is an overlay. It may look at all of a live object.
 func (c *Config) HasOverlays() bool {
-	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule change) bool { return rule.overlay != nil })
+	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule rebaseRule) bool { return rule.overlay != nil })
 }
 
 // Extract takes the Config documents out of the input, and gives the rest in its order, with the built-in rules followed by
@@ -126,7 +126,7 @@ func (c *Config) readConfigMap(r resource.Resource, version string) error {
 }
 
 // located is the complaint as an error, with the file and document where kapp's words do not stand alone.
-func (c *complaint) located(origin string) error {
+func (c *problem) located(origin string) error {
 	text := c.text
 	if origin != "" && !c.verbatim {
 		text += " (" + origin + ")"

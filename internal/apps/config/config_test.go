@@ -156,7 +156,7 @@ func TestVersion(t *testing.T) {
 		{"v1", "0.60.0", "Validating minimum version: Must not have prefix 'v' (e.g. '0.8.0')"},
 	} {
 		var r reader
-		node{r: &r, value: tc.least}.demand(tc.have)
+		node{r: &r, value: tc.least}.checkMinimumVersion(tc.have)
 		got := ""
 		if r.invalid != nil {
 			got = r.invalid.text

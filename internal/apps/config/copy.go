@@ -11,12 +11,12 @@ var errLastPart = errors.New("Expected last part of the path to be map key")
 
 // move copies what is at the end of a path, each place of it from the first source that has it: sources are in the order of
 // preference. Both sides are gone along together, as far as both have the branch.
-func move(p path, target map[string]any, sources []map[string]any) error {
-	if p.one {
+func copyPath(p path, target map[string]any, sources []map[string]any) error {
+	if p.single {
 		for _, source := range sources {
-			moved, err := walk(p, target, source, 0)
+			moved, err := copyFrom(p, target, source, 0)
 			if err != nil {
-				return trouble("FieldCopyMod", p, target, err)
+				return pathError("FieldCopyMod", p, target, err)
 			}
 			if moved {
 				break
@@ -25,23 +25,23 @@ func move(p path, target map[string]any, sources []map[string]any) error {
 		return nil
 	}
 	for i := len(sources) - 1; i >= 0; i-- { // what is preferred comes last, and stays
-		if _, err := walk(p, target, sources[i], 0); err != nil {
-			return trouble("FieldCopyMod", p, target, err)
+		if _, err := copyFrom(p, target, sources[i], 0); err != nil {
+			return pathError("FieldCopyMod", p, target, err)
 		}
 	}
 	return nil
 }
 
 // walk copies from one source, from a part of the path on.
-func walk(p path, target, source any, at int) (moved bool, err error) {
+func copyFrom(p path, target, source any, at int) (moved bool, err error) {
 	part := &p.parts[at]
 	switch part.form {
 	case byKey:
-		return walkField(p, target, source, at, part.key)
+		return copyField(p, target, source, at, part.key)
 	case byPattern:
 		fields, _ := source.(map[string]any)
 		for _, name := range matchingKeys(fields, part) {
-			one, err := walkField(p, target, source, at, name)
+			one, err := copyField(p, target, source, at, name)
 			if err != nil {
 				return false, err
 			}
@@ -49,19 +49,19 @@ func walk(p path, target, source any, at int) (moved bool, err error) {
 		}
 		return moved, nil
 	}
-	return walkItems(p, target, source, at)
+	return copyItems(p, target, source, at)
 }
 
 // walkField goes into a field. A map that only the target lacks is made, unless a list comes after it; it is kept only if
 // something was copied into it.
-func walkField(p path, target, source any, at int, name string) (moved bool, err error) {
+func copyField(p path, target, source any, at int, name string) (moved bool, err error) {
 	from, ok := source.(map[string]any)
 	if !ok {
-		return false, noMap(source)
+		return false, notMapError(source)
 	}
 	to, ok := target.(map[string]any)
 	if !ok {
-		return false, noMap(target)
+		return false, notMapError(target)
 	}
 	value, found := from[name]
 	switch {
@@ -74,13 +74,13 @@ func walkField(p path, target, source any, at int, name string) (moved bool, err
 		return false, nil
 	}
 	if branch := to[name]; branch != nil {
-		return walk(p, branch, value, at+1)
+		return copyFrom(p, branch, value, at+1)
 	}
 	if at < p.lists {
 		return false, nil
 	}
 	made := map[string]any{}
-	moved, err = walk(p, made, value, at+1)
+	moved, err = copyFrom(p, made, value, at+1)
 	if moved {
 		to[name] = made
 	}
@@ -88,18 +88,18 @@ func walkField(p path, target, source any, at int, name string) (moved bool, err
 }
 
 // walkItems goes into items, which are paired by their position.
-func walkItems(p path, target, source any, at int) (moved bool, err error) {
+func copyItems(p path, target, source any, at int) (moved bool, err error) {
 	part := &p.parts[at]
 	if at == len(p.parts)-1 {
 		return false, errLastPart
 	}
 	to, ok := target.([]any)
 	if !ok {
-		return false, noList(target)
+		return false, notListError(target)
 	}
 	from, ok := source.([]any)
 	if !ok {
-		return false, noList(source)
+		return false, notListError(source)
 	}
 	first, end := 0, min(len(to), len(from))
 	if part.form == byIndex {
@@ -109,7 +109,7 @@ func walkItems(p path, target, source any, at int) (moved bool, err error) {
 		if from[i] == nil {
 			continue
 		}
-		one, err := walk(p, to[i], from[i], at+1)
+		one, err := copyFrom(p, to[i], from[i], at+1)
 		if err != nil {
 			return false, err
 		}

@@ -10,12 +10,12 @@ import (
 
 // reader reads one document. It keeps the first complaint of either sort; a document with one is not used.
 type reader struct {
-	malformed *complaint // a value of the wrong type or shape
-	invalid   *complaint // a value that means nothing
+	malformed *problem // a value of the wrong type or shape
+	invalid   *problem // a value that means nothing
 }
 
 // complaint is what is wrong with a document.
-type complaint struct {
+type problem struct {
 	text     string
 	tail     string // a further line, empty when there is none
 	verbatim bool   // the text is kapp's, and nothing is added to it
@@ -28,31 +28,31 @@ type node struct {
 	value any
 }
 
-func (n node) malformed(want string) {
+func (n node) addMalformed(want string) {
 	if n.r.malformed == nil {
-		n.r.malformed = &complaint{text: n.where + ": expected " + want + ", but found " + shape(n.value)}
+		n.r.malformed = &problem{text: n.where + ": expected " + want + ", but found " + describeValue(n.value)}
 	}
 }
 
 // invalid complains of a value. The text stands behind the place.
-func (n node) invalid(text string) {
+func (n node) addInvalid(text string) {
 	if n.r.invalid == nil {
-		n.r.invalid = &complaint{text: n.where + ": " + text}
+		n.r.invalid = &problem{text: n.where + ": " + text}
 	}
 }
 
 // kapp complains of a value in kapp's own words.
-func (n node) kapp(text string) {
+func (n node) kappError(text string) {
 	if n.r.invalid == nil {
-		n.r.invalid = &complaint{text: text, verbatim: true}
+		n.r.invalid = &problem{text: text, verbatim: true}
 	}
 }
 
 // panics complains of a value at which kapp ends with a panic. Its words stand in a line of their own, where nothing breaks
 // them up.
-func (n node) panics(want, words string) {
+func (n node) panicError(want, words string) {
 	if n.r.malformed == nil {
-		n.malformed(want)
+		n.addMalformed(want)
 		n.r.malformed.tail = "panic: " + words
 	}
 }
@@ -68,7 +68,7 @@ func (n node) get(name string) node {
 	}
 	fields, ok := n.value.(map[string]any)
 	if !ok {
-		n.malformed("a map")
+		n.addMalformed("a map")
 		return field
 	}
 	if value, found := fields[name]; found {
@@ -91,7 +91,7 @@ func (n node) items() []node {
 	}
 	list, ok := n.value.([]any)
 	if !ok {
-		n.malformed("a list")
+		n.addMalformed("a list")
 		return nil
 	}
 	items := make([]node, len(list))
@@ -115,7 +115,7 @@ func (n node) text() string {
 	case float64:
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	}
-	n.malformed("a string")
+	n.addMalformed("a string")
 	return ""
 }
 
@@ -136,7 +136,7 @@ func (n node) labels() map[string]string {
 			labels[key] = node{n.r, n.where + "." + key, fields[key]}.text()
 		}
 	} else if n.value != nil {
-		n.malformed("a map")
+		n.addMalformed("a map")
 	}
 	return labels
 }
@@ -145,7 +145,7 @@ func (n node) labels() map[string]string {
 func (n node) flag() bool {
 	value, ok := n.value.(bool)
 	if !ok && n.value != nil {
-		n.malformed("true or false")
+		n.addMalformed("true or false")
 	}
 	return value
 }
@@ -160,14 +160,14 @@ func (n node) position() int {
 		whole = value
 	}
 	if whole < 0 || whole > math.MaxInt32 || whole != math.Trunc(whole) {
-		n.malformed("a position, counted from 0")
+		n.addMalformed("a position, counted from 0")
 		return 0
 	}
 	return int(whole)
 }
 
 // shape names a value of a document in an error. Strings are not shown, because they might be long, or secret.
-func shape(value any) string {
+func describeValue(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return "nothing"

@@ -24,9 +24,9 @@ func (c *Config) addLabels(labels map[string]string) {
 // time of an error stays.
 func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[string]string) error {
 	for _, p := range c.owned.matching(obj.Object) {
-		v := visitor{path: p, create: true, found: func(fields map[string]any) {
-			put(fields, c.labels)
-			put(fields, labels)
+		v := visitor{path: p, create: true, visitMap: func(fields map[string]any) {
+			setLabels(fields, c.labels)
+			setLabels(fields, labels)
 		}}
 		if err := v.visit(obj, "StringMapAppendMod"); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[str
 		if s.builtIn && !defaults {
 			continue
 		}
-		v := visitor{path: s.path, found: func(fields map[string]any) { put(fields, labels) }}
+		v := visitor{path: s.path, visitMap: func(fields map[string]any) { setLabels(fields, labels) }}
 		if err := v.visit(obj, "StringMapAppendMod"); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[str
 	return nil
 }
 
-func put(fields map[string]any, labels map[string]string) {
+func setLabels(fields map[string]any, labels map[string]string) {
 	for label, value := range labels {
 		fields[label] = value
 	}

@@ -28,7 +28,7 @@ type part struct {
 type path struct {
 	parts []part
 	lists int  // how many parts there are up to the last that leads into a list; only below them maps are created
-	one   bool // the path leads to one place at most
+	single   bool // the path leads to one place at most
 }
 
 // String gives the path as errors name it: the parts with commas between them, "(all)" for every item.
@@ -51,14 +51,14 @@ func (p path) String() string {
 
 // path reads a path that may have patterns.
 func (n node) path() path {
-	p := path{one: true}
+	p := path{single: true}
 	for i, item := range n.items() {
 		part := item.part()
 		p.parts = append(p.parts, part)
 		if part.form == byAll || part.form == byIndex {
 			p.lists = i + 1
 		}
-		p.one = p.one && part.form != byAll && part.form != byPattern
+		p.single = p.single && part.form != byAll && part.form != byPattern
 	}
 	return p
 }
@@ -67,7 +67,7 @@ func (n node) path() path {
 func (n node) wholePath() path {
 	p := n.path()
 	if len(p.parts) == 0 {
-		n.invalid("expected a path of one part or more")
+		n.addInvalid("expected a path of one part or more")
 	}
 	return p
 }
@@ -77,7 +77,7 @@ func (n node) plainPath() path {
 	p := n.wholePath()
 	for i, part := range p.parts {
 		if part.form == byPattern {
-			n.items()[i].panics("no pattern here", "Regex in path part is only supported for rebaseRules.")
+			n.items()[i].panicError("no pattern here", "Regex in path part is only supported for rebaseRules.")
 		}
 	}
 	return p
@@ -101,7 +101,7 @@ func (n node) part() part {
 			return match.pattern()
 		}
 	}
-	n.panics(want, "Unknown path part")
+	n.panicError(want, "Unknown path part")
 	return part{}
 }
 
@@ -109,12 +109,12 @@ func (n node) part() part {
 func (n node) pattern() part {
 	text, ok := n.value.(string)
 	if !ok {
-		n.malformed("a regular expression")
+		n.addMalformed("a regular expression")
 		return part{}
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
-		n.invalid(err.Error())
+		n.addInvalid(err.Error())
 	}
 	return part{form: byPattern, pattern: compiled}
 }

@@ -2,7 +2,7 @@ package config
 
 // add appends the rules of a document to those that are there. version is that of kapp, whose behaviour is reproduced.
 func (c *Config) add(doc node, version string) {
-	doc.get("minimumRequiredVersion").demand(version)
+	doc.get("minimumRequiredVersion").checkMinimumVersion(version)
 	for number, rule := range doc.get("rebaseRules").items() {
 		c.addRebase(rule, number)
 	}
@@ -21,14 +21,14 @@ func (c *Config) add(doc node, version string) {
 	addPaths(&c.notCompared, doc.get("diffAgainstExistingFieldExclusionRules"), node.wholePath)
 	addPaths(&c.masked, doc.get("diffMaskRules"), node.plainPath)
 	for _, group := range doc.get("changeGroupBindings").items() {
-		c.groups.add(group.matchers(), group.get("name").required())
+		c.groups.add(group.matchers(), group.get("name").requiredText())
 	}
 	for _, rule := range doc.get("changeRuleBindings").items() {
 		c.bindings.add(rule.matchers(), binding{rule.get("rules").texts(), rule.get("ignoreIfCyclical").flag()})
 	}
 	for _, rule := range doc.get("preflightRules").items() {
-		rule.get("config").set()
-		c.checks = append(c.checks, rule.get("name").required())
+		rule.get("config").isSet()
+		c.checks = append(c.checks, rule.get("name").requiredText())
 	}
 }
 
@@ -40,10 +40,10 @@ func addPaths(to *table[path], section node, read func(node) path) {
 }
 
 // required reads a string that must not be empty.
-func (n node) required() string {
+func (n node) requiredText() string {
 	text := n.text()
 	if text == "" {
-		n.invalid("expected a text that is not empty")
+		n.addInvalid("expected a text that is not empty")
 	}
 	return text
 }

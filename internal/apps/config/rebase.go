@@ -13,18 +13,18 @@ import (
 )
 
 // change is one step of rebasing: a path that is copied or removed, or an overlay.
-type change struct {
+type rebaseRule struct {
 	path    path
-	sources []origin // of a path that is copied, in the order of preference
+	sources []source // of a path that is copied, in the order of preference
 	remove  bool
 	overlay *string
 }
 
 // origin is the object that a value is copied from.
-type origin int
+type source int
 
 const (
-	fromNew origin = iota
+	fromNew source = iota
 	fromExisting
 )
 
@@ -41,7 +41,7 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 		var err error
 		switch {
 		case step.overlay != nil:
-			err = overlaid(result, existing, new, *step.overlay)
+			err = applyOverlay(result, existing, new, *step.overlay)
 		case step.remove:
 			err = remove(step.path, result.Object)
 		default:
@@ -49,7 +49,7 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 			for _, from := range step.sources {
 				sources = append(sources, [...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
 			}
-			err = move(step.path, result.Object, sources)
+			err = copyPath(step.path, result.Object, sources)
 		}
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 }
 
 // overlaid replaces an object by what an overlay makes of it. The overlay sees the live object without its identity.
-func overlaid(result, existing, new *unstructured.Unstructured, text string) error {
+func applyOverlay(result, existing, new *unstructured.Unstructured, text string) error {
 	live := object.WithMetadata(existing, func(metadata map[string]any) {
 		annotations, _ := metadata["annotations"].(map[string]any)
 		delete(annotations, resource.AnnIdentity)
@@ -75,25 +75,25 @@ func overlaid(result, existing, new *unstructured.Unstructured, text string) err
 
 // addRebase appends a rebase rule. Its number in the document is part of what kapp says of it.
 func (c *Config) addRebase(rule node, number int) {
-	invalid := func(words string) { rule.kapp("Validating rebase rule " + strconv.Itoa(number) + ": " + words) }
-	matchers, kind, sources := rule.matchers(), rule.get("type"), rule.get("sources").origins()
+	invalid := func(words string) { rule.kappError("Validating rebase rule " + strconv.Itoa(number) + ": " + words) }
+	matchers, kind, sources := rule.matchers(), rule.get("type"), rule.get("sources").sources()
 	paths := rule.paths(invalid)
-	if contract := rule.get("ytt"); contract.set() {
+	if contract := rule.get("ytt"); contract.isSet() {
 		if len(paths) > 0 || kind.text() != "" || len(sources) > 0 {
 			invalid("Expected only resourceMatchers specified with ytt configuration")
 		}
 		text := contract.contract("rebase rule", "overlayContractV1", "overlay.yml")
-		c.rebases.add(matchers, change{overlay: &text})
+		c.rebases.add(matchers, rebaseRule{overlay: &text})
 		return
 	}
 	if len(paths) == 0 {
 		invalid("Expected either path or paths to be specified")
 	}
 	if kind.text() != "copy" && kind.text() != "remove" {
-		kind.invalid("Unknown rebase rule type: " + kind.text() + " (supported: copy, remove)")
+		kind.addInvalid("Unknown rebase rule type: " + kind.text() + " (supported: copy, remove)")
 	}
 	for _, p := range paths {
-		c.rebases.add(matchers, change{path: p, sources: sources, remove: kind.text() == "remove"})
+		c.rebases.add(matchers, rebaseRule{path: p, sources: sources, remove: kind.text() == "remove"})
 	}
 }
 
@@ -113,8 +113,8 @@ func (n node) paths(invalid func(words string)) []path {
 	return paths
 }
 
-func (n node) origins() []origin {
-	var origins []origin
+func (n node) sources() []source {
+	var origins []source
 	for _, item := range n.items() {
 		switch item.text() {
 		case "new":
@@ -122,7 +122,7 @@ func (n node) origins() []origin {
 		case "existing":
 			origins = append(origins, fromExisting)
 		default:
-			item.invalid("expected new or existing, but found " + strconv.Quote(item.text()))
+			item.addInvalid("expected new or existing, but found " + strconv.Quote(item.text()))
 		}
 	}
 	return origins
@@ -131,8 +131,8 @@ func (n node) origins() []origin {
 // contract reads the script of a rule, which stands under a name and a version of what ytt is asked for.
 func (n node) contract(rule, name, file string) string {
 	contract := n.get(name)
-	if !contract.set() {
-		n.invalid("Unknown " + rule + " ytt contract (supported: " + name + ")")
+	if !contract.isSet() {
+		n.addInvalid("Unknown " + rule + " ytt contract (supported: " + name + ")")
 	}
 	return contract.get(file).text()
 }

@@ -68,7 +68,7 @@ func (r *RefRewriter) Rewrite(holder *unstructured.Unstructured) error {
 			continue
 		}
 		for _, ref := range r.templates.rules[rule].matching(holder.Object) {
-			v := visitor{path: ref.path, found: func(fields map[string]any) { renames.update(fields, ref.key) }}
+			v := visitor{path: ref.path, visitMap: func(fields map[string]any) { renames.update(fields, ref.key) }}
 			if err := v.visit(holder, "ObjectRefSetMod"); err != nil {
 				return err
 			}
@@ -100,9 +100,9 @@ func (b byBase) update(fields map[string]any, key string) {
 func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error {
 	metadata, _ := holder.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	for _, key := range explicitKeys(annotations) {
+	for _, key := range explicitRefKeys(annotations) {
 		given, _ := annotations[key].(string)
-		fields, err := explicit(key, given)
+		fields, err := parseExplicit(key, given)
 		if err != nil {
 			return fmt.Errorf("Parsing versioned explicit ref on resource '%s': %w", resource.Describe(holder), err)
 		}
@@ -117,7 +117,7 @@ func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error
 }
 
 // explicitKeys gives the annotations that are references, sorted, so that the first error is always the same.
-func explicitKeys(annotations map[string]any) []string {
+func explicitRefKeys(annotations map[string]any) []string {
 	var keys []string
 	for key := range annotations {
 		if key == resource.AnnVersionedExplicit || strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
@@ -129,7 +129,7 @@ func explicitKeys(annotations map[string]any) []string {
 }
 
 // explicit reads the reference that is the value of an annotation.
-func explicit(key, value string) (map[string]any, error) {
+func parseExplicit(key, value string) (map[string]any, error) {
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(value), &fields); err != nil {
 		return nil, fmt.Errorf("Parsing versioned explicit reference from annotation '%s': %w", key, err)

@@ -37,7 +37,7 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 }
 
 // copies are the annotations in which an object may hold all of itself once more.
-var copies = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
+var copyAnnotations = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
 
 // Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
 // for it, and after that the copies of the object in its annotations. hide is asked in the order of the keys. After an error the
@@ -46,7 +46,7 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 	private := false
 	for _, p := range c.masked.matching(obj.Object) {
 		private = true
-		v := visitor{path: p, found: func(fields map[string]any) {
+		v := visitor{path: p, visitMap: func(fields map[string]any) {
 			for _, name := range sortedKeys(fields) {
 				fields[name] = hide(fields[name])
 			}
@@ -57,7 +57,7 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 	}
 	annotations, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "annotations")
 	all, _ := annotations.(map[string]any)
-	for _, name := range copies {
+	for _, name := range copyAnnotations {
 		if value, has := all[name]; has && private {
 			all[name] = hide(value)
 		}

@@ -7,27 +7,27 @@ import (
 )
 
 // demand checks a minimum version, which is written without a leading v and may leave out its last numbers.
-func (n node) demand(have string) {
+func (n node) checkMinimumVersion(have string) {
 	least := n.text()
 	if least == "" {
 		return
 	}
 	if strings.HasPrefix(least, "v") {
-		n.kapp("Validating minimum version: Must not have prefix 'v' (e.g. '0.8.0')")
+		n.kappError("Validating minimum version: Must not have prefix 'v' (e.g. '0.8.0')")
 		return
 	}
 	want, err := parseVersion(least)
 	if err != nil {
-		n.kapp("Parsing minimum version constraint: Malformed constraint: >=" + least)
+		n.kappError("Parsing minimum version constraint: Malformed constraint: >=" + least)
 		return
 	}
 	is, err := parseVersion(have)
 	if err != nil {
-		n.kapp("Parsing version constraint: Malformed version: " + have)
+		n.kappError("Parsing version constraint: Malformed version: " + have)
 		return
 	}
 	if is.LessThan(want) {
-		n.kapp("kapp version '" + have + "' does not meet the minimum required version '" + least + "'")
+		n.kappError("kapp version '" + have + "' does not meet the minimum required version '" + least + "'")
 	}
 }
 

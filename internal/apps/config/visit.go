@@ -13,20 +13,20 @@ import (
 type visitor struct {
 	path   path
 	create bool // maps that are missing, below the last list, and gives them too
-	found  func(map[string]any)
+	visitMap  func(map[string]any)
 }
 
 // visit calls found for every map at the end of the path. A branch that is missing, or null, is passed over. name is the name
 // of the operation in an error.
 func (v visitor) visit(obj *unstructured.Unstructured, name string) error {
 	if err := v.walk(obj.Object, 0); err != nil {
-		return trouble(name, v.path, obj.Object, err)
+		return pathError(name, v.path, obj.Object, err)
 	}
 	return nil
 }
 
 // trouble words the error of a path that does not fit an object, as kapp does.
-func trouble(name string, p path, obj map[string]any, err error) error {
+func pathError(name string, p path, obj map[string]any, err error) error {
 	return fmt.Errorf("%s for path '%s' on resource '%s': %w", name, p, resource.Describe(&unstructured.Unstructured{Object: obj}), err)
 }
 
@@ -38,7 +38,7 @@ func (v visitor) walk(value any, at int) error {
 		}
 		fields, ok := value.(map[string]any)
 		if !ok {
-			return noMap(value)
+			return notMapError(value)
 		}
 		value = fields[part.key]
 		if value == nil {
@@ -51,16 +51,16 @@ func (v visitor) walk(value any, at int) error {
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return noMap(value)
+		return notMapError(value)
 	}
-	v.found(fields)
+	v.visitMap(fields)
 	return nil
 }
 
 func (v visitor) walkItems(value any, at int) error {
 	items, ok := value.([]any)
 	if !ok {
-		return noList(value)
+		return notListError(value)
 	}
 	part := &v.path.parts[at]
 	if part.form == byIndex {
@@ -80,7 +80,7 @@ func (v visitor) walkItems(value any, at int) error {
 // remove takes the fields at the end of a path out of an object.
 func remove(p path, obj map[string]any) error {
 	if err := removeFrom(obj, p.parts); err != nil {
-		return trouble("FieldRemoveMod", p, obj, err)
+		return pathError("FieldRemoveMod", p, obj, err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func removeFrom(value any, parts []part) error {
 	case value == nil:
 		return nil
 	case !ok:
-		return noList(value)
+		return notListError(value)
 	case first.form == byIndex && first.index < len(items):
 		return removeFrom(items[first.index], rest)
 	case first.form == byIndex:
@@ -147,5 +147,5 @@ func matchingKeys(fields map[string]any, p *part) []string {
 	return names
 }
 
-func noMap(value any) error  { return fmt.Errorf("Unexpected non-map found: %T", value) }
-func noList(value any) error { return fmt.Errorf("Unexpected non-array found: %T", value) }
+func notMapError(value any) error  { return fmt.Errorf("Unexpected non-map found: %T", value) }
+func notListError(value any) error { return fmt.Errorf("Unexpected non-array found: %T", value) }

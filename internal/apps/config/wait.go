@@ -10,7 +10,7 @@ import (
 )
 
 // wait is a rule that judges objects while they are waited for: by a script, or else by conditions.
-type wait struct {
+type waitRule struct {
 	observed   bool // status.observedGeneration has to be the generation
 	conditions []condition
 	script     *string
@@ -24,7 +24,7 @@ type condition struct {
 }
 
 // allowing begins what is said while an object does not hold back others any more, though it is not done.
-const allowing = "Allowing blocked changes to proceed: "
+const unblockPrefix = "Allowing blocked changes to proceed: "
 
 // Judge judges a live object by the first wait rule that matches it; ok is false if none does. unblock tells that others need
 // not wait for the object any longer, although it is not done. The judgement is without description and children.
@@ -36,22 +36,22 @@ func (c *Config) Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblo
 	return j, false, false
 }
 
-func (w wait) judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock bool) {
+func (w waitRule) judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock bool) {
 	status, _ := obj.Object["status"].(map[string]any)
 	if w.observed && number(status["observedGeneration"]) != obj.GetGeneration() {
 		j.Message = fmt.Sprintf("Waiting for generation %d to be observed", obj.GetGeneration())
 		return j, false
 	}
 	if w.script != nil {
-		return scripted(obj, *w.script)
+		return judgeScript(obj, *w.script)
 	}
 	return w.judgeConditions(obj, status)
 }
 
 // judgeConditions looks for failures first, then for successes, then for what lets others go on.
-func (w wait) judgeConditions(obj *unstructured.Unstructured, status map[string]any) (j judge.Judgement, unblock bool) {
+func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[string]any) (j judge.Judgement, unblock bool) {
 	late, message := false, ""
-	for _, found := range w.found(status) {
+	for _, found := range w.matchedConditions(status) {
 		if found.observed && found.generation != obj.GetGeneration() {
 			late = true
 		} else if found.failure {
@@ -59,14 +59,14 @@ func (w wait) judgeConditions(obj *unstructured.Unstructured, status map[string]
 			return j, false
 		}
 	}
-	for _, found := range w.found(status) {
+	for _, found := range w.matchedConditions(status) {
 		switch {
 		case found.observed && found.generation != obj.GetGeneration():
 		case found.success:
 			j.Done, j.Successful, j.Message = true, true, "Encountered successful condition "+found.words()+found.explanation()
 			return j, false
 		case found.unblock:
-			message = allowing + "Encountered condition " + found.words()
+			message = unblockPrefix + "Encountered condition " + found.words()
 		}
 	}
 	switch {
@@ -91,7 +91,7 @@ func (s matchedCondition) words() string       { return s.name + " == " + s.stat
 func (s matchedCondition) explanation() string { return " (message: " + s.message + ")" }
 
 // found gives the conditions of a live object that the rule names, in the order of the rule.
-func (w wait) found(status map[string]any) []matchedCondition {
+func (w waitRule) matchedConditions(status map[string]any) []matchedCondition {
 	items, _ := status["conditions"].([]any)
 	var found []matchedCondition
 	for _, c := range w.conditions {
@@ -116,33 +116,33 @@ func number(value any) int64 {
 }
 
 // scripted asks a script, which sees the live object.
-func scripted(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
+func judgeScript(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
 	verdict, err := ytt.IsDone(obj.Object, script, obj.Object)
 	if err != nil {
 		return judge.Judgement{Done: true, Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
 	}
 	j = judge.Judgement{Done: verdict.Done, Successful: verdict.Successful, Message: verdict.Message}
 	if verdict.UnblockChanges {
-		j.Message = allowing + j.Message
+		j.Message = unblockPrefix + j.Message
 	}
 	return j, verdict.UnblockChanges
 }
 
 // wait reads a wait rule.
-func (n node) wait() wait {
-	w := wait{observed: n.get("supportsObservedGeneration").flag()}
-	if contract := n.get("ytt"); contract.set() {
+func (n node) wait() waitRule {
+	w := waitRule{observed: n.get("supportsObservedGeneration").flag()}
+	if contract := n.get("ytt"); contract.isSet() {
 		text := contract.contract("wait rule", "funcContractV1", "resource.star")
 		w.script = &text
 	}
 	for _, item := range n.get("conditionMatchers").items() {
 		c := condition{
-			name: item.get("type").required(), status: item.get("status").required(),
+			name: item.get("type").requiredText(), status: item.get("status").requiredText(),
 			observed: item.get("supportsObservedGeneration").flag(),
 			failure:  item.get("failure").flag(), success: item.get("success").flag(), unblock: item.get("unblockChanges").flag(),
 		}
 		if !c.failure && !c.success && !c.unblock {
-			item.invalid("expected what the condition means: failure, success or unblockChanges")
+			item.addInvalid("expected what the condition means: failure, success or unblockChanges")
 		}
 		w.conditions = append(w.conditions, c)
 	}

@@ -58,9 +58,9 @@ func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstru
 	case c == nil:
 		return true
 	case len(c.And) > 0:
-		return all(c.And, func(in *ChangeFilter) bool { return in.Matches(op, desired, existing) })
+		return allMatch(c.And, func(in *ChangeFilter) bool { return in.Matches(op, desired, existing) })
 	case len(c.Or) > 0:
-		return !all(c.Or, func(in *ChangeFilter) bool { return !in.Matches(op, desired, existing) })
+		return !allMatch(c.Or, func(in *ChangeFilter) bool { return !in.Matches(op, desired, existing) })
 	case c.Not != nil:
 		return !c.Not.Matches(op, desired, existing)
 	case c.NewResource != nil && desired != nil:
@@ -68,5 +68,5 @@ func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstru
 	case c.ExistingResource != nil && existing != nil:
 		return c.ExistingResource.matches(existing)
 	}
-	return len(c.Ops) > 0 && all(c.Ops, func(in *string) bool { return *in == op })
+	return len(c.Ops) > 0 && allMatch(c.Ops, func(in *string) bool { return *in == op })
 }

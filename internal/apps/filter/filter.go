@@ -65,9 +65,9 @@ func (r *ResourceFilter) Matches(obj *unstructured.Unstructured) bool {
 	case r == nil:
 		return true
 	case len(r.And) > 0:
-		return all(r.And, func(in *ResourceFilter) bool { return in.Matches(obj) })
+		return allMatch(r.And, func(in *ResourceFilter) bool { return in.Matches(obj) })
 	case len(r.Or) > 0:
-		return !all(r.Or, func(in *ResourceFilter) bool { return !in.Matches(obj) })
+		return !allMatch(r.Or, func(in *ResourceFilter) bool { return !in.Matches(obj) })
 	case r.Not != nil:
 		return !r.Not.Matches(obj)
 	case r.Resource != nil:
@@ -76,7 +76,7 @@ func (r *ResourceFilter) Matches(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-func all[T any](list []T, holds func(*T) bool) bool {
+func allMatch[T any](list []T, holds func(*T) bool) bool {
 	for i := range list {
 		if !holds(&list[i]) {
 			return false
@@ -124,7 +124,7 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value string
 	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
-		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
+		if !isEmpty(list.texts) && !anyMatch(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
 			return false
 		}
 	}
@@ -132,20 +132,20 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value []string
 	}{{c.KindNames, []string{kind, name}}, {c.KindNamespaces, []string{kind, namespace}}, {c.KindNsNames, []string{kind, namespace, name}}} {
-		if !none(list.texts) && !anyOf(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
+		if !isEmpty(list.texts) && !anyMatch(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
 			return false
 		}
 	}
-	if none(c.selectors) {
+	if isEmpty(c.selectors) {
 		return true
 	}
 	has := labels.Set(obj.GetLabels())
-	return anyOf(c.selectors, func(selector labels.Selector) bool { return selector.Matches(has) })
+	return anyMatch(c.selectors, func(selector labels.Selector) bool { return selector.Matches(has) })
 }
 
-func none[T any](list []T) bool { return len(list) == 0 }
+func isEmpty[T any](list []T) bool { return len(list) == 0 }
 
-func anyOf[T any](list []T, holds func(T) bool) bool {
+func anyMatch[T any](list []T, holds func(T) bool) bool {
 	for _, in := range list {
 		if holds(in) {
 			return true

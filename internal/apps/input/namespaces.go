@@ -12,14 +12,14 @@ import (
 )
 
 // place puts namespaced objects into their namespaces and takes all others out of any.
-func (p Preparation) place(all []resource.Resource) error {
-	mapped, err := p.mapping()
+func (p Preparation) setNamespaces(all []resource.Resource) error {
+	mapped, err := p.parseMapNs()
 	if err != nil {
 		return err
 	}
 	scopes := p.scopes(all)
 	for _, r := range all {
-		namespaced, err := scopes.of(r.Unstructured)
+		namespaced, err := scopes.isNamespaced(r.Unstructured)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (p Preparation) place(all []resource.Resource) error {
 }
 
 // mapping reads MapNs.
-func (p Preparation) mapping() (map[string]string, error) {
+func (p Preparation) parseMapNs() (map[string]string, error) {
 	mapped := make(map[string]string, len(p.MapNs))
 	for _, text := range p.MapNs {
 		from, to, ok := strings.Cut(text, "=")
@@ -66,7 +66,7 @@ func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 	if !p.AllowCheck {
 		return nil
 	}
-	mapped, err := p.mapping()
+	mapped, err := p.parseMapNs()
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 			problems = append(problems, fmt.Sprintf("Resource '%s' is outside of allowed namespaces (%s)", resource.Describe(r.Unstructured), r.Origin))
 		}
 	}
-	return list("Validation", problems)
+	return joinProblems("Validation", problems)
 }
 
 // scopes knows which kinds have namespaces.
@@ -102,7 +102,7 @@ func (p Preparation) scopes(all []resource.Resource) *scopes {
 		if gk.Group != "apiextensions.k8s.io" || gk.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		for _, gvk := range defined(r.Object) {
+		for _, gvk := range definedKinds(r.Object) {
 			spec, _ := r.Object["spec"].(map[string]any)
 			s.known[gvk] = spec["scope"] == "Namespaced"
 		}
@@ -111,7 +111,7 @@ func (p Preparation) scopes(all []resource.Resource) *scopes {
 }
 
 // defined gives the kinds of a definition: of all versions in its list, and of the one that old definitions have beside it.
-func defined(definition map[string]any) []schema.GroupVersionKind {
+func definedKinds(definition map[string]any) []schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(definition, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition, "spec", "names", "kind")
 	var kinds []schema.GroupVersionKind
@@ -130,10 +130,10 @@ func defined(definition map[string]any) []schema.GroupVersionKind {
 }
 
 // of reports whether an object is one of a kind with namespaces.
-func (s *scopes) of(obj *unstructured.Unstructured) (bool, error) {
+func (s *scopes) isNamespaced(obj *unstructured.Unstructured) (bool, error) {
 	gv, err := schema.ParseGroupVersion(obj.GetAPIVersion())
 	if err != nil {
-		return false, unknown(obj)
+		return false, unknownKindError(obj)
 	}
 	gvk := gv.WithKind(obj.GetKind())
 	if namespaced, ok := s.known[gvk]; ok {
@@ -144,14 +144,14 @@ func (s *scopes) of(obj *unstructured.Unstructured) (bool, error) {
 		return false, err
 	}
 	if !ok {
-		return false, unknown(obj)
+		return false, unknownKindError(obj)
 	}
 	s.known[gvk] = namespaced
 	return namespaced, nil
 }
 
 // unknown says that nobody knows the kind of an object.
-func unknown(obj *unstructured.Unstructured) error {
+func unknownKindError(obj *unstructured.Unstructured) error {
 	version := obj.GetAPIVersion()
 	if !strings.Contains(version, "/") {
 		version = "/" + version

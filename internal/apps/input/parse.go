@@ -25,7 +25,7 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 		}
 		var objects []map[string]any
 		if err == nil {
-			objects, err = objectsOf(document)
+			objects, err = readObjects(document)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (%s)", err, origin)
@@ -37,7 +37,7 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 }
 
 // objectsOf gives the objects that a document holds: none, one, or the items of a list.
-func objectsOf(document []byte) ([]map[string]any, error) {
+func readObjects(document []byte) ([]map[string]any, error) {
 	value, err := decode(document)
 	if err != nil {
 		return nil, fmt.Errorf("error converting YAML to JSON: %w", err)
@@ -53,11 +53,11 @@ func objectsOf(document []byte) ([]map[string]any, error) {
 	if len(object) == 0 {
 		return nil, nil
 	}
-	return expanded(nil, object)
+	return expandList(nil, object)
 }
 
 // expanded appends an object, or what it holds if it has items and no name of its own.
-func expanded(to []map[string]any, object map[string]any) ([]map[string]any, error) {
+func expandList(to []map[string]any, object map[string]any) ([]map[string]any, error) {
 	items, ok := object["items"].([]any)
 	if name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name"); !ok || name != nil {
 		return append(to, object), nil
@@ -68,7 +68,7 @@ func expanded(to []map[string]any, object map[string]any) ([]map[string]any, err
 			return nil, fmt.Errorf("Expected items of list to be objects, but item %d is of type %s", i+1, typeName(value))
 		}
 		var err error
-		if to, err = expanded(to, item); err != nil {
+		if to, err = expandList(to, item); err != nil {
 			return nil, err
 		}
 	}

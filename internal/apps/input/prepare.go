@@ -37,19 +37,19 @@ func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	if err := validate(all); err != nil {
 		return nil, err
 	}
-	all, err := unique(all)
+	all, err := removeDuplicates(all)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.place(all); err != nil {
+	if err := p.setNamespaces(all); err != nil {
 		return nil, err
 	}
-	if all, err = unique(all); err != nil { // objects of two namespaces may have come into one
+	if all, err = removeDuplicates(all); err != nil { // objects of two namespaces may have come into one
 		return nil, err
 	}
 	objects := make([]*unstructured.Unstructured, len(all))
 	for i, r := range all {
-		if err := p.stamp(r.Unstructured); err != nil {
+		if err := p.setNonce(r.Unstructured); err != nil {
 			return nil, err
 		}
 		objects[i] = r.Unstructured
@@ -58,7 +58,7 @@ func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 }
 
 // list joins problems under a title, or gives nil if there are none.
-func list(title string, problems []string) error {
+func joinProblems(title string, problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func validate(all []resource.Resource) error {
 			}
 		}
 	}
-	return list("Validation", problems)
+	return joinProblems("Validation", problems)
 }
 
 // isStringMap reports whether a value is a map of strings, of which some may be missing, or is missing itself.
@@ -110,7 +110,7 @@ func isStringMap(value any) bool {
 }
 
 // unique leaves out objects that are there before with the same content.
-func unique(all []resource.Resource) ([]resource.Resource, error) {
+func removeDuplicates(all []resource.Resource) ([]resource.Resource, error) {
 	first := make(map[string]int, len(all))
 	told := map[string]bool{}
 	var problems []string
@@ -127,11 +127,11 @@ func unique(all []resource.Resource) ([]resource.Resource, error) {
 			problems = append(problems, fmt.Sprintf("Found resource '%s' multiple times with different content", resource.Describe(r.Unstructured)))
 		}
 	}
-	return kept, list("Uniqueness", problems)
+	return kept, joinProblems("Uniqueness", problems)
 }
 
 // stamp gives an object that asks for it a new nonce.
-func (p Preparation) stamp(obj *unstructured.Unstructured) error {
+func (p Preparation) setNonce(obj *unstructured.Unstructured) error {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, ok := annotations[resource.AnnNonce]
@@ -156,5 +156,5 @@ func CheckLabels(objects []*unstructured.Unstructured) error {
 			}
 		}
 	}
-	return list("Disallowed labels", problems)
+	return joinProblems("Disallowed labels", problems)
 }

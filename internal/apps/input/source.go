@@ -31,8 +31,8 @@ type Options struct {
 
 	// Of addresses.
 	Client  *http.Client  // nil is http.DefaultClient, which follows ten redirects
-	Silence time.Duration // how long nothing may come: no answer, or no more of it; 0 is 30 seconds
-	Largest int64         // bytes that are read at most; 0 is 256 MiB
+	IdleTimeout time.Duration // how long nothing may come: no answer, or no more of it; 0 is 30 seconds
+	MaxBytes int64         // bytes that are read at most; 0 is 256 MiB
 }
 
 // Source is one file, address or stream.
@@ -70,22 +70,22 @@ func (o Options) Sources(file string) ([]Source, error) {
 		return []Source{{"stdin", o.stdin}}, nil
 	}
 	if strings.HasPrefix(file, "http://") || strings.HasPrefix(file, "https://") {
-		return []Source{o.address(file)}, nil
+		return []Source{o.urlSource(file)}, nil
 	}
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []Source{local(file)}, nil
+		return []Source{fileSource(file)}, nil
 	}
-	paths, err := manifests(file)
+	paths, err := listManifests(file)
 	if err != nil {
 		return nil, fmt.Errorf("Listing files '%s': %w", file, err)
 	}
 	sources := make([]Source, len(paths))
 	for i, path := range paths {
-		sources[i] = local(path)
+		sources[i] = fileSource(path)
 	}
 	return sources, nil
 }
@@ -110,12 +110,12 @@ func (o Options) stdin(context.Context) ([]byte, error) {
 	return text, nil
 }
 
-func local(path string) Source {
+func fileSource(path string) Source {
 	return Source{"file '" + path + "'", func(context.Context) ([]byte, error) { return os.ReadFile(path) }}
 }
 
 // manifests finds the manifests of a folder, which may itself be a link to one.
-func manifests(folder string) ([]string, error) {
+func listManifests(folder string) ([]string, error) {
 	var paths []string
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

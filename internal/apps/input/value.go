@@ -14,7 +14,7 @@ import (
 )
 
 // errMore says that a part of the text between two markers would not be read.
-var errMore = errors.New("yaml: more text follows the document; put --- between documents")
+var errTrailingText = errors.New("yaml: more text follows the document; put --- between documents")
 
 // decode reads one document by the rules of YAML 1.1, in which yes and on are true and the last of equal keys counts. The values
 // are those of unstructured objects; nil if there is no content.
@@ -27,13 +27,13 @@ func decode(document []byte) (any, error) {
 		return nil, err
 	}
 	if err := parser.Decode(&more); err != io.EOF {
-		return nil, errMore
+		return nil, errTrailingText
 	}
-	return converted(value)
+	return toJSONValue(value)
 }
 
 // converted gives a value of the YAML library as JSON would have it.
-func converted(value any) (any, error) {
+func toJSONValue(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, int64:
 		return value, nil
@@ -47,23 +47,23 @@ func converted(value any) (any, error) {
 	case uint64: // beyond the numbers of int64
 		return float64(v), nil
 	case float64:
-		return number(v)
+		return toNumber(v)
 	case []any:
 		for i, element := range v {
 			var err error
-			if v[i], err = converted(element); err != nil {
+			if v[i], err = toJSONValue(element); err != nil {
 				return nil, err
 			}
 		}
 		return v, nil
 	case map[any]any:
-		return entries(v)
+		return toStringMap(v)
 	}
 	return nil, fmt.Errorf("yaml: values of type %T cannot be part of an object", value)
 }
 
 // number gives a whole number as an integer if it is one in JSON.
-func number(v float64) (any, error) {
+func toNumber(v float64) (any, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
 	}
@@ -74,7 +74,7 @@ func number(v float64) (any, error) {
 }
 
 // entries gives a map with texts as keys.
-func entries(from map[any]any) (any, error) {
+func toStringMap(from map[any]any) (any, error) {
 	to := make(map[string]any, len(from))
 	for key, value := range from {
 		name, err := keyText(key)
@@ -84,7 +84,7 @@ func entries(from map[any]any) (any, error) {
 		if _, ok := to[name]; ok {
 			return nil, fmt.Errorf("yaml: a map has two keys that both stand for %q", name)
 		}
-		if to[name], err = converted(value); err != nil {
+		if to[name], err = toJSONValue(value); err != nil {
 			return nil, err
 		}
 	}

@@ -36,7 +36,7 @@ func checkDefinitions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 		}
 	}
 	unsafe := make([]error, len(applied))
-	err := each(ctx, len(applied), func(i int) (err error) {
+	err := forEach(ctx, len(applied), func(i int) (err error) {
 		unsafe[i], err = checkDefinition(ctx, applied[i], deps)
 		return err
 	})
@@ -67,10 +67,10 @@ func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps C
 	}
 	var found []error
 	if before.Spec.Scope != after.Spec.Scope {
-		found = append(found, refused(obj, "NoScopeChange", "scope changed from %q to %q", before.Spec.Scope, after.Spec.Scope))
+		found = append(found, violation(obj, "NoScopeChange", "scope changed from %q to %q", before.Spec.Scope, after.Spec.Scope))
 	}
 	if removed := removedVersion(before, after); removed != "" {
-		found = append(found, refused(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
+		found = append(found, violation(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
 	}
 	return errors.Join(found...), nil
 }
@@ -87,7 +87,7 @@ func removedVersion(before, after definition) string {
 	return ""
 }
 
-func refused(obj *unstructured.Unstructured, check, format string, args ...any) error {
+func violation(obj *unstructured.Unstructured, check, format string, args ...any) error {
 	return fmt.Errorf("CustomResourceDefinition %s failed upgrade safety validation. %q validation failed: %w",
 		obj.GetName(), check, fmt.Errorf(format, args...))
 }

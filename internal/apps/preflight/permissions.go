@@ -13,25 +13,25 @@ import (
 )
 
 // question is what is asked of the reviewer; the version is for the answer alone.
-type question struct {
+type access struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	namespace, name string
 }
 
 // permissions asks every question once: the rules of a role are looked at for creating and for updating it.
-type permissions struct {
+type accessChecker struct {
 	deps  Cluster
 	mu    sync.Mutex
-	asked map[question]func() error
+	answers map[access]func() error
 }
 
 // checkPermissions asks for every object whether it may be deleted, or created, updated and, where the server merges, patched.
 func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster) error {
-	p := &permissions{deps: deps, asked: map[question]func() error{}}
-	return each(ctx, len(subjects), func(i int) error {
+	p := &accessChecker{deps: deps, answers: map[access]func() error{}}
+	return forEach(ctx, len(subjects), func(i int) error {
 		obj := subjects[i].object()
-		rules := sync.OnceValues(func() ([]rule, error) { return giving[obj.GroupVersionKind()].rules(ctx, deps, obj) })
+		rules := sync.OnceValues(func() ([]rule, error) { return grantKinds[obj.GroupVersionKind()].rules(ctx, deps, obj) })
 		if subjects[i].Delete {
 			return p.check(ctx, obj, "delete", nil)
 		}
@@ -44,18 +44,18 @@ func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 }
 
 // allowed is nil if what is asked may be done.
-func (p *permissions) allowed(ctx context.Context, q question) error {
+func (p *accessChecker) allowed(ctx context.Context, q access) error {
 	p.mu.Lock()
-	answer, ok := p.asked[q]
+	answer, ok := p.answers[q]
 	if !ok {
 		answer = sync.OnceValue(func() error { return p.ask(ctx, q) })
-		p.asked[q] = answer
+		p.answers[q] = answer
 	}
 	p.mu.Unlock()
 	return answer()
 }
 
-func (p *permissions) ask(ctx context.Context, q question) error {
+func (p *accessChecker) ask(ctx context.Context, q access) error {
 	resource, sub, _ := strings.Cut(q.resource.Resource, "/")
 	allowed, err := p.deps.Reviewer.Allowed(ctx, q.verb, q.resource.Group, resource, sub, q.namespace, q.name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *permissions) ask(ctx context.Context, q question) error {
 
 // check asks whether a verb may be done to an object. Roles and bindings may be written only by those who are told so, or who
 // may do themselves all that they give, which rules says.
-func (p *permissions) check(ctx context.Context, obj *unstructured.Unstructured, verb string, rules func() ([]rule, error)) error {
+func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructured, verb string, rules func() ([]rule, error)) error {
 	gvk := obj.GroupVersionKind()
 	resource, ok, err := p.deps.Resource(ctx, gvk)
 	if err == nil && !ok {
@@ -78,8 +78,8 @@ func (p *permissions) check(ctx context.Context, obj *unstructured.Unstructured,
 	if err != nil {
 		return err
 	}
-	q := question{verb, resource, obj.GetNamespace(), obj.GetName()}
-	guarded, ok := giving[gvk]
+	q := access{verb, resource, obj.GetNamespace(), obj.GetName()}
+	guarded, ok := grantKinds[gvk]
 	if !ok || verb == "delete" {
 		return p.allowed(ctx, q)
 	}
@@ -95,17 +95,17 @@ func (p *permissions) check(ctx context.Context, obj *unstructured.Unstructured,
 	if err != nil {
 		return err
 	}
-	if missing := p.missing(ctx, given, obj.GetNamespace()); missing != nil {
+	if missing := p.checkRules(ctx, given, obj.GetNamespace()); missing != nil {
 		return errors.Join(fmt.Errorf("potential privilege escalation, not permitted to %q %s", verb, gvk), missing)
 	}
 	return nil
 }
 
 // missing is what of the rules the user may not do, each thing on its own.
-func (p *permissions) missing(ctx context.Context, rules []rule, namespace string) error {
+func (p *accessChecker) checkRules(ctx context.Context, rules []rule, namespace string) error {
 	var failed []error
 	for _, r := range rules {
-		for _, q := range r.questions(namespace) {
+		for _, q := range r.accesses(namespace) {
 			failed = append(failed, p.allowed(ctx, q))
 		}
 		if len(r.NonResourceURLs) > 0 {

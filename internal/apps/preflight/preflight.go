@@ -82,7 +82,7 @@ func Run(ctx context.Context, names []string, subjects []PlannedWrite, deps Clus
 }
 
 // each calls f for every number below count, a few at once, waits for all, and joins their errors in order.
-func each(ctx context.Context, count int, f func(i int) error) error {
+func forEach(ctx context.Context, count int, f func(i int) error) error {
 	failed := make([]error, count)
 	var group errgroup.Group
 	group.SetLimit(parallel)

@@ -18,13 +18,13 @@ func rbacKind(kind string) schema.GroupVersionKind {
 
 // giver is a kind whose objects give permissions: who may do the verb to it may give any; others those that the rules say, if
 // they have them.
-type giver struct {
+type grantKind struct {
 	verb  string
 	rules func(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error)
 }
 
 // giving are these kinds.
-var giving = map[schema.GroupVersionKind]giver{
+var grantKinds = map[schema.GroupVersionKind]grantKind{
 	rbacKind("Role"):               {"escalate", rulesOfRole},
 	rbacKind("ClusterRole"):        {"escalate", rulesOfRole},
 	rbacKind("RoleBinding"):        {"bind", rulesOfBinding},
@@ -41,17 +41,17 @@ type rule struct {
 }
 
 // questions are what the rule gives, broken down to one verb, group, resource and name.
-func (r rule) questions(namespace string) []question {
+func (r rule) accesses(namespace string) []access {
 	names := r.ResourceNames
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	var out []question
+	var out []access
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {
 			for _, verb := range r.Verbs {
 				for _, name := range names {
-					out = append(out, question{verb, schema.GroupVersionResource{Group: group, Resource: resource}, namespace, name})
+					out = append(out, access{verb, schema.GroupVersionResource{Group: group, Resource: resource}, namespace, name})
 				}
 			}
 		}
@@ -77,14 +77,14 @@ func rulesIn(obj *unstructured.Unstructured) ([]rule, error) {
 
 // rulesOfBinding reads the role that a binding names from the cluster.
 func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
-	rules, err := referenced(ctx, deps, obj)
+	rules, err := readReferencedRole(ctx, deps, obj)
 	if err != nil {
 		return nil, fmt.Errorf("fetching rules for binding: %w", err)
 	}
 	return rules, nil
 }
 
-func referenced(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
+func readReferencedRole(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	var binding struct {
 		RoleRef struct {
 			Kind string `json:"kind"`

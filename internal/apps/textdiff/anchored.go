@@ -33,7 +33,7 @@ func (a *aligner) between(old, new []int32, refine bool) {
 	case !refine:
 		a.add(Removed, len(old))
 		a.add(Added, len(new))
-	case exact(len(old), len(new), boundBetween):
+	case fitsExact(len(old), len(new), boundBetween):
 		a.subsequence(old, new)
 	default:
 		a.greedy(old, new)

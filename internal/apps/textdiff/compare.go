@@ -30,7 +30,7 @@ const anchoredFrom = 500
 // The texts have less than 2 GB. With anchored, texts of more than 500 lines are aligned at nothing but the lines that occur once on both sides and what
 // surrounds these.
 func Compare(old, new string, anchored bool) []Line {
-	o, n, kinds := split(old, new)
+	o, n, kinds := numberLines(old, new)
 	a := newAligner(o.ids, n.ids, kinds)
 	if anchored && max(len(o.ids), len(n.ids)) > anchoredFrom {
 		a.anchored(false)
@@ -85,9 +85,9 @@ func (a *aligner) add(op Op, times int) {
 
 // align is the comparison that is not anchored: kapp's up to the bound, and above it at anchors.
 func (a *aligner) align() {
-	head, tail := ends(a.old, a.new)
+	head, tail := commonEnds(a.old, a.new)
 	o, n := a.old[head:len(a.old)-tail], a.new[head:len(a.new)-tail]
-	if !exact(len(o), len(n), bound) {
+	if !fitsExact(len(o), len(n), bound) {
 		a.anchored(true)
 		return
 	}
@@ -98,7 +98,7 @@ func (a *aligner) align() {
 
 // ends counts the equal lines at the head and at the tail. The tail leaves one line on each side that the head has not taken,
 // even if it is equal: kapp's alignment depends on it.
-func ends(old, new []int32) (head, tail int) {
+func commonEnds(old, new []int32) (head, tail int) {
 	for head < len(old) && head < len(new) && old[head] == new[head] {
 		head++
 	}

@@ -60,7 +60,7 @@ func FuzzCompare(f *testing.F) {
 
 // large prepares what Compare does for large texts.
 func large(old, new string) *aligner {
-	o, n, kinds := split(old, new)
+	o, n, kinds := numberLines(old, new)
 	return newAligner(o.ids, n.ids, kinds)
 }
 

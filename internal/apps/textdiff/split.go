@@ -23,7 +23,7 @@ func (s *sequence) line(i int) string {
 
 // table numbers the lines of two texts. It holds places and no copies of lines: a map of strings would need several times the
 // memory.
-type table struct {
+type lineTable struct {
 	seed  maphash.Seed
 	slots []int32 // open addressing: number of a line, plus one; the size is a power of two
 	first []int32 // by number: the first such line; those of the second text are counted on from those of the first
@@ -31,10 +31,10 @@ type table struct {
 }
 
 // split numbers the lines of two texts, and gives how many different lines there are.
-func split(old, new string) (*sequence, *sequence, int) {
+func numberLines(old, new string) (*sequence, *sequence, int) {
 	countOld, countNew := count(old), count(new)
 	expected := max(countOld, countNew)
-	t := &table{seed: maphash.MakeSeed(), first: make([]int32, 0, expected), slots: make([]int32, 1<<bits.Len(uint(expected+expected/2)))}
+	t := &lineTable{seed: maphash.MakeSeed(), first: make([]int32, 0, expected), slots: make([]int32, 1<<bits.Len(uint(expected+expected/2)))}
 	o, n := t.add(old, countOld), t.add(new, countNew)
 	return o, n, len(t.first)
 }
@@ -48,7 +48,7 @@ func count(text string) int {
 }
 
 // add numbers the lines of one text, of which there are so many.
-func (t *table) add(text string, lines int) *sequence {
+func (t *lineTable) add(text string, lines int) *sequence {
 	s := &sequence{text: text, ends: make([]int32, 0, lines), ids: make([]int32, lines)}
 	t.texts = append(t.texts, s)
 	for i := range s.ids {
@@ -67,7 +67,7 @@ func (t *table) add(text string, lines int) *sequence {
 }
 
 // number gives the number of a line, which is the line i of the last text.
-func (t *table) number(line string, i int) int32 {
+func (t *lineTable) number(line string, i int) int32 {
 	at := t.slot(line)
 	if t.slots[at] != 0 {
 		return t.slots[at] - 1
@@ -87,7 +87,7 @@ func (t *table) number(line string, i int) int32 {
 }
 
 // slot gives the place of a line in the table, which is free if the line is new.
-func (t *table) slot(line string) int {
+func (t *lineTable) slot(line string) int {
 	mask := len(t.slots) - 1
 	at := int(maphash.String(t.seed, line)) & mask
 	for t.slots[at] != 0 && t.text(t.slots[at]-1) != line {
@@ -96,7 +96,7 @@ func (t *table) slot(line string) int {
 	return at
 }
 
-func (t *table) text(id int32) string {
+func (t *lineTable) text(id int32) string {
 	i := int(t.first[id])
 	if old := len(t.texts[0].ids); i >= old {
 		return t.texts[1].line(i - old)

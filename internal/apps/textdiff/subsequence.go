@@ -10,7 +10,7 @@ const (
 )
 
 // exact reports whether two sequences are short enough for subsequence.
-func exact(old, new, bound int) bool { return old == 0 || new == 0 || old <= bound/new }
+func fitsExact(old, new, bound int) bool { return old == 0 || new == 0 || old <= bound/new }
 
 // matrix holds what is known of M, where M[i][j] is the length of the longest common subsequence of the last i old and the
 // last j new lines. One bit per cell: whether M[i][j+1] equals M[i][j].

@@ -30,15 +30,15 @@ const (
 func Write(w io.Writer, lines []Line, f Format) error {
 	out := &writer{Writer: bufio.NewWriter(w), Format: f}
 	written, shown := 0, false
-	lastChange, nextChange := -1, next(lines, 0)
+	lastChange, upcoming := -1, nextChange(lines, 0)
 	for i, line := range lines {
 		if line.Op != Same {
-			lastChange, nextChange = i, next(lines, i+1)
+			lastChange, upcoming = i, nextChange(lines, i+1)
 			out.line(line)
 			written++
 			continue
 		}
-		near := f.Context < 0 || lastChange >= 0 && i-lastChange <= f.Context || nextChange < len(lines) && nextChange-i < f.Context
+		near := f.Context < 0 || lastChange >= 0 && i-lastChange <= f.Context || upcoming < len(lines) && upcoming-i < f.Context
 		if near && !shown && i > 0 {
 			out.WriteString(gap + "\n")
 		}
@@ -55,7 +55,7 @@ func Write(w io.Writer, lines []Line, f Format) error {
 }
 
 // next gives the place of the first changed record from i on, or the number of records.
-func next(lines []Line, i int) int {
+func nextChange(lines []Line, i int) int {
 	for i < len(lines) && lines[i].Op == Same {
 		i++
 	}

@@ -22,7 +22,7 @@ type stmt struct {
 }
 
 // take appends the physical lines of a source.
-func (s *stmt) take(in source) {
+func (s *stmt) appendLine(in source) {
 	if s.lines != nil {
 		s.text += "\n"
 	}
@@ -32,29 +32,29 @@ func (s *stmt) take(in source) {
 	}
 }
 
-// tangle is what is still open at the end of a physical line, so that the next belongs to the same logical line.
-type tangle struct {
+// lineState is what is still open at the end of a physical line, so that the next belongs to the same logical line.
+type lineState struct {
 	brackets int
 	quote    string // the three quotes that end a long string
 	joined   bool   // the line ended with a backslash
 	last     byte   // the last byte that means something
 }
 
-func (t *tangle) open() bool { return t.brackets > 0 || t.quote != "" || t.joined }
+func (t *lineState) isOpen() bool { return t.brackets > 0 || t.quote != "" || t.joined }
 
 // read takes in one more physical line.
-func (t *tangle) read(line string) {
+func (t *lineState) read(line string) {
 	t.joined = false
 	for i := 0; i < len(line); {
 		c := line[i]
 		switch {
 		case t.quote != "":
-			i = t.long(line, i)
+			i = t.readLongString(line, i)
 			continue
 		case c == '#':
 			return
 		case c == '"' || c == '\'':
-			i = t.enter(line, i)
+			i = t.readString(line, i)
 			continue
 		case c == '\\' && strings.TrimRight(line[i:], " \t\r") == `\`:
 			t.joined = true
@@ -72,7 +72,7 @@ func (t *tangle) read(line string) {
 }
 
 // long goes on in a long string, and gives where to read on.
-func (t *tangle) long(line string, i int) int {
+func (t *lineState) readLongString(line string, i int) int {
 	switch {
 	case line[i] == '\\':
 		return i + 2
@@ -85,7 +85,7 @@ func (t *tangle) long(line string, i int) int {
 }
 
 // enter begins a string, passes over it if it is a short one, and gives where to read on.
-func (t *tangle) enter(line string, i int) int {
+func (t *lineState) readString(line string, i int) int {
 	if long := strings.Repeat(line[i:i+1], 3); strings.HasPrefix(line[i:], long) {
 		t.quote = long
 		return i + 3
@@ -102,25 +102,25 @@ func (t *tangle) enter(line string, i int) int {
 	return len(line)
 }
 
-// logical joins physical lines to logical ones.
-func logical(sources []source) ([]*stmt, error) {
+// logicalLines joins physical lines to logicalLines ones.
+func logicalLines(sources []source) ([]*stmt, error) {
 	var out []*stmt
 	for i := 0; i < len(sources); i++ {
 		s := &stmt{source: source{line: sources[i].line, part: sources[i].part}}
-		s.take(sources[i])
+		s.appendLine(sources[i])
 		s.text = strings.TrimLeft(s.text, " \t")
 		if s.part != nil {
 			out = append(out, s)
 			continue
 		}
-		var t tangle
+		var t lineState
 		t.read(s.text)
-		for t.open() && i+1 < len(sources) {
+		for t.isOpen() && i+1 < len(sources) {
 			i++
 			if sources[i].part != nil {
 				return nil, fmt.Errorf("line %d: a bracket or string is still open where the YAML of line %d begins", s.line, sources[i].line)
 			}
-			s.take(sources[i])
+			s.appendLine(sources[i])
 			t.read(sources[i].text)
 		}
 		s.opens = t.last == ':'
@@ -129,7 +129,7 @@ func logical(sources []source) ([]*stmt, error) {
 	return out, nil
 }
 
-var closes = regexp.MustCompile(`^end\s*(#.*)?$`)
+var endPattern = regexp.MustCompile(`^end\s*(#.*)?$`)
 
 // word is the keyword that a line begins with.
 func (s *stmt) word() string {
@@ -140,15 +140,15 @@ func (s *stmt) word() string {
 	return s.text[:end]
 }
 
-// nest puts the lines into the blocks that they belong to. As ytt has it, a block ends with "end" or with the next branch of an
+// nestBlocks puts the lines into the blocks that they belong to. As ytt has it, a block ends with "end" or with the next branch of an
 // if, and indentation means nothing.
-func nest(stmts []*stmt) (*stmt, error) {
+func nestBlocks(stmts []*stmt) (*stmt, error) {
 	root := &stmt{}
 	stack := []*stmt{root}
 	for _, s := range stmts {
 		top := stack[len(stack)-1]
 		switch word := s.word(); {
-		case s.part == nil && closes.MatchString(s.text):
+		case s.part == nil && endPattern.MatchString(s.text):
 			if len(stack) == 1 {
 				return nil, fmt.Errorf("line %d: end closes nothing", s.line)
 			}
@@ -185,7 +185,7 @@ func (w *script) put(depth int, text string, lines ...int) {
 	w.lines = append(w.lines, lines...)
 }
 
-var defined = regexp.MustCompile(`^def\s+(\w+)`)
+var defPattern = regexp.MustCompile(`^def\s+(\w+)`)
 
 // write puts out the lines of a block, indented as Starlark wants it.
 func (w *script) write(block *stmt, depth int) {
@@ -196,15 +196,15 @@ func (w *script) write(block *stmt, depth int) {
 		}
 		w.write(s, depth+1)
 		w.put(depth+1, "pass", s.line)
-		name := defined.FindStringSubmatch(s.text)
-		if first := s.yaml(); name != nil && first != nil {
+		name := defPattern.FindStringSubmatch(s.text)
+		if first := s.firstNode(); name != nil && first != nil {
 			w.put(depth, fmt.Sprintf("%s = %s(%s, %d)", name[1], callWrap, name[1], first.id), s.line)
 		}
 	}
 }
 
-// yaml is the first node in a block, functions inside left out; nil for a block of mere script.
-func (s *stmt) yaml() *part {
+// firstNode is the first node in a block, functions inside left out; nil for a block of mere script.
+func (s *stmt) firstNode() *part {
 	for _, in := range s.body {
 		if in.part != nil {
 			return in.part
@@ -212,20 +212,20 @@ func (s *stmt) yaml() *part {
 		if in.word() == "def" {
 			continue
 		}
-		if found := in.yaml(); found != nil {
+		if found := in.firstNode(); found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// scriptOf makes Starlark of lines whose blocks end with "end".
-func scriptOf(sources []source) (*script, error) {
-	stmts, err := logical(sources)
+// buildScript makes Starlark of lines whose blocks end with "end".
+func buildScript(sources []source) (*script, error) {
+	stmts, err := logicalLines(sources)
 	if err != nil {
 		return nil, err
 	}
-	root, err := nest(stmts)
+	root, err := nestBlocks(stmts)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 // builder makes the nodes of a template while its script runs. Each function with YAML inside builds on a floor of its own.
 type builder struct {
 	program *program
-	floors  [][]frame
-	pending map[int][]note // directives of the part that is opened next
+	stacks  [][]frame
+	annotations map[int][]annotation // directives of the part that is opened next
 }
 
 // frame is a node whose children may follow.
@@ -23,11 +23,11 @@ type frame struct {
 
 func newBuilder(p *program) *builder {
 	docs := &item{value: &nodes{kind: stream}}
-	return &builder{program: p, floors: [][]frame{{{item: docs}}}, pending: map[int][]note{}}
+	return &builder{program: p, stacks: [][]frame{{{item: docs}}}, annotations: map[int][]annotation{}}
 }
 
 // documents are what was built when the script has ended.
-func (b *builder) documents() *nodes { return b.floors[0][0].item.value.(*nodes) }
+func (b *builder) documents() *nodes { return b.stacks[0][0].item.value.(*nodes) }
 
 // builderKey is where a thread keeps its builder.
 const builderKey = "ytt.builder"
@@ -41,14 +41,14 @@ func builderOf(thread *starlark.Thread) (*builder, error) {
 }
 
 var predeclared = starlark.StringDict{
-	callNote: starlark.NewBuiltin(callNote, noteCall),
+	callAnnotate: starlark.NewBuiltin(callAnnotate, annotateCall),
 	callOpen: starlark.NewBuiltin(callOpen, openCall),
 	callPut:  starlark.NewBuiltin(callPut, putCall),
 	callWrap: starlark.NewBuiltin(callWrap, wrapCall),
 }
 
 // noteCall keeps a directive: part, line and name, then what stands after the name.
-func noteCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {
 		return nil, err
@@ -57,17 +57,17 @@ func noteCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	line, _ := starlark.AsInt32(args[1])
 	name, _ := starlark.AsString(args[2])
 	if len(args) > 3 {
-		return nil, fmt.Errorf("#@%s takes arguments by name: %v", name, directives[name])
+		return nil, fmt.Errorf("#@%s takes arguments by name: %v", name, annotationArguments[name])
 	}
-	n := note{name: name, line: line, args: map[string]starlark.Value{}}
+	n := annotation{name: name, line: line, args: map[string]starlark.Value{}}
 	for _, pair := range kwargs {
 		key, _ := starlark.AsString(pair[0])
-		if !slices.Contains(directives[name], key) {
-			return nil, fmt.Errorf("#@%s has no argument %s; it takes %v", name, key, directives[name])
+		if !slices.Contains(annotationArguments[name], key) {
+			return nil, fmt.Errorf("#@%s has no argument %s; it takes %v", name, key, annotationArguments[name])
 		}
 		n.args[key] = pair[1]
 	}
-	b.pending[id] = append(b.pending[id], n)
+	b.annotations[id] = append(b.annotations[id], n)
 	return starlark.None, nil
 }
 
@@ -82,7 +82,7 @@ func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 
 // open begins a node inside of the node that its parent made last.
 func (b *builder) open(p *part) error {
-	floor := &b.floors[len(b.floors)-1]
+	floor := &b.stacks[len(b.stacks)-1]
 	at := len(*floor) - 1
 	for at >= 0 && (*floor)[at].part != p.parent {
 		at--
@@ -95,8 +95,8 @@ func (b *builder) open(p *part) error {
 	if !ok {
 		return fmt.Errorf("this %s stands below a single value", p.kind)
 	}
-	it := &item{key: p.key, line: p.line, notes: b.pending[p.id], value: p.scalar}
-	delete(b.pending, p.id)
+	it := &item{key: p.key, line: p.line, annotations: b.annotations[p.id], value: p.scalar}
+	delete(b.annotations, p.id)
 	if p.holds != scalar {
 		it.value = &nodes{kind: p.holds}
 	}
@@ -112,8 +112,8 @@ func (n *nodes) add(it *item) error {
 	if n.kind == mapping {
 		there := slices.IndexFunc(n.items, func(other *item) bool { return other.key == it.key })
 		if there >= 0 {
-			if _, ok := it.note(noteOverride); !ok {
-				return fmt.Errorf("the key %q is already in this map; #@%s lets the later one take its place", it.key, noteOverride)
+			if _, ok := it.findAnnotation(annOverride); !ok {
+				return fmt.Errorf("the key %q is already in this map; #@%s lets the later one take its place", it.key, annOverride)
 			}
 			n.items = slices.Delete(n.items, there, there+1)
 		}
@@ -127,10 +127,10 @@ func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	if err != nil {
 		return nil, err
 	}
-	floor := b.floors[len(b.floors)-1]
+	floor := b.stacks[len(b.stacks)-1]
 	top, above := floor[len(floor)-1], floor[len(floor)-2]
 	if instead, ok := args[1].(replacement); ok {
-		return starlark.None, instead.spread(above.item.value.(*nodes), top.item.line)
+		return starlark.None, instead.insert(above.item.value.(*nodes), top.item.line)
 	}
 	value, err := fromStarlark(args[1])
 	if err != nil {
@@ -142,7 +142,7 @@ func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 		}
 		value = docs.items[0].value
 	}
-	top.item.value = nodesOf(value, top.item.line)
+	top.item.value = toNodes(value, top.item.line)
 	return starlark.None, nil
 }
 
@@ -152,12 +152,12 @@ type replacement struct {
 	nodes *nodes
 }
 
-func (r replacement) spread(into *nodes, line int) error {
+func (r replacement) insert(into *nodes, line int) error {
 	if r.nodes.kind != into.kind {
 		return fmt.Errorf("template.replace puts the items of a %s into a %s", r.nodes.kind, into.kind)
 	}
 	into.items = into.items[:len(into.items)-1]
-	for _, it := range nodesOf(r.nodes, line).(*nodes).items {
+	for _, it := range toNodes(r.nodes, line).(*nodes).items {
 		if err := into.add(it); err != nil {
 			return err
 		}
@@ -179,10 +179,10 @@ func wrapCall(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []
 		if first := b.program.parts[id]; first.parent != nil {
 			base = frame{first.parent, &item{value: &nodes{kind: first.parent.holds}}}
 		}
-		depth := len(b.floors)
-		b.floors = append(b.floors, []frame{base})
+		depth := len(b.stacks)
+		b.stacks = append(b.stacks, []frame{base})
 		result, err := starlark.Call(thread, f, args, kwargs)
-		b.floors = b.floors[:depth]
+		b.stacks = b.stacks[:depth]
 		if err != nil || result != starlark.None {
 			return result, err
 		}

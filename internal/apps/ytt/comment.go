@@ -6,11 +6,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// remark, code and directive are the kinds of comments: "# …" and "#! …", "#@ …", and "#@name …".
+// plainComment, codeComment and annotationComment are the kinds of comments: "# …" and "#! …", "#@ …", and "#@name …".
 const (
-	remark    kind = "remark"
-	code      kind = "code"
-	directive kind = "directive"
+	plainComment    kind = "remark"
+	codeComment      kind = "code"
+	annotationComment kind = "directive"
 )
 
 // comment is one comment of a template.
@@ -24,19 +24,19 @@ type comment struct {
 }
 
 func newComment(line int, text string, at int) comment {
-	c := comment{kind: remark, line: line, at: at, beside: strings.TrimSpace(text[:at]) != ""}
+	c := comment{kind: plainComment, line: line, at: at, beside: strings.TrimSpace(text[:at]) != ""}
 	body, ours := strings.CutPrefix(strings.TrimRight(text[at+1:], " \t\r"), "@")
 	if !ours {
 		return c
 	}
 	if body == "" || body[0] == ' ' || body[0] == '\t' {
-		c.kind, c.text = code, body
+		c.kind, c.text = codeComment, body
 		if c.beside && strings.TrimSpace(body) == "" {
-			c.kind = remark
+			c.kind = plainComment
 		}
 		return c
 	}
-	c.kind, c.name = directive, body
+	c.kind, c.name = annotationComment, body
 	if end := strings.IndexAny(body, " \t"); end >= 0 {
 		c.name, c.text = body[:end], strings.TrimSpace(body[end:])
 	}
@@ -45,7 +45,7 @@ func newComment(line int, text string, at int) comment {
 
 // commentsOf finds the comments of a text, by line. What looks like one inside a string is none, which the nodes tell.
 func commentsOf(lines []string, docs []*yaml.Node) map[int]comment {
-	taken := &spans{lines: lines, whole: map[int]bool{}, upTo: map[int]int{}}
+	taken := &literals{lines: lines, whole: map[int]bool{}, upTo: map[int]int{}}
 	for _, doc := range docs {
 		taken.walk(doc, 0)
 	}

@@ -14,23 +14,23 @@ import (
 
 // The calls that a template's script makes; no script of a user can have such names by accident.
 const (
-	callNote = "_ytt_note" // a directive of the node that is opened next
+	callAnnotate = "_ytt_note" // a directive of the node that is opened next
 	callOpen = "_ytt_open" // a node begins, and all that is open below its parent ends
 	callPut  = "_ytt_put"  // the value of the node just opened
 	callWrap = "_ytt_wrap" // a function with YAML inside gives that YAML
 )
 
-// directives are those that are known, with their arguments.
-var directives = map[string][]string{
-	noteMatch:         {"by", "expects", "missing_ok", "when"},
-	noteMatchDefaults: {"expects", "missing_ok", "when"},
-	noteMerge:         {},
-	noteRemove:        {},
-	noteReplace:       {"via", "or_add"},
-	noteInsert:        {"before", "after"},
-	noteAppend:        {},
-	noteAssert:        {"via"},
-	noteOverride:      {},
+// annotationArguments are those that are known, with their arguments.
+var annotationArguments = map[string][]string{
+	annMatch:         {"by", "expects", "missing_ok", "when"},
+	annMatchDefaults: {"expects", "missing_ok", "when"},
+	annMerge:         {},
+	annRemove:        {},
+	annReplace:       {"via", "or_add"},
+	annInsert:        {"before", "after"},
+	annAppend:        {},
+	annAssert:        {"via"},
+	annOverride:      {},
 }
 
 // program is a text that was compiled. It is never changed, and may be run by several at once.
@@ -47,8 +47,8 @@ var programs sync.Map
 
 type programKey struct{ file, text string }
 
-// compiled gives the program of a text, and compiles it the first time. sources makes lines of script of it.
-func compiled(file, text string, sources func(string) ([]source, []*part, error)) (*program, error) {
+// compileCached gives the program of a text, and compiles it the first time. sources makes lines of script of it.
+func compileCached(file, text string, sources func(string) ([]source, []*part, error)) (*program, error) {
 	key := programKey{file, text}
 	known, ok := programs.Load(key)
 	if !ok {
@@ -62,20 +62,20 @@ func compile(file, text string, sources func(string) ([]source, []*part, error))
 	p := &program{file: file}
 	lines, parts, err := sources(text)
 	if err != nil {
-		p.err = p.explain(err)
+		p.err = p.describeError(err)
 		return p
 	}
 	p.parts = parts
-	w, err := scriptOf(lines)
+	w, err := buildScript(lines)
 	if err != nil {
-		p.err = p.explain(err)
+		p.err = p.describeError(err)
 		return p
 	}
 	p.lines = w.lines
 	options := &syntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
 	_, p.starlark, err = starlark.SourceProgramOptions(options, file, w.text.String(), predeclared.Has)
 	if err != nil {
-		p.err = p.explain(err)
+		p.err = p.describeError(err)
 	}
 	return p
 }
@@ -98,13 +98,13 @@ func templateSources(text string) ([]source, []*part, error) {
 	e := &emitter{}
 	for _, p := range t.parts {
 		if p.parent == nil {
-			if err := e.part(p); err != nil {
+			if err := e.writePart(p); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 	for _, c := range t.after {
-		if c.kind == directive {
+		if c.kind == annotationComment {
 			return nil, nil, fmt.Errorf("line %d: no YAML follows the directive #@%s", c.line, c.name)
 		}
 		e.add(c.text, c.line)
@@ -119,15 +119,15 @@ func (e *emitter) add(text string, line int) {
 	e.out = append(e.out, source{text: text, line: line})
 }
 
-// short is a block that holds one node, and so needs no end.
-var short = regexp.MustCompile(`^[ \t]*(if|else|elif|for|def)/end\b`)
+// shortBlock is a block that holds one node, and so needs no end.
+var shortBlock = regexp.MustCompile(`^[ \t]*(if|else|elif|for|def)/end\b`)
 
-func (e *emitter) part(p *part) error {
-	ends, err := e.code(p)
+func (e *emitter) writePart(p *part) error {
+	ends, err := e.writeCode(p)
 	if err != nil {
 		return err
 	}
-	value, err := e.notes(p)
+	value, err := e.writeAnnotations(p)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (e *emitter) part(p *part) error {
 		e.add(value, p.line)
 	}
 	for _, child := range p.children {
-		if err := e.part(child); err != nil {
+		if err := e.writePart(child); err != nil {
 			return err
 		}
 	}
@@ -146,28 +146,28 @@ func (e *emitter) part(p *part) error {
 	return nil
 }
 
-// code writes the script before a part, and reports whether an end has to follow the part.
-func (e *emitter) code(p *part) (ends bool, err error) {
+// writeCode writes the script before a part, and reports whether an end has to follow the part.
+func (e *emitter) writeCode(p *part) (ends bool, err error) {
 	for _, c := range p.before {
-		if c.kind == directive {
+		if c.kind == annotationComment {
 			continue
 		}
 		if ends {
 			return false, fmt.Errorf("line %d: YAML must follow a line with …/end, but here is code", c.line)
 		}
-		ends = short.MatchString(c.text)
-		e.add(short.ReplaceAllString(c.text, "$1"), c.line)
+		ends = shortBlock.MatchString(c.text)
+		e.add(shortBlock.ReplaceAllString(c.text, "$1"), c.line)
 	}
 	return ends, nil
 }
 
-// notes writes the directives of a part, which are reached only where its code reaches the part, wherever they stand. It gives
+// writeAnnotations writes the directives of a part, which are reached only where its code reaches the part, wherever they stand. It gives
 // the call that sets the value, if that is computed.
-func (e *emitter) notes(p *part) (value string, err error) {
+func (e *emitter) writeAnnotations(p *part) (value string, err error) {
 	for _, c := range slices.Concat(p.before, p.beside) {
 		switch {
-		case c.kind == directive:
-			if err := e.note(p, c); err != nil {
+		case c.kind == annotationComment:
+			if err := e.writeAnnotation(p, c); err != nil {
 				return "", err
 			}
 		case c.beside && (p.scalar != nil || p.holds != scalar):
@@ -179,15 +179,15 @@ func (e *emitter) notes(p *part) (value string, err error) {
 	return value, nil
 }
 
-func (e *emitter) note(p *part, c comment) error {
-	if _, ok := directives[c.name]; !ok {
+func (e *emitter) writeAnnotation(p *part, c comment) error {
+	if _, ok := annotationArguments[c.name]; !ok {
 		return fmt.Errorf("line %d: the directive #@%s is not supported in an overlay; these are: %s",
-			c.line, c.name, strings.Join(slices.Sorted(maps.Keys(directives)), ", "))
+			c.line, c.name, strings.Join(slices.Sorted(maps.Keys(annotationArguments)), ", "))
 	}
 	args := c.text
 	if args != "" {
 		args = ", " + args
 	}
-	e.add(fmt.Sprintf("%s(%d, %d, %q%s\n)", callNote, p.id, c.line, c.name, args), c.line)
+	e.add(fmt.Sprintf("%s(%d, %d, %q%s\n)", callAnnotate, p.id, c.line, c.name, args), c.line)
 	return nil
 }

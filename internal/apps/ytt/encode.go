@@ -23,7 +23,7 @@ func encodeJSON(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kw
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	encoded, err := json.Marshal(plain(value))
+	encoded, err := json.Marshal(plainData(value))
 	if err == nil && indent > 0 {
 		var out bytes.Buffer
 		err = json.Indent(&out, encoded, "", fmt.Sprintf("%*s", indent, ""))
@@ -52,7 +52,7 @@ func decodeYAML(s string) (starlark.Value, error) {
 
 // encodeYAML gives a document whose maps are in the order of their making.
 func encodeYAML(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	given, err := one(args)
+	given, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func encodeYAML(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	node, err := yamlOf(nodesOf(value, 0))
+	node, err := yamlOf(toNodes(value, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -172,17 +172,17 @@ func decodeStruct(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, erro
 }
 
 func plainArgument(args starlark.Tuple) (any, error) {
-	given, err := one(args)
+	given, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}
 	value, err := fromStarlark(given)
-	return plain(value), err
+	return plainData(value), err
 }
 
 // replaceTemplate marks a map or array whose items are to stand where its value is put.
 func replaceTemplate(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	given, err := one(args)
+	given, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func replaceTemplate(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, e
 	if err != nil {
 		return nil, err
 	}
-	n, ok := nodesOf(value, 0).(*nodes)
+	n, ok := toNodes(value, 0).(*nodes)
 	if !ok {
 		return nil, fmt.Errorf("a map or an array is expected, but here is %s", typeOf(value))
 	}

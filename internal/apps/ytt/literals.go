@@ -6,15 +6,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// spans are the places of a text that strings take: there, a # begins no comment.
-type spans struct {
+// literals are the places of a text that strings take: there, a # begins no comment.
+type literals struct {
 	lines []string
 	whole map[int]bool // lines inside of a string
 	upTo  map[int]int  // where the last quoted string of a line ends, in bytes
 }
 
 // walk visits a node. indent is that of the key or dash that the node belongs to.
-func (s *spans) walk(node *yaml.Node, indent int) {
+func (s *literals) walk(node *yaml.Node, indent int) {
 	switch node.Kind {
 	case yaml.DocumentNode:
 		for _, child := range node.Content {
@@ -27,7 +27,7 @@ func (s *spans) walk(node *yaml.Node, indent int) {
 		}
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
-			s.walk(item, s.dash(item))
+			s.walk(item, s.dashIndent(item))
 		}
 	case yaml.ScalarNode:
 		switch {
@@ -42,7 +42,7 @@ func (s *spans) walk(node *yaml.Node, indent int) {
 }
 
 // dash is the indentation of the dash before an item.
-func (s *spans) dash(item *yaml.Node) int {
+func (s *literals) dashIndent(item *yaml.Node) int {
 	if item.Line < 1 || item.Line > len(s.lines) {
 		return 0
 	}
@@ -50,7 +50,7 @@ func (s *spans) dash(item *yaml.Node) int {
 }
 
 // block takes the lines after the head of a block scalar: all that are empty or indented more.
-func (s *spans) block(head, indent int) {
+func (s *literals) block(head, indent int) {
 	for line := head + 1; line <= len(s.lines); line++ {
 		text := s.lines[line-1]
 		if strings.TrimSpace(text) != "" && len(text)-len(strings.TrimLeft(text, " ")) <= indent {
@@ -61,7 +61,7 @@ func (s *spans) block(head, indent int) {
 }
 
 // quoted takes a string from its first quote to its last.
-func (s *spans) quoted(node *yaml.Node, quote byte) {
+func (s *literals) quoted(node *yaml.Node, quote byte) {
 	if node.Line < 1 || node.Line > len(s.lines) {
 		return
 	}

@@ -10,36 +10,36 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// matching is how one item finds those that it is laid over.
-type matching struct {
+// match is how one item finds those that it is laid over.
+type match struct {
 	by     starlark.Value // nil when it is not given
-	expect expect
+	expect expectation
 	line   int
 	orNone bool // overlay/replace with or_add takes a missing node for right
 }
 
-func matchingOf(it *item, defaults expect) (matching, error) {
-	m := matching{expect: defaults, line: it.line}
-	if n, ok := it.note(noteReplace); ok {
-		m.orNone = truth(n.args["or_add"])
+func newMatch(it *item, defaults expectation) (match, error) {
+	m := match{expect: defaults, line: it.line}
+	if n, ok := it.findAnnotation(annReplace); ok {
+		m.orNone = isTrue(n.args["or_add"])
 	}
-	n, ok := it.note(noteMatch)
+	n, ok := it.findAnnotation(annMatch)
 	if !ok {
 		return m, nil
 	}
 	m.by, m.line = n.args["by"], n.line
-	own, err := expectOf(n)
+	own, err := newExpectation(n)
 	if err != nil {
 		return m, fmt.Errorf("line %d: %s: %w", n.line, n.name, err)
 	}
-	if own != (expect{}) {
+	if own != (expectation{}) {
 		m.expect = own
 	}
 	return m, nil
 }
 
 // fail words an error of the match.
-func (m matching) fail(format string, args ...any) error {
+func (m match) fail(format string, args ...any) error {
 	return fmt.Errorf("line %d: overlay/match: %w", m.line, fmt.Errorf(format, args...))
 }
 
@@ -51,20 +51,20 @@ type candidate struct {
 
 // find gives the places of the candidates that match. skip is true where there are too few or too many and the item is then
 // passed over, as when=… says.
-func (o *overlaying) find(m matching, candidates []candidate, it *item) (found []int, skip bool, err error) {
+func (o *applier) find(m match, candidates []candidate, it *item) (found []int, skip bool, err error) {
 	for i, c := range candidates {
 		matches, err := o.matches(m, c, it)
 		if err != nil {
-			return nil, false, m.fail("%w", o.program.told(err))
+			return nil, false, m.fail("%w", o.program.locateError(err))
 		}
 		if matches {
 			found = append(found, i)
 		}
 	}
-	met, want, err := o.met(m, len(found))
+	met, want, err := o.checkCount(m, len(found))
 	switch {
 	case err != nil:
-		return nil, false, m.fail("%w", o.program.told(err))
+		return nil, false, m.fail("%w", o.program.locateError(err))
 	case met:
 		return found, false, nil
 	case m.expect.when != nil:
@@ -73,10 +73,10 @@ func (o *overlaying) find(m matching, candidates []candidate, it *item) (found [
 	return nil, false, m.fail("%s, but %d found", want, len(found))
 }
 
-func (o *overlaying) matches(m matching, c candidate, it *item) (bool, error) {
+func (o *applier) matches(m match, c candidate, it *item) (bool, error) {
 	switch by := m.by.(type) {
 	case starlark.String:
-		return sameKey(string(by), c.value, plain(it.value))
+		return sameKey(string(by), c.value, plainData(it.value))
 	case starlark.Callable:
 		args := starlark.Tuple{c.index, toStarlark(typeFragment, c.value), toStarlark(typeFragment, it.value)}
 		result, err := starlark.Call(o.thread, by, args, nil)
@@ -138,7 +138,7 @@ func subset(data, expected any) bool {
 	return equal(data, expected)
 }
 
-func equal(a, b any) bool { return reflect.DeepEqual(plain(a), plain(b)) }
+func equal(a, b any) bool { return reflect.DeepEqual(plainData(a), plainData(b)) }
 
 // typeOf names what something is, for errors.
 func typeOf(value any) string {
@@ -150,7 +150,7 @@ func typeOf(value any) string {
 	case []any:
 		return "an array"
 	case *nodes:
-		return typeOf(plain(v))
+		return typeOf(plainData(v))
 	}
 	return fmt.Sprintf("a %T", value)
 }

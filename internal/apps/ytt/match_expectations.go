@@ -8,11 +8,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// expect says how many nodes a match may find; the arguments are those of overlay/match and overlay/match-child-defaults.
-type expect struct{ expects, missingOK, when starlark.Value }
+// expectation says how many nodes a match may find; the arguments are those of overlay/match and overlay/match-child-defaults.
+type expectation struct{ expects, missingOK, when starlark.Value }
 
-func expectOf(n note) (expect, error) {
-	e := expect{n.args["expects"], n.args["missing_ok"], n.args["when"]}
+func newExpectation(n annotation) (expectation, error) {
+	e := expectation{n.args["expects"], n.args["missing_ok"], n.args["when"]}
 	given := 0
 	for _, value := range []starlark.Value{e.expects, e.missingOK, e.when} {
 		if value != nil {
@@ -26,25 +26,25 @@ func expectOf(n note) (expect, error) {
 }
 
 // childDefaults is what holds for the items below one.
-func childDefaults(it *item, outer expect) (expect, error) {
-	n, ok := it.note(noteMatchDefaults)
+func childDefaults(it *item, outer expectation) (expectation, error) {
+	n, ok := it.findAnnotation(annMatchDefaults)
 	if !ok {
 		return outer, nil
 	}
-	e, err := expectOf(n)
+	e, err := newExpectation(n)
 	if err != nil {
 		return e, fmt.Errorf("line %d: %s: %w", n.line, n.name, err)
 	}
 	return e, nil
 }
 
-// met reports whether so many nodes may be found, and how many are wanted.
-func (o *overlaying) met(m matching, count int) (ok bool, want string, err error) {
+// checkCount reports whether so many nodes may be found, and how many are wanted.
+func (o *applier) checkCount(m match, count int) (ok bool, want string, err error) {
 	e := m.expect
 	switch {
-	case e == expect{} && m.orNone:
+	case e == expectation{} && m.orNone:
 		return count <= 1, "0 or 1 nodes expected", nil
-	case e == expect{}:
+	case e == expectation{}:
 		return count == 1, "1 node expected (missing_ok=True allows none)", nil
 	case e.missingOK != nil:
 		missingOK, ok := e.missingOK.(starlark.Bool)
@@ -56,13 +56,13 @@ func (o *overlaying) met(m matching, count int) (ok bool, want string, err error
 		}
 		return count == 1, "1 node expected", nil
 	case e.expects != nil:
-		return o.meets(e.expects, count)
+		return o.compareCount(e.expects, count)
 	}
-	return o.meets(e.when, count)
+	return o.compareCount(e.when, count)
 }
 
-// meets compares with a number, "N+", a function or a list of these.
-func (o *overlaying) meets(want starlark.Value, count int) (ok bool, text string, err error) {
+// compareCount compares with a number, "N+", a function or a list of these.
+func (o *applier) compareCount(want starlark.Value, count int) (ok bool, text string, err error) {
 	switch want := want.(type) {
 	case starlark.Int:
 		n, ok := want.Int64()
@@ -77,7 +77,7 @@ func (o *overlaying) meets(want starlark.Value, count int) (ok bool, text string
 	case *starlark.List:
 		var texts []string
 		for one := range want.Elements() {
-			ok, text, err := o.meets(one, count)
+			ok, text, err := o.compareCount(one, count)
 			if ok || err != nil {
 				return ok, text, err
 			}

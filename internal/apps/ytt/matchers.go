@@ -26,7 +26,7 @@ func matchAll(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 }
 
 func matchIndex(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	wanted, err := one(args)
+	wanted, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func matchIndex(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
 }
 
 func matchMapKey(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	key, err := texts(args, 1)
+	key, err := stringArguments(args, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +52,12 @@ func matchMapKey(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error
 		if err != nil {
 			return false, err
 		}
-		return sameKey(key[0], plain(left), plain(right))
+		return sameKey(key[0], plainData(left), plainData(right))
 	}), nil
 }
 
 func matchSubset(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	given, err := one(args)
+	given, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +65,15 @@ func matchSubset(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error
 	if err != nil {
 		return nil, err
 	}
-	wanted := plain(value)
+	wanted := plainData(value)
 	return matcher("overlay.subset", func(_ *starlark.Thread, args starlark.Tuple) (bool, error) {
 		data, err := fromStarlark(args[1])
-		return err == nil && subset(plain(data), wanted), err
+		return err == nil && subset(plainData(data), wanted), err
 	}), nil
 }
 
 // combined asks several matchers until one says last.
-func combined(name string, args starlark.Tuple, last bool) (starlark.Value, error) {
+func combineMatchers(name string, args starlark.Tuple, last bool) (starlark.Value, error) {
 	if len(args) == 0 {
 		return nil, errors.New("at least one matcher is expected")
 	}
@@ -96,15 +96,15 @@ func combined(name string, args starlark.Tuple, last bool) (starlark.Value, erro
 }
 
 func matchAnd(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	return combined("overlay.and_op", args, false)
+	return combineMatchers("overlay.and_op", args, false)
 }
 
 func matchOr(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	return combined("overlay.or_op", args, true)
+	return combineMatchers("overlay.or_op", args, true)
 }
 
 func matchNot(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	if _, err := one(args); err != nil {
+	if _, err := oneArgument(args); err != nil {
 		return nil, err
 	}
 	return matcher("overlay.not_op", func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
@@ -120,7 +120,7 @@ func applyOverlay(thread *starlark.Thread, args starlark.Tuple) (starlark.Value,
 		return nil, err
 	}
 	var left any
-	line := b.program.line(thread.CallFrame(1).Pos)
+	line := b.program.sourceLine(thread.CallFrame(1).Pos)
 	for i, arg := range args {
 		value, err := fromStarlark(arg)
 		if err != nil {
@@ -130,11 +130,11 @@ func applyOverlay(thread *starlark.Thread, args starlark.Tuple) (starlark.Value,
 			return nil, errors.New("it takes maps and arrays, but here are documents")
 		}
 		if i == 0 {
-			left = plain(value)
+			left = plainData(value)
 			continue
 		}
-		o := &overlaying{thread: thread, program: b.program}
-		if left, err = o.apply(left, nodesOf(value, line), line, expect{}); err != nil {
+		o := &applier{thread: thread, program: b.program}
+		if left, err = o.apply(left, toNodes(value, line), line, expectation{}); err != nil {
 			return nil, err
 		}
 	}

@@ -29,14 +29,14 @@ var modules = map[string]starlark.StringDict{
 		"or_op":   builtin("overlay.or_op", matchOr),
 		"not_op":  builtin("overlay.not_op", matchNot),
 	},
-	"json":     {"encode": starlark.NewBuiltin("json.encode", encodeJSON), "decode": text("json.decode", decodeJSON)},
-	"yaml":     {"encode": builtin("yaml.encode", encodeYAML), "decode": text("yaml.decode", decodeYAML)},
+	"json":     {"encode": starlark.NewBuiltin("json.encode", encodeJSON), "decode": stringFunction("json.decode", decodeJSON)},
+	"yaml":     {"encode": builtin("yaml.encode", encodeYAML), "decode": stringFunction("yaml.decode", decodeYAML)},
 	"struct":   {"make": starlark.NewBuiltin("struct.make", makeStruct), "encode": builtin("struct.encode", encodeStruct), "decode": builtin("struct.decode", decodeStruct)},
 	"template": {"replace": builtin("template.replace", replaceTemplate)},
-	"assert":   {"equals": builtin("assert.equals", assertEquals), "fail": text("assert.fail", assertFail), "try_to": builtin("assert.try_to", tryTo)},
-	"base64":   {"encode": text("base64.encode", encodeBase64), "decode": text("base64.decode", decodeBase64)},
-	"md5":      {"sum": text("md5.sum", sumMD5)},
-	"sha256":   {"sum": text("sha256.sum", sumSHA256)},
+	"assert":   {"equals": builtin("assert.equals", assertEquals), "fail": stringFunction("assert.fail", assertFail), "try_to": builtin("assert.try_to", tryTo)},
+	"base64":   {"encode": stringFunction("base64.encode", encodeBase64), "decode": stringFunction("base64.decode", decodeBase64)},
+	"md5":      {"sum": stringFunction("md5.sum", sumMD5)},
+	"sha256":   {"sum": stringFunction("sha256.sum", sumSHA256)},
 	"regexp":   {"match": builtin("regexp.match", matchRegexp), "replace": builtin("regexp.replace", replaceRegexp)},
 	"math":     math.Module.Members,
 }
@@ -70,10 +70,10 @@ func builtin(name string, f call) *starlark.Builtin {
 	})
 }
 
-// text is a function of one string.
-func text(name string, f func(string) (starlark.Value, error)) *starlark.Builtin {
+// stringFunction is a function of one string.
+func stringFunction(name string, f func(string) (starlark.Value, error)) *starlark.Builtin {
 	return builtin(name, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-		given, err := texts(args, 1)
+		given, err := stringArguments(args, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -81,8 +81,8 @@ func text(name string, f func(string) (starlark.Value, error)) *starlark.Builtin
 	})
 }
 
-// texts are the arguments, which have to be so many strings.
-func texts(args starlark.Tuple, count int) ([]string, error) {
+// stringArguments are the arguments, which have to be so many strings.
+func stringArguments(args starlark.Tuple, count int) ([]string, error) {
 	if len(args) != count {
 		return nil, fmt.Errorf("%d arguments expected, but here are %d", count, len(args))
 	}
@@ -97,7 +97,7 @@ func texts(args starlark.Tuple, count int) ([]string, error) {
 	return out, nil
 }
 
-func one(args starlark.Tuple) (starlark.Value, error) {
+func oneArgument(args starlark.Tuple) (starlark.Value, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("1 argument expected, but here are %d", len(args))
 	}
@@ -124,7 +124,7 @@ func sumSHA256(s string) (starlark.Value, error) {
 }
 
 func matchRegexp(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	given, err := texts(args, 2)
+	given, err := stringArguments(args, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func replaceRegexp(thread *starlark.Thread, args starlark.Tuple) (starlark.Value
 	if len(args) != 3 {
 		return nil, fmt.Errorf("3 arguments expected, but here are %d", len(args))
 	}
-	given, err := texts(args[:2], 2)
+	given, err := stringArguments(args[:2], 2)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func replaceRegexp(thread *starlark.Thread, args starlark.Tuple) (starlark.Value
 	}
 	f, ok := args[2].(starlark.Callable)
 	if !ok {
-		with, err := texts(args[2:], 1)
+		with, err := stringArguments(args[2:], 1)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func assertFail(s string) (starlark.Value, error) { return nil, errors.New(s) }
 
 // tryTo calls a function, and gives what it returns and the text of its error, one of which is None.
 func tryTo(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	f, err := one(args)
+	f, err := oneArgument(args)
 	if err != nil {
 		return nil, err
 	}

@@ -19,67 +19,67 @@ type nodes struct {
 type item struct {
 	key   string // in a map
 	line  int
-	notes []note
+	annotations []annotation
 	value any // plain, or *nodes
 }
 
-// note is a directive of an item, with its arguments.
-type note struct {
+// annotation is a directive of an item, with its arguments.
+type annotation struct {
 	name string
 	line int
 	args map[string]starlark.Value
 }
 
-func (it *item) note(name string) (note, bool) {
-	for _, n := range it.notes {
+func (it *item) findAnnotation(name string) (annotation, bool) {
+	for _, n := range it.annotations {
 		if n.name == name {
 			return n, true
 		}
 	}
-	return note{}, false
+	return annotation{}, false
 }
 
-// noted reports whether there is a directive anywhere in it.
-func noted(value any) bool {
+// hasAnnotations reports whether there is a directive anywhere in it.
+func hasAnnotations(value any) bool {
 	n, ok := value.(*nodes)
-	return ok && slices.ContainsFunc(n.items, func(it *item) bool { return len(it.notes) > 0 || noted(it.value) })
+	return ok && slices.ContainsFunc(n.items, func(it *item) bool { return len(it.annotations) > 0 || hasAnnotations(it.value) })
 }
 
-// plain is data without directives: copies, so that nothing is shared.
-func plain(value any) any {
+// plainData is data without directives: copies, so that nothing is shared.
+func plainData(value any) any {
 	switch v := value.(type) {
 	case *nodes:
 		if v.kind == mapping {
 			out := make(map[string]any, len(v.items))
 			for _, it := range v.items {
-				out[it.key] = plain(it.value)
+				out[it.key] = plainData(it.value)
 			}
 			return out
 		}
 		out := make([]any, 0, len(v.items))
 		for _, it := range v.items {
-			out = append(out, plain(it.value))
+			out = append(out, plainData(it.value))
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, in := range v {
-			out[key] = plain(in)
+			out[key] = plainData(in)
 		}
 		return out
 	case []any:
 		out := make([]any, 0, len(v))
 		for _, in := range v {
-			out = append(out, plain(in))
+			out = append(out, plainData(in))
 		}
 		return out
 	}
 	return value
 }
 
-// nodesOf makes nodes of data, which it copies; items that were not written in the template get the line. What is no map or
+// toNodes makes nodes of data, which it copies; items that were not written in the template get the line. What is no map or
 // list stays what it is.
-func nodesOf(value any, line int) any {
+func toNodes(value any, line int) any {
 	switch v := value.(type) {
 	case *nodes:
 		out := &nodes{kind: v.kind}
@@ -88,27 +88,27 @@ func nodesOf(value any, line int) any {
 			if at == 0 {
 				at = line
 			}
-			out.items = append(out.items, &item{key: it.key, line: at, notes: it.notes, value: nodesOf(it.value, at)})
+			out.items = append(out.items, &item{key: it.key, line: at, annotations: it.annotations, value: toNodes(it.value, at)})
 		}
 		return out
 	case map[string]any:
 		out := &nodes{kind: mapping}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			out.items = append(out.items, &item{key: key, line: line, value: nodesOf(v[key], line)})
+			out.items = append(out.items, &item{key: key, line: line, value: toNodes(v[key], line)})
 		}
 		return out
 	case []any:
 		out := &nodes{kind: sequence}
 		for _, in := range v {
-			out.items = append(out.items, &item{line: line, value: nodesOf(in, line)})
+			out.items = append(out.items, &item{line: line, value: toNodes(in, line)})
 		}
 		return out
 	}
 	return value
 }
 
-// clone copies data, with numbers as int64 and float64 alone.
-func clone(value any) (any, error) {
+// copyData copies data, with numbers as int64 and float64 alone.
+func copyData(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string, int64, float64:
 		return v, nil
@@ -121,7 +121,7 @@ func clone(value any) (any, error) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, in := range v {
-			copied, err := clone(in)
+			copied, err := copyData(in)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
@@ -131,7 +131,7 @@ func clone(value any) (any, error) {
 	case []any:
 		out := make([]any, 0, len(v))
 		for i, in := range v {
-			copied, err := clone(in)
+			copied, err := copyData(in)
 			if err != nil {
 				return nil, fmt.Errorf("item %d: %w", i, err)
 			}

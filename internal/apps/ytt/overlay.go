@@ -8,33 +8,33 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// The directives of items. One of the first six says what is done; noteMerge is done where none is given.
+// The directives of items. One of the first six says what is done; annMerge is done where none is given.
 const (
-	noteMerge   = "overlay/merge"
-	noteRemove  = "overlay/remove"
-	noteReplace = "overlay/replace"
-	noteInsert  = "overlay/insert"
-	noteAppend  = "overlay/append"
-	noteAssert  = "overlay/assert"
+	annMerge   = "overlay/merge"
+	annRemove  = "overlay/remove"
+	annReplace = "overlay/replace"
+	annInsert  = "overlay/insert"
+	annAppend  = "overlay/append"
+	annAssert  = "overlay/assert"
 
-	noteMatch         = "overlay/match"
-	noteMatchDefaults = "overlay/match-child-defaults"
-	noteOverride      = "yaml/map-key-override"
+	annMatch         = "overlay/match"
+	annMatchDefaults = "overlay/match-child-defaults"
+	annOverride      = "yaml/map-key-override"
 )
 
-// overlaying lays nodes over plain data, which it changes in place where it can.
-type overlaying struct {
+// applier lays nodes over plain data, which it changes in place where it can.
+type applier struct {
 	thread  *starlark.Thread
 	program *program
 }
 
 // operation is the directive that says what is done with an item.
-func operation(it *item) (note, error) {
-	found := note{name: noteMerge, line: it.line}
+func operation(it *item) (annotation, error) {
+	found := annotation{name: annMerge, line: it.line}
 	given := false
-	for _, n := range it.notes {
+	for _, n := range it.annotations {
 		switch n.name {
-		case noteMerge, noteRemove, noteReplace, noteInsert, noteAppend, noteAssert:
+		case annMerge, annRemove, annReplace, annInsert, annAppend, annAssert:
 			if given {
 				return n, fmt.Errorf("line %d: #@%s and #@%s stand on one node; it can have one of them", n.line, found.name, n.name)
 			}
@@ -45,7 +45,7 @@ func operation(it *item) (note, error) {
 }
 
 // apply lays something over data, and gives what comes out.
-func (o *overlaying) apply(left, right any, line int, defaults expect) (any, error) {
+func (o *applier) apply(left, right any, line int, defaults expectation) (any, error) {
 	over, ok := right.(*nodes)
 	if !ok {
 		return right, nil
@@ -57,7 +57,7 @@ func (o *overlaying) apply(left, right any, line int, defaults expect) (any, err
 			return nil, fmt.Errorf("line %d: a map is laid over %s; #@overlay/replace replaces what is there", line, typeOf(left))
 		}
 		for _, it := range over.items {
-			if err := o.entry(data, it, defaults); err != nil {
+			if err := o.applyMapItem(data, it, defaults); err != nil {
 				return nil, err
 			}
 		}
@@ -67,52 +67,52 @@ func (o *overlaying) apply(left, right any, line int, defaults expect) (any, err
 		if !ok {
 			return nil, fmt.Errorf("line %d: an array is laid over %s; #@overlay/replace replaces what is there", line, typeOf(left))
 		}
-		return o.list(data, over, defaults)
+		return o.applyArray(data, over, defaults)
 	}
 	return nil, fmt.Errorf("line %d: documents are laid over %s", line, typeOf(left))
 }
 
-func (o *overlaying) list(data []any, over *nodes, defaults expect) ([]any, error) {
+func (o *applier) applyArray(data []any, over *nodes, defaults expectation) ([]any, error) {
 	for _, it := range over.items {
 		var err error
-		if data, err = o.element(data, it, defaults, element); err != nil {
+		if data, err = o.applyItem(data, it, defaults, element); err != nil {
 			return nil, err
 		}
 	}
 	return data, nil
 }
 
-// entry lays one item over a map.
-func (o *overlaying) entry(data map[string]any, it *item, defaults expect) error {
+// applyMapItem lays one item over a map.
+func (o *applier) applyMapItem(data map[string]any, it *item, defaults expectation) error {
 	op, err := operation(it)
 	if err != nil {
 		return err
 	}
-	if op.name == noteInsert || op.name == noteAppend {
+	if op.name == annInsert || op.name == annAppend {
 		return fmt.Errorf("line %d: #@%s is for array items, but here is the map key %q", op.line, op.name, it.key)
 	}
-	keys, skip, err := o.keys(data, it, defaults)
+	keys, skip, err := o.findKeys(data, it, defaults)
 	if skip || err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if op.name == noteRemove {
+		if op.name == annRemove {
 			delete(data, key)
 			continue
 		}
-		if data[key], err = o.change(op, data[key], it, defaults); err != nil {
+		if data[key], err = o.changeNode(op, data[key], it, defaults); err != nil {
 			return err
 		}
 	}
-	if len(keys) == 0 && adds(op) {
-		data[it.key], err = o.added(op, it)
+	if len(keys) == 0 && addsMissing(op) {
+		data[it.key], err = o.addedValue(op, it)
 	}
 	return err
 }
 
-// keys are those of a map that an item is for.
-func (o *overlaying) keys(data map[string]any, it *item, defaults expect) (keys []string, skip bool, err error) {
-	m, err := matchingOf(it, defaults)
+// findKeys are those of a map that an item is for.
+func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) (keys []string, skip bool, err error) {
+	m, err := newMatch(it, defaults)
 	if err != nil {
 		return nil, false, err
 	}
@@ -121,10 +121,10 @@ func (o *overlaying) keys(data map[string]any, it *item, defaults expect) (keys 
 		if _, ok := data[it.key]; ok {
 			count, keys = 1, []string{it.key}
 		}
-		met, want, err := o.met(m, count)
+		met, want, err := o.checkCount(m, count)
 		switch {
 		case err != nil:
-			return nil, false, m.fail("%w", o.program.told(err))
+			return nil, false, m.fail("%w", o.program.locateError(err))
 		case !met && m.expect.when == nil:
 			return nil, false, m.fail("the key %q: %s, but %d found", it.key, want, count)
 		}
@@ -142,19 +142,19 @@ func (o *overlaying) keys(data map[string]any, it *item, defaults expect) (keys 
 	return keys, skip, err
 }
 
-// element lays one item over an array, or a document over all documents.
-func (o *overlaying) element(data []any, it *item, defaults expect, of kind) ([]any, error) {
+// applyItem lays one item over an array, or a document over all documents.
+func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind) ([]any, error) {
 	op, err := operation(it)
 	if err != nil {
 		return nil, err
 	}
-	if op.name == noteAppend {
-		return append(data, plain(it.value)), nil
+	if op.name == annAppend {
+		return append(data, plainData(it.value)), nil
 	}
-	if _, ok := it.note(noteMatch); !ok {
+	if _, ok := it.findAnnotation(annMatch); !ok {
 		return nil, fmt.Errorf("line %d: this %s has no #@overlay/match by=… that says what it is laid over (or #@overlay/append)", it.line, of)
 	}
-	m, err := matchingOf(it, defaults)
+	m, err := newMatch(it, defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -169,17 +169,17 @@ func (o *overlaying) element(data []any, it *item, defaults expect, of kind) ([]
 	if skip || err != nil {
 		return data, err
 	}
-	return o.place(op, data, found, it, defaults, of)
+	return o.changeItems(op, data, found, it, defaults, of)
 }
 
-// place does to the items that were found what the directive says.
-func (o *overlaying) place(op note, data []any, found []int, it *item, defaults expect, of kind) ([]any, error) {
-	if len(found) == 0 && of == element && adds(op) {
-		added, err := o.added(op, it)
+// changeItems does to the items that were found what the directive says.
+func (o *applier) changeItems(op annotation, data []any, found []int, it *item, defaults expectation, of kind) ([]any, error) {
+	if len(found) == 0 && of == element && addsMissing(op) {
+		added, err := o.addedValue(op, it)
 		return append(data, added), err
 	}
-	before, after := truth(op.args["before"]), truth(op.args["after"])
-	if op.name == noteInsert && !before && !after {
+	before, after := isTrue(op.args["before"]), isTrue(op.args["after"])
+	if op.name == annInsert && !before && !after {
 		return nil, fmt.Errorf("line %d: #@%s has neither before=True nor after=True", op.line, op.name)
 	}
 	out := make([]any, 0, len(data)+len(found))
@@ -188,17 +188,17 @@ func (o *overlaying) place(op note, data []any, found []int, it *item, defaults 
 		switch {
 		case !matched:
 			out = append(out, in)
-		case op.name == noteRemove:
-		case op.name == noteInsert:
+		case op.name == annRemove:
+		case op.name == annInsert:
 			if before {
-				out = append(out, plain(it.value))
+				out = append(out, plainData(it.value))
 			}
 			out = append(out, in)
 			if after {
-				out = append(out, plain(it.value))
+				out = append(out, plainData(it.value))
 			}
 		default:
-			changed, err := o.change(op, in, it, defaults)
+			changed, err := o.changeNode(op, in, it, defaults)
 			if err != nil {
 				return nil, err
 			}
@@ -208,16 +208,16 @@ func (o *overlaying) place(op note, data []any, found []int, it *item, defaults 
 	return out, nil
 }
 
-func truth(value starlark.Value) bool { return value != nil && bool(value.Truth()) }
+func isTrue(value starlark.Value) bool { return value != nil && bool(value.Truth()) }
 
-// change gives what becomes of one node: merged, replaced or asserted.
-func (o *overlaying) change(op note, left any, it *item, defaults expect) (any, error) {
+// changeNode gives what becomes of one node: merged, replaced or asserted.
+func (o *applier) changeNode(op annotation, left any, it *item, defaults expectation) (any, error) {
 	switch op.name {
-	case noteReplace:
-		return o.replaced(op, left, it)
-	case noteAssert:
+	case annReplace:
+		return o.replacedValue(op, left, it)
+	case annAssert:
 		if err := o.assert(op, left, it); err != nil {
-			return nil, fmt.Errorf("line %d: #@%s: %w", op.line, op.name, o.program.told(err))
+			return nil, fmt.Errorf("line %d: #@%s: %w", op.line, op.name, o.program.locateError(err))
 		}
 	}
 	defaults, err := childDefaults(it, defaults)
@@ -225,10 +225,10 @@ func (o *overlaying) change(op note, left any, it *item, defaults expect) (any, 
 		return nil, err
 	}
 	if left == nil {
-		return plain(it.value), nil
+		return plainData(it.value), nil
 	}
 	changed, err := o.apply(left, it.value, it.line, defaults)
-	if err != nil || op.name == noteAssert && !isNodes(it.value) {
+	if err != nil || op.name == annAssert && !isNodes(it.value) {
 		return left, err
 	}
 	return changed, err

@@ -119,7 +119,7 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 		for _, item := range value.Content {
 			line := item.Line
 			if value.Style&yaml.FlowStyle == 0 {
-				line = p.dash(item)
+				line = p.dashLine(item)
 			}
 			if _, err := p.add(in, element, line, item); err != nil {
 				return err
@@ -134,8 +134,8 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 	return nil
 }
 
-// oldBools are the words that YAML 1.1 takes for true and false, as ytt does.
-var oldBools = regexp.MustCompile(`^([yY]|yes|Yes|YES|on|On|ON|([nN]|no|No|NO|off|Off|OFF))$`)
+// yaml11Bools are the words that YAML 1.1 takes for true and false, as ytt does.
+var yaml11Bools = regexp.MustCompile(`^([yY]|yes|Yes|YES|on|On|ON|([nN]|no|No|NO|off|Off|OFF))$`)
 
 // decode takes a scalar as the data of Kubernetes has it: numbers are int64 or float64, and dates are texts.
 func (in *part) decode(value *yaml.Node) error {
@@ -143,7 +143,7 @@ func (in *part) decode(value *yaml.Node) error {
 		in.scalar = value.Value
 		return nil
 	}
-	if word := oldBools.FindStringSubmatch(value.Value); word != nil && value.Style == 0 {
+	if word := yaml11Bools.FindStringSubmatch(value.Value); word != nil && value.Style == 0 {
 		in.scalar = word[2] == ""
 		return nil
 	}
@@ -151,7 +151,7 @@ func (in *part) decode(value *yaml.Node) error {
 	if err := value.Decode(&decoded); err != nil {
 		return err
 	}
-	plain, err := clone(decoded)
+	plain, err := copyData(decoded)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", value.Line, err)
 	}
@@ -160,7 +160,7 @@ func (in *part) decode(value *yaml.Node) error {
 }
 
 // dash is the line on which the item of a block array begins, which may be before the line of what stands in it.
-func (p *parser) dash(item *yaml.Node) int {
+func (p *parser) dashLine(item *yaml.Node) int {
 	line := item.Line
 	if line < 1 || line > len(p.lines) {
 		return line
@@ -187,7 +187,7 @@ func (p *parser) attach() (*template, error) {
 	t := &template{parts: p.parts}
 	for line := range p.lines {
 		c, ok := p.comments[line+1]
-		if !ok || c.kind == remark {
+		if !ok || c.kind == plainComment {
 			continue
 		}
 		next := sort.Search(len(p.parts), func(i int) bool { return p.parts[i].line > c.line })

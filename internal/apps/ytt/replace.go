@@ -7,37 +7,37 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// adds reports whether an item that finds nothing is added.
-func adds(op note) bool {
-	return op.name == noteMerge || op.name == noteReplace && truth(op.args["or_add"])
+// addsMissing reports whether an item that finds nothing is added.
+func addsMissing(op annotation) bool {
+	return op.name == annMerge || op.name == annReplace && isTrue(op.args["or_add"])
 }
 
-// added is the value of an item that was not there.
-func (o *overlaying) added(op note, it *item) (any, error) {
-	if op.name == noteReplace {
-		return o.replaced(op, nil, it)
+// addedValue is the value of an item that was not there.
+func (o *applier) addedValue(op annotation, it *item) (any, error) {
+	if op.name == annReplace {
+		return o.replacedValue(op, nil, it)
 	}
-	return plain(it.value), nil
+	return plainData(it.value), nil
 }
 
-// replaced is the new value, or what the function given as via makes of both.
-func (o *overlaying) replaced(op note, left any, it *item) (any, error) {
+// replacedValue is the new value, or what the function given as via makes of both.
+func (o *applier) replacedValue(op annotation, left any, it *item) (any, error) {
 	via := op.args["via"]
 	if via == nil {
-		return plain(it.value), nil
+		return plainData(it.value), nil
 	}
 	result, err := o.via(via, left, it)
 	if err != nil {
-		return nil, fmt.Errorf("line %d: #@%s: %w", op.line, op.name, o.program.told(err))
+		return nil, fmt.Errorf("line %d: #@%s: %w", op.line, op.name, o.program.locateError(err))
 	}
 	value, err := fromStarlark(result)
 	if err != nil {
 		return nil, fmt.Errorf("line %d: #@%s: what via returns: %w", op.line, op.name, err)
 	}
-	return plain(value), nil
+	return plainData(value), nil
 }
 
-func (o *overlaying) via(via starlark.Value, left any, it *item) (starlark.Value, error) {
+func (o *applier) via(via starlark.Value, left any, it *item) (starlark.Value, error) {
 	f, ok := via.(starlark.Callable)
 	if !ok {
 		return nil, fmt.Errorf("via has to be a function, but is %s", via.Type())
@@ -46,10 +46,10 @@ func (o *overlaying) via(via starlark.Value, left any, it *item) (starlark.Value
 }
 
 // assert compares what is there with the item, or asks the function given as via.
-func (o *overlaying) assert(op note, left any, it *item) error {
+func (o *applier) assert(op annotation, left any, it *item) error {
 	via := op.args["via"]
 	if via == nil {
-		if want := plain(it.value); !subset(left, want) {
+		if want := plainData(it.value); !subset(left, want) {
 			return errors.New("what is there is not what the overlay says")
 		}
 		return nil

@@ -50,7 +50,7 @@ func toStarlark(name string, value any) starlark.Value {
 
 // fragment gives nodes to scripts.
 func fragment(n *nodes) starlark.Value {
-	data := plain(n)
+	data := plainData(n)
 	if n.kind == mapping {
 		m := &mapValue{name: typeFragment, data: data.(map[string]any), nodes: n}
 		for _, it := range n.items {
@@ -59,7 +59,7 @@ func fragment(n *nodes) starlark.Value {
 		return m
 	}
 	list := toStarlark(typeFragment, data).(*starlark.List)
-	if n.kind == sequence && !noted(n) {
+	if n.kind == sequence && !hasAnnotations(n) {
 		return list
 	}
 	return listValue{list, n}

@@ -26,12 +26,12 @@ const (
 // ApplyOverlay lays an overlay over one object, and gives the object that comes out; what goes in is not changed. The overlay sees
 // values as data.values. Its documents without #@overlay/match change nothing. It is an error if not exactly one object is left.
 func ApplyOverlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
-	defer recovered(&err)
-	p, err := compiled(overlayFile, overlay, templateSources)
+	defer recoverPanic(&err)
+	p, err := compileCached(overlayFile, overlay, templateSources)
 	if err != nil {
 		return nil, err
 	}
-	copied, err := clone(resource)
+	copied, err := copyData(resource)
 	if err != nil {
 		return nil, fmt.Errorf("the resource: %w", err)
 	}
@@ -39,20 +39,20 @@ func ApplyOverlay(resource map[string]any, overlay string, values map[string]any
 	b := newBuilder(p)
 	thread.SetLocal(builderKey, b)
 	if _, err := p.starlark.Init(thread, predeclared); err != nil {
-		return nil, p.explain(err)
+		return nil, p.describeError(err)
 	}
 	docs := []any{copied}
-	o := &overlaying{thread: thread, program: p}
+	o := &applier{thread: thread, program: p}
 	for _, doc := range b.documents().items {
-		if _, ok := doc.note(noteMatch); !ok {
+		if _, ok := doc.findAnnotation(annMatch); !ok {
 			continue
 		}
-		defaults, err := childDefaults(doc, expect{})
+		defaults, err := childDefaults(doc, expectation{})
 		if err == nil {
-			docs, err = o.element(docs, doc, defaults, document)
+			docs, err = o.applyItem(docs, doc, defaults, document)
 		}
 		if err != nil {
-			return nil, p.explain(err)
+			return nil, p.describeError(err)
 		}
 	}
 	if len(docs) != 1 {
@@ -74,15 +74,15 @@ type Verdict struct {
 // IsDone calls the function is_done of a script with one object. It has to return a dict with done and successful, and may say
 // message and unblockChanges. The script sees values as data.values.
 func IsDone(resource map[string]any, script string, values map[string]any) (v Verdict, err error) {
-	defer recovered(&err)
-	p, err := compiled(scriptFile, script, scriptSources)
+	defer recoverPanic(&err)
+	p, err := compileCached(scriptFile, script, scriptSources)
 	if err != nil {
 		return v, err
 	}
 	thread := p.thread(values)
 	globals, err := p.starlark.Init(thread, predeclared)
 	if err != nil {
-		return v, p.explain(err)
+		return v, p.describeError(err)
 	}
 	f, ok := globals["is_done"].(starlark.Callable)
 	if !ok {
@@ -90,16 +90,16 @@ func IsDone(resource map[string]any, script string, values map[string]any) (v Ve
 	}
 	result, err := starlark.Call(thread, f, starlark.Tuple{newMap(typeStruct, resource)}, nil)
 	if err != nil {
-		return v, p.explain(err)
+		return v, p.describeError(err)
 	}
-	if v, err = verdict(result); err != nil {
+	if v, err = readVerdict(result); err != nil {
 		return v, fmt.Errorf("%s: what is_done returns: %w", p.file, err)
 	}
 	return v, nil
 }
 
 // verdict reads what is_done returned. Keys are taken in any case, and unknown ones are passed over, as kapp does.
-func verdict(result starlark.Value) (v Verdict, err error) {
+func readVerdict(result starlark.Value) (v Verdict, err error) {
 	value, err := fromStarlark(result)
 	if err != nil {
 		return v, err
@@ -107,7 +107,7 @@ func verdict(result starlark.Value) (v Verdict, err error) {
 	if value == nil {
 		return v, nil
 	}
-	said, ok := plain(value).(map[string]any)
+	said, ok := plainData(value).(map[string]any)
 	if !ok {
 		return v, fmt.Errorf("a dict is expected, with done, successful and message, but here is %s", typeOf(value))
 	}
@@ -141,8 +141,8 @@ func (p *program) thread(values map[string]any) *starlark.Thread {
 	return thread
 }
 
-// recovered makes an error of a panic, so that a text that nobody thought of ends no program.
-func recovered(err *error) {
+// recoverPanic makes an error of a panic, so that a text that nobody thought of ends no program.
+func recoverPanic(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("evaluating failed: %v", cause)
 	}

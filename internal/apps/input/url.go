@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	silence = 30 * time.Second
-	largest = 256 << 20 // bytes
+	idleTimeout = 30 * time.Second
+	maxBytes = 256 << 20 // bytes
 )
 
 // address is what can be fetched. A password in the address is never shown.
-func (o Options) address(address string) Source {
+func (o Options) urlSource(address string) Source {
 	shown := address
 	if parsed, err := url.Parse(address); err == nil {
 		shown = parsed.Redacted()
@@ -31,7 +31,7 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 	if client == nil {
 		client = http.DefaultClient
 	}
-	ctx, guard := guarded(ctx, cmp.Or(o.Silence, silence))
+	ctx, guard := newIdleGuard(ctx, cmp.Or(o.IdleTimeout, idleTimeout))
 	defer guard.end()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -39,19 +39,19 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("Requesting URL '%s': %w", shown, guard.why(err))
+		return nil, fmt.Errorf("Requesting URL '%s': %w", shown, guard.cause(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, fmt.Errorf("Requesting URL '%s': %s", shown, response.Status)
 	}
-	guard.heard()
+	guard.reset()
 	guard.body = response.Body
-	most := cmp.Or(o.Largest, largest)
+	most := cmp.Or(o.MaxBytes, maxBytes)
 	text, err := io.ReadAll(io.LimitReader(guard, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("Reading URL '%s': %w", shown, guard.why(err))
+		return nil, fmt.Errorf("Reading URL '%s': %w", shown, guard.cause(err))
 	case int64(len(text)) > most:
 		return nil, fmt.Errorf("Reading URL '%s': it holds more than %d bytes (hint: download it, and give the file)", shown, most)
 	}
@@ -59,15 +59,15 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 }
 
 // silenceError is the error of a server that says nothing for too long.
-type silenceError struct{ limit time.Duration }
+type idleError struct{ limit time.Duration }
 
-func (e *silenceError) Error() string {
+func (e *idleError) Error() string {
 	return fmt.Sprintf("nothing came for %s (hint: if a proxy is needed, name it in HTTPS_PROXY or HTTP_PROXY; "+
 		"or download it in another way, and give the file)", e.limit)
 }
 
 // guard reads a body, and calls its request off when nothing comes for too long.
-type guard struct {
+type idleGuard struct {
 	body  io.Reader
 	ctx   context.Context
 	end   func()
@@ -76,29 +76,29 @@ type guard struct {
 }
 
 // guarded gives the context of a request, which the guard begins to guard at once and until it is ended.
-func guarded(ctx context.Context, limit time.Duration) (context.Context, *guard) {
+func newIdleGuard(ctx context.Context, limit time.Duration) (context.Context, *idleGuard) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	alarm := time.AfterFunc(limit, func() { cancel(&silenceError{limit}) })
+	alarm := time.AfterFunc(limit, func() { cancel(&idleError{limit}) })
 	end := func() {
 		alarm.Stop()
 		cancel(nil)
 	}
-	return ctx, &guard{ctx: ctx, end: end, alarm: alarm, limit: limit}
+	return ctx, &idleGuard{ctx: ctx, end: end, alarm: alarm, limit: limit}
 }
 
 // heard tells that something came.
-func (g *guard) heard() { g.alarm.Reset(g.limit) }
+func (g *idleGuard) reset() { g.alarm.Reset(g.limit) }
 
-func (g *guard) Read(to []byte) (int, error) {
+func (g *idleGuard) Read(to []byte) (int, error) {
 	n, err := g.body.Read(to)
 	if n > 0 {
-		g.heard()
+		g.reset()
 	}
 	return n, err
 }
 
 // why gives the reason for an error: why the request was called off, if it was.
-func (g *guard) why(err error) error {
+func (g *idleGuard) cause(err error) error {
 	if cause := context.Cause(g.ctx); cause != nil {
 		return cause
 	}

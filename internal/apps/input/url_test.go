@@ -71,15 +71,15 @@ func TestAddressThatDoesNotAnswer(t *testing.T) {
 func TestAddressThatIsSilent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
-	expect(t, Options{Silence: time.Millisecond}, server.URL+"/a.yml", "Requesting URL '"+server.URL+"/a.yml': nothing came for 1ms "+
+	expect(t, Options{IdleTimeout: time.Millisecond}, server.URL+"/a.yml", "Requesting URL '"+server.URL+"/a.yml': nothing came for 1ms "+
 		"(hint: if a proxy is needed, name it in HTTPS_PROXY or HTTP_PROXY; or download it in another way, and give the file)")
 }
 
 func TestAddressThatIsTooLarge(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, configMap) }))
 	defer server.Close()
-	expect(t, Options{Largest: int64(len(configMap))}, server.URL, "HTTP URL '"+server.URL+"' doc 1: configmap/a (v1) cluster")
-	expect(t, Options{Largest: 20}, server.URL, "Reading URL '"+server.URL+
+	expect(t, Options{MaxBytes: int64(len(configMap))}, server.URL, "HTTP URL '"+server.URL+"' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{MaxBytes: 20}, server.URL, "Reading URL '"+server.URL+
 		"': it holds more than 20 bytes (hint: download it, and give the file)")
 }
 
