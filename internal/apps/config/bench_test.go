@@ -15,7 +15,7 @@ func BenchmarkDefault(b *testing.B) {
 	}
 }
 
-// deployment is a live object as big as they are.
+// deployment returns a live Deployment of typical size.
 func deployment(t testing.TB) *unstructured.Unstructured {
 	t.Helper()
 	return decode(t, `
@@ -41,7 +41,8 @@ status: {replicas: 3, conditions: [{type: Available, status: "True"}]}
 `)[0]
 }
 
-// BenchmarkRebase rebases one object: by the built-in rules alone, and by a thousand more, of other kinds and of its own kind.
+// BenchmarkRebase rebases one object by the built-in rules, and by a thousand more for other kinds
+// or its own.
 func BenchmarkRebase(b *testing.B) {
 	for _, bc := range []struct{ name, rules string }{
 		{"defaults", ""},
@@ -74,7 +75,7 @@ func BenchmarkRebase(b *testing.B) {
 	}
 }
 
-// BenchmarkOthers asks what is asked once or more of every object.
+// BenchmarkOthers measures the methods that are called for every object.
 func BenchmarkOthers(b *testing.B) {
 	c, obj := Default(), deployment(b)
 	var renames []Rename

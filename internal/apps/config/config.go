@@ -1,8 +1,10 @@
-// Package config is the rule language of kapp: what is copied from live objects, which labels go where, where references
-// stand, what is masked and left out of differences, who waits for whom, and when an object is ready.
+// Package config reads kapp's rules: which fields are copied from live objects, which labels
+// objects get, where references to other objects are, what is masked and excluded from
+// differences, which changes wait for which, and when an object is ready.
 //
-// In go the Config documents of the input, out comes a Config, which answers questions about single objects. The built-in
-// rules are a document like the others, default.yml, and come before them. The package knows no cluster and keeps nothing.
+// Its input is the Config documents among the manifests. Its output is a Config, which answers
+// questions about single objects. The built-in rules are a document like the others, default.yml,
+// and come first. The package has no state and no access to a cluster.
 package config
 
 import (
@@ -26,8 +28,8 @@ const (
 //go:embed default.yml
 var defaults string
 
-// Config is the rules of all documents, one after the other. The zero value has none. It is not changed once it is made, and
-// may be asked by several at the same time.
+// Config is the rules of all documents in order. The zero value has none. It does not change after
+// Extract, and several goroutines may use it.
 type Config struct {
 	rebases     table[rebaseRule]
 	waits       table[waitRule]
@@ -44,10 +46,10 @@ type Config struct {
 	builtIn     int               // how many of the rebase rules are built in
 }
 
-// DefaultText gives the built-in rules as a document.
+// DefaultText returns the built-in rules as a document.
 func DefaultText() string { return defaults }
 
-// Default gives the built-in rules.
+// Default returns the built-in rules.
 func Default() *Config {
 	c, obj := &Config{}, map[string]any{}
 	err := yaml.Unmarshal([]byte(defaults), &obj)
@@ -61,14 +63,16 @@ func Default() *Config {
 	return c
 }
 
-// HasOverlays reports whether any rebase rule beside the built-in ones is an overlay. It may look at all of a live object.
+// HasOverlays reports whether a rebase rule besides the built-in ones is an overlay. An overlay
+// may read all fields of a live object.
 func (c *Config) HasOverlays() bool {
 	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule rebaseRule) bool { return rule.overlay != nil })
 }
 
-// Extract takes the Config documents out of the input, and gives the rest in its order, with the built-in rules followed by
-// those of the documents. A ConfigMap that is labelled as a configuration counts as one and stays among the rest. version is
-// that of kapp which a document may demand. An error names the document and what is wrong in it.
+// Extract splits the input into Config documents and the rest, which keeps its order. It returns
+// the built-in rules followed by those of the documents. A ConfigMap with the label of a
+// configuration is one of them and stays in the rest. version is the version of kapp that
+// documents may require. Errors name the document.
 func Extract(all []resource.Resource, version string) (rest []resource.Resource, c *Config, err error) {
 	c = Default()
 	for _, r := range all {
@@ -108,7 +112,7 @@ func (c *Config) read(doc resource.Resource, version string) error {
 	return nil
 }
 
-// readConfigMap appends the rules of the document that a ConfigMap holds.
+// readConfigMap appends the rules of the document in a ConfigMap.
 func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	if r.GetAPIVersion() != "v1" || r.GetKind() != "ConfigMap" {
 		return errors.New("Expected kapp config to be within v1/ConfigMap but apiVersion or kind do not match")
@@ -125,7 +129,8 @@ func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	return c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: obj}, Origin: r.Origin}, version)
 }
 
-// located is the complaint as an error, with the file and document where kapp's words do not stand alone.
+// located returns the problem as an error, with the file and the document unless the text is
+// kapp's.
 func (c *problem) located(origin string) error {
 	text := c.text
 	if origin != "" && !c.verbatim {
@@ -137,8 +142,8 @@ func (c *problem) located(origin string) error {
 	return errors.New(text)
 }
 
-// PreflightChecks gives the checks that are asked for, in order. known tells whether there is such a check; it is an error to ask
-// for one that does not exist, or for the same twice.
+// PreflightChecks returns the names of the requested checks in order. It is an error if known
+// returns false for a name, or if a name occurs twice.
 func (c *Config) PreflightChecks(known func(name string) bool) ([]string, error) {
 	seen := map[string]bool{}
 	for _, name := range c.checks {

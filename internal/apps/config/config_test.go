@@ -12,7 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// TestDefault counts the built-in rules, and finds them unchanged in what is printed.
+// TestDefault counts the built-in rules.
 func TestDefault(t *testing.T) {
 	var doc map[string]any
 	if err := yaml.UnmarshalStrict([]byte(DefaultText()), &doc); err != nil {
@@ -94,7 +94,7 @@ data:
 	}
 }
 
-// TestCreate rebases onto nothing, which gives a copy.
+// TestCreate checks that rebasing without an existing object returns a copy.
 func TestCreate(t *testing.T) {
 	obj := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}")[0]
 	rebased, err := Default().Rebase(nil, obj)
@@ -107,7 +107,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestZero asks a configuration without rules.
+// TestZero checks a configuration without rules.
 func TestZero(t *testing.T) {
 	var c Config
 	obj := decode(t, "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: b}}")[0]
@@ -167,7 +167,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// FuzzExtract looks for documents and objects that end in a panic. Wrong ones are refused, or objects that do not fit.
+// FuzzExtract looks for documents and objects that cause a panic.
 func FuzzExtract(f *testing.F) {
 	f.Add(DefaultText(), "{kind: Secret, metadata: {annotations: {kapp.k14s.io/versioned-explicit-ref: x}}, data: [1]}")
 	f.Add("rebaseRules: [{path: [a, {index: 1}, {regex: .}], type: copy, sources: [new, existing], resourceMatchers: [{allMatcher: {}}]}]",

@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// errLastPart says that a path does not end at a field, so that there is nothing to copy to or to remove.
+// errLastPart is the error of a path that does not end at a field.
 var errLastPart = errors.New("Expected last part of the path to be map key")
 
-// move copies what is at the end of a path, each place of it from the first source that has it: sources are in the order of
-// preference. Both sides are gone along together, as far as both have the branch.
+// copyPath copies the values at the end of a path. Each comes from the first source that has it.
+// Source and target are walked together, as far as both have the branch.
 func copyPath(p path, target map[string]any, sources []map[string]any) error {
 	if p.single {
 		for _, source := range sources {
@@ -24,7 +24,7 @@ func copyPath(p path, target map[string]any, sources []map[string]any) error {
 		}
 		return nil
 	}
-	for i := len(sources) - 1; i >= 0; i-- { // what is preferred comes last, and stays
+	for i := len(sources) - 1; i >= 0; i-- { // the preferred source overwrites the others
 		if _, err := copyFrom(p, target, sources[i], 0); err != nil {
 			return pathError("FieldCopyMod", p, target, err)
 		}
@@ -32,7 +32,7 @@ func copyPath(p path, target map[string]any, sources []map[string]any) error {
 	return nil
 }
 
-// walk copies from one source, from a part of the path on.
+// copyFrom copies from one source, from a part of the path on.
 func copyFrom(p path, target, source any, at int) (moved bool, err error) {
 	part := &p.parts[at]
 	switch part.form {
@@ -52,8 +52,8 @@ func copyFrom(p path, target, source any, at int) (moved bool, err error) {
 	return copyItems(p, target, source, at)
 }
 
-// walkField goes into a field. A map that only the target lacks is made, unless a list comes after it; it is kept only if
-// something was copied into it.
+// copyField copies within a field. A map that only the target lacks is created, unless a list
+// follows; it is kept only if a value was copied into it.
 func copyField(p path, target, source any, at int, name string) (moved bool, err error) {
 	from, ok := source.(map[string]any)
 	if !ok {
@@ -87,7 +87,7 @@ func copyField(p path, target, source any, at int, name string) (moved bool, err
 	return moved, err
 }
 
-// walkItems goes into items, which are paired by their position.
+// copyItems copies within items, which are paired by index.
 func copyItems(p path, target, source any, at int) (moved bool, err error) {
 	part := &p.parts[at]
 	if at == len(p.parts)-1 {

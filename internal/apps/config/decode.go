@@ -8,20 +8,22 @@ import (
 	"strings"
 )
 
-// reader reads one document. It keeps the first complaint of either sort; a document with one is not used.
+// reader reads one document. It keeps the first problem of each sort; a document with a problem is
+// not used.
 type reader struct {
-	malformed *problem // a value of the wrong type or shape
-	invalid   *problem // a value that means nothing
+	malformed *problem // a value of the wrong type
+	invalid   *problem // a value that is not allowed
 }
 
-// complaint is what is wrong with a document.
+// problem is an error in a document.
 type problem struct {
 	text     string
-	tail     string // a further line, empty when there is none
-	verbatim bool   // the text is kapp's, and nothing is added to it
+	tail     string // one more line, or empty
+	verbatim bool   // the text is kapp's and stays alone
 }
 
-// node is a value of a document, and where it is: "rebaseRules[0].path[2]". A value that is missing is nil, like null.
+// node is a value of a document with its path, such as "rebaseRules[0].path[2]". The value is nil
+// if it is missing or null.
 type node struct {
 	r     *reader
 	where string
@@ -34,22 +36,22 @@ func (n node) addMalformed(want string) {
 	}
 }
 
-// invalid complains of a value. The text stands behind the place.
+// addInvalid adds a problem with a value. The text follows the path.
 func (n node) addInvalid(text string) {
 	if n.r.invalid == nil {
 		n.r.invalid = &problem{text: n.where + ": " + text}
 	}
 }
 
-// kapp complains of a value in kapp's own words.
+// kappError adds a problem with a value in kapp's words.
 func (n node) kappError(text string) {
 	if n.r.invalid == nil {
 		n.r.invalid = &problem{text: text, verbatim: true}
 	}
 }
 
-// panics complains of a value at which kapp ends with a panic. Its words stand in a line of their own, where nothing breaks
-// them up.
+// panicError adds a problem for a value that makes kapp panic. The text of the panic is a line of
+// its own, which is not wrapped.
 func (n node) panicError(want, words string) {
 	if n.r.malformed == nil {
 		n.addMalformed(want)
@@ -57,7 +59,7 @@ func (n node) panicError(want, words string) {
 	}
 }
 
-// get gives the field of a map. As with kapp, its name may be written in any case, and fields nobody asks for are passed over.
+// get returns the field of a map. Like kapp, it ignores the case of names.
 func (n node) get(name string) node {
 	field := node{r: n.r, where: name}
 	if n.where != "" {
@@ -84,7 +86,7 @@ func (n node) get(name string) node {
 	return field
 }
 
-// items gives the items of a list.
+// items returns the items of a list.
 func (n node) items() []node {
 	if n.value == nil {
 		return nil
@@ -101,7 +103,7 @@ func (n node) items() []node {
 	return items
 }
 
-// text gives a string. A number or a truth value is taken as it is written, as kapp takes it.
+// text returns a string. Like kapp, it accepts numbers and booleans.
 func (n node) text() string {
 	switch value := n.value.(type) {
 	case nil:
@@ -119,7 +121,7 @@ func (n node) text() string {
 	return ""
 }
 
-// texts gives a list of strings.
+// texts returns a list of strings.
 func (n node) texts() []string {
 	var texts []string
 	for _, item := range n.items() {
@@ -128,7 +130,7 @@ func (n node) texts() []string {
 	return texts
 }
 
-// labels gives a map of strings.
+// labels returns a map of strings.
 func (n node) labels() map[string]string {
 	labels := map[string]string{}
 	if fields, ok := n.value.(map[string]any); ok {
@@ -141,7 +143,7 @@ func (n node) labels() map[string]string {
 	return labels
 }
 
-// flag gives a truth value.
+// flag returns a boolean.
 func (n node) flag() bool {
 	value, ok := n.value.(bool)
 	if !ok && n.value != nil {
@@ -150,7 +152,7 @@ func (n node) flag() bool {
 	return value
 }
 
-// position gives a whole number that is not negative.
+// position returns an integer that is not negative.
 func (n node) position() int {
 	whole := -1.0
 	switch value := n.value.(type) {
@@ -166,7 +168,8 @@ func (n node) position() int {
 	return int(whole)
 }
 
-// shape names a value of a document in an error. Strings are not shown, because they might be long, or secret.
+// describeValue returns a description of a value for errors. It omits the text of strings, which
+// may be long or secret.
 func describeValue(value any) string {
 	switch value := value.(type) {
 	case nil:

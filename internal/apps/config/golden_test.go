@@ -92,7 +92,7 @@ func TestRefer(t *testing.T) {
 	})
 }
 
-// TestOrder gives the groups and rules of objects.
+// TestOrder prints the change groups and change rules of objects.
 func TestOrder(t *testing.T) {
 	golden.Run(t, "testdata/order_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		c := configured(t, files)
@@ -124,7 +124,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestErrors reads each document of a section as input of its own, and gives what is said of it.
+// TestErrors reads each document of a section as input of its own and prints the error.
 func TestErrors(t *testing.T) {
 	golden.Run(t, "testdata/errors_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		var out strings.Builder
@@ -136,7 +136,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// configured gives the built-in rules with those of config.yaml.
+// configured returns the built-in rules with those of config.yaml.
 func configured(t *testing.T, files map[string]string) *Config {
 	t.Helper()
 	var all []resource.Resource
@@ -150,7 +150,7 @@ func configured(t *testing.T, files map[string]string) *Config {
 	return c
 }
 
-// changed gives the objects of objects.yaml after a change to each.
+// changed returns the objects of objects.yaml after a change to each.
 func changed(t *testing.T, files map[string]string, change func(*unstructured.Unstructured) error) string {
 	t.Helper()
 	var out strings.Builder

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// scope is a map that receives the label of the app, if it is there.
+// scope is a map that gets the label of the app if it exists.
 type scope struct {
 	path    path
-	builtIn bool // a flag switches these off
+	builtIn bool // a flag disables these
 }
 
 func (c *Config) addLabels(labels map[string]string) {
@@ -19,9 +19,9 @@ func (c *Config) addLabels(labels map[string]string) {
 	maps.Copy(c.labels, labels)
 }
 
-// AddOwnershipLabels puts labels on an object, and the additional labels of the configuration, which do not replace those: into every map
-// that an ownership rule names, and which is made if need be. The object is changed in place, and what has been done by the
-// time of an error stays.
+// AddOwnershipLabels adds labels to an object in place, and the additional labels of the
+// configuration, which do not replace those. The labels are added to every map that an ownership
+// rule names; a missing map is created. After an error the object may be changed in part.
 func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[string]string) error {
 	for _, p := range c.owned.matching(obj.Object) {
 		v := visitor{path: p, create: true, visitMap: func(fields map[string]any) {
@@ -35,8 +35,8 @@ func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[s
 	return nil
 }
 
-// AddScopingLabels puts labels into the selectors that label scoping rules name, as far as the object has them. Without defaults, the
-// built-in rules are passed over. The object is changed in place.
+// AddScopingLabels adds labels in place to the selectors that label scoping rules name, where the
+// object has them. It ignores the built-in rules unless defaults is true.
 func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[string]string, defaults bool) error {
 	for _, s := range c.scoped.matching(obj.Object) {
 		if s.builtIn && !defaults {

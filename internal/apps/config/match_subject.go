@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// subject is an object that matchers are asked about. What they look at is read when the first asks, and again after the
-// object may have changed.
+// subject is an object to match. The fields for matchers are read when the first matcher needs
+// them, and again after the object may have changed.
 type subject struct {
 	obj                                      map[string]any
 	known                                    bool
@@ -11,7 +11,7 @@ type subject struct {
 	annotations                              map[string]any
 }
 
-// facts reads what matchers look at, if it is not known.
+// facts reads the fields for matchers unless they are known.
 func (s *subject) facts() *subject {
 	if s.known {
 		return s
@@ -30,7 +30,7 @@ func (s *subject) facts() *subject {
 	return s
 }
 
-// text gives a string field, empty if there is none.
+// text returns a string field, or "" if there is none.
 func text(fields map[string]any, name string) string {
 	value, _ := fields[name].(string)
 	return value

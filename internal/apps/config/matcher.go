@@ -2,14 +2,14 @@ package config
 
 import "slices"
 
-// matcher says whether a rule is meant for an object.
+// matcher reports whether a rule applies to an object.
 type matcher interface {
 	matches(s *subject) bool
-	// kinds are those outside of which nothing matches; named is false if any kind may.
+	// kinds returns the only kinds that can match; named is false if any kind can.
 	kinds() (kinds []string, named bool)
 }
 
-// anyKind is what matchers have in common that do not look at the kind.
+// anyKind is embedded in matchers that ignore the kind.
 type anyKind struct{}
 
 func (anyKind) kinds() ([]string, bool) { return nil, false }
@@ -99,7 +99,7 @@ func (m nameMatcher) matches(s *subject) bool {
 
 func (m nameMatcher) kinds() ([]string, bool) { return []string{m.kind}, true }
 
-// annotationMatcher matches objects with all the annotations, whatever their values.
+// annotationMatcher matches objects that have all annotations, whatever their values.
 type annotationMatcher struct {
 	anyKind
 	keys []string
@@ -115,7 +115,7 @@ func (m annotationMatcher) matches(s *subject) bool {
 	return true
 }
 
-// namespaceMatcher matches objects in one of the namespaces or, without names, in any.
+// namespaceMatcher matches objects in one of the namespaces or, without names, in any namespace.
 type namespaceMatcher struct {
 	anyKind
 	names []string
@@ -126,7 +126,7 @@ func (m namespaceMatcher) matches(s *subject) bool {
 	return namespace != "" && (len(m.names) == 0 || slices.Contains(m.names, namespace))
 }
 
-// customMatcher matches objects of API groups that Kubernetes does not come with.
+// customMatcher matches objects of API groups that are not part of Kubernetes.
 type customMatcher struct{ anyKind }
 
 func (customMatcher) matches(s *subject) bool {
@@ -141,7 +141,7 @@ func (customMatcher) matches(s *subject) bool {
 	return true
 }
 
-// emptyMatcher matches objects without a value in any of the places of a path.
+// emptyMatcher matches objects that have no value at any place of a path.
 type emptyMatcher struct {
 	anyKind
 	path path

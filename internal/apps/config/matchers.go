@@ -1,9 +1,9 @@
 package config
 
-// matchers reads the matchers of a rule, of which one has to match. Without any, none does.
+// matchers reads the matchers of a rule, of which one has to match. Without matchers none does.
 func (n node) matchers() anyMatcher { return n.get("resourceMatchers").matcherList() }
 
-// anyOf reads a list of matchers.
+// matcherList reads a list of matchers.
 func (n node) matcherList() anyMatcher {
 	matchers := anyMatcher{}
 	for _, item := range n.items() {
@@ -12,7 +12,7 @@ func (n node) matcherList() anyMatcher {
 	return matchers
 }
 
-// matcher reads one matcher. Where several are given in one entry, only the first in this order counts, as with kapp.
+// matcher reads one matcher. Like kapp, it ignores all but the first in this order.
 func (n node) matcher() matcher {
 	if m := n.get("allMatcher"); m.isSet() {
 		return allMatcher{}
@@ -53,7 +53,7 @@ func (n node) matcher() matcher {
 	return allMatcher{}
 }
 
-// set tells whether a value is given that has to be a map, be it an empty one.
+// isSet reports whether there is a value, which has to be a map and may be empty.
 func (n node) isSet() bool {
 	if _, ok := n.value.(map[string]any); !ok && n.value != nil {
 		n.addMalformed("a map")

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// form says how a part of a path finds its way.
+// form is the kind of a part of a path.
 type form int
 
 const (
-	byKey     form = iota // into a field of a map; dots and slashes in its name mean nothing
-	byAll                 // into every item of a list
-	byIndex               // into one item of a list
-	byPattern             // into every field of a map whose name matches
+	byKey     form = iota // a field of a map
+	byAll                 // every item of a list
+	byIndex               // one item of a list
+	byPattern             // the fields of a map whose names match
 )
 
 // part is one step of a path.
@@ -24,14 +24,15 @@ type part struct {
 	pattern *regexp.Regexp
 }
 
-// path leads from an object to fields of it.
+// path leads from an object to some of its fields.
 type path struct {
-	parts []part
-	lists int  // how many parts there are up to the last that leads into a list; only below them maps are created
-	single   bool // the path leads to one place at most
+	parts  []part
+	lists  int  // number of parts up to the last list; maps are created only below it
+	single bool // the path leads to at most one place
 }
 
-// String gives the path as errors name it: the parts with commas between them, "(all)" for every item.
+// String returns the path as in errors: the parts with commas between them, "(all)" for every
+// item.
 func (p path) String() string {
 	words := make([]string, len(p.parts))
 	for i, part := range p.parts {
@@ -49,7 +50,7 @@ func (p path) String() string {
 	return strings.Join(words, ",")
 }
 
-// path reads a path that may have patterns.
+// path reads a path that may contain patterns.
 func (n node) path() path {
 	p := path{single: true}
 	for i, item := range n.items() {
@@ -63,7 +64,7 @@ func (n node) path() path {
 	return p
 }
 
-// wholePath reads a path that has at least one part.
+// wholePath reads a path of at least one part.
 func (n node) wholePath() path {
 	p := n.path()
 	if len(p.parts) == 0 {
@@ -72,7 +73,7 @@ func (n node) wholePath() path {
 	return p
 }
 
-// plainPath reads a path of at least one part, and without patterns.
+// plainPath reads a path of at least one part without patterns.
 func (n node) plainPath() path {
 	p := n.wholePath()
 	for i, part := range p.parts {
@@ -83,7 +84,7 @@ func (n node) plainPath() path {
 	return p
 }
 
-// part reads a step of a path. What follows allIndexes does not matter, as long as something does.
+// part reads a step of a path. The value of allIndexes does not matter.
 func (n node) part() part {
 	const want = "a key, {allIndexes: true}, {index: N} or {regex: TEXT}"
 	switch value := n.value.(type) {

@@ -1,6 +1,6 @@
 package config
 
-// add appends the rules of a document to those that are there. version is that of kapp, whose behaviour is reproduced.
+// add appends the rules of a document. version is that of kapp.
 func (c *Config) add(doc node, version string) {
 	doc.get("minimumRequiredVersion").checkMinimumVersion(version)
 	for number, rule := range doc.get("rebaseRules").items() {
@@ -32,14 +32,14 @@ func (c *Config) add(doc node, version string) {
 	}
 }
 
-// addPaths appends the rules of a section that has nothing but matchers and a path.
+// addPaths appends the rules of a section with matchers and a path.
 func addPaths(to *table[path], section node, read func(node) path) {
 	for _, rule := range section.items() {
 		to.add(rule.matchers(), read(rule.get("path")))
 	}
 }
 
-// required reads a string that must not be empty.
+// requiredText reads a string that must not be empty.
 func (n node) requiredText() string {
 	text := n.text()
 	if text == "" {

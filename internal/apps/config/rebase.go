@@ -12,15 +12,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// change is one step of rebasing: a path that is copied or removed, or an overlay.
+// rebaseRule is a rule that copies or removes a path, or an overlay.
 type rebaseRule struct {
 	path    path
-	sources []source // of a path that is copied, in the order of preference
+	sources []source // of a copied path, in order of preference
 	remove  bool
 	overlay *string
 }
 
-// origin is the object that a value is copied from.
+// source is the object that a value is copied from.
 type source int
 
 const (
@@ -28,9 +28,9 @@ const (
 	fromExisting
 )
 
-// Rebase gives the object that is sent when new is to replace existing: a copy of new, changed by the rebase rules in order.
-// Each rule is asked when its turn comes, about what the rules before it have made. Without an existing object it is a plain
-// copy. Neither argument is changed, and nothing of them is part of the answer.
+// Rebase returns the object that replaces existing: a copy of new, changed by the rebase rules in
+// order. Each rule is matched against the result of the rules before it. Without an existing
+// object the result is a copy. The arguments do not change and share nothing with the result.
 func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	result := new.DeepCopy()
 	if existing == nil {
@@ -58,7 +58,8 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 	return result, nil
 }
 
-// overlaid replaces an object by what an overlay makes of it. The overlay sees the live object without its identity.
+// applyOverlay replaces an object by the result of an overlay. The overlay reads the live object
+// without its identity annotation.
 func applyOverlay(result, existing, new *unstructured.Unstructured, text string) error {
 	live := object.WithMetadata(existing, func(metadata map[string]any) {
 		annotations, _ := metadata["annotations"].(map[string]any)
@@ -73,7 +74,7 @@ func applyOverlay(result, existing, new *unstructured.Unstructured, text string)
 	return nil
 }
 
-// addRebase appends a rebase rule. Its number in the document is part of what kapp says of it.
+// addRebase appends a rebase rule. number is its index in the document for kapp's errors.
 func (c *Config) addRebase(rule node, number int) {
 	invalid := func(words string) { rule.kappError("Validating rebase rule " + strconv.Itoa(number) + ": " + words) }
 	matchers, kind, sources := rule.matchers(), rule.get("type"), rule.get("sources").sources()
@@ -97,7 +98,7 @@ func (c *Config) addRebase(rule node, number int) {
 	}
 }
 
-// paths reads the one path of a rule, or its several.
+// paths reads the path of a rule, or its paths.
 func (n node) paths(invalid func(words string)) []path {
 	one, many := n.get("path").path(), n.get("paths").items()
 	var paths []path
@@ -128,7 +129,7 @@ func (n node) sources() []source {
 	return origins
 }
 
-// contract reads the script of a rule, which stands under a name and a version of what ytt is asked for.
+// contract reads the script of a rule, which is stored under the version of a contract with ytt.
 func (n node) contract(rule, name, file string) string {
 	contract := n.get(name)
 	if !contract.isSet() {

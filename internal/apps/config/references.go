@@ -12,30 +12,31 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// reference is a place in other objects where versioned ones are named.
+// reference is a place in other objects that names a versioned object.
 type reference struct {
 	path path
-	key  string // of the name
+	key  string // the field with the name
 }
 
-// Rename is a versioned object, the name that others know it by, and the one of the version that they are to refer to.
+// Rename is a versioned object with its base name and the name of the version to refer to.
 type Rename struct {
 	Target     *unstructured.Unstructured
 	Base, Name string
 }
 
-// RefRewriter makes objects refer to the present versions of others. It is made once for all, by Config.RefRewriter, so that an
-// object costs no more for each of them; then it may be used by several at the same time.
+// RefRewriter rewrites references to versioned objects. It serves all objects, so that the number
+// of versioned objects does not add to the cost of each. Several goroutines may use it.
 type RefRewriter struct {
 	templates *table[*table[reference]]
-	byRule    []byBase // for each template rule, the objects that it is for
-	all       byBase   // those of any rule
+	byRule    []byBase // the objects that each template rule matches
+	all       byBase   // the objects that any rule matches
 }
 
-// byBase holds renames by the name that is replaced, in the order in which they were given.
+// byBase maps base names to renames in their order.
 type byBase map[string][]Rename
 
-// NewRefRewriter prepares renames. Objects that no template rule is for are left out, as they are not known to be referred to.
+// NewRefRewriter returns a RefRewriter for the renames. It omits objects that no template rule
+// matches.
 func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
 	r := &RefRewriter{&c.templates, make([]byBase, len(c.templates.rules)), byBase{}}
 	for _, one := range renames {
@@ -54,14 +55,15 @@ func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
 	return r
 }
 
-// RewriteRefs makes a holder refer to the present version of one target, as Renames.In does.
+// RewriteRefs rewrites the references of a holder to one target, like RefRewriter.Rewrite.
 func (c *Config) RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error {
 	return c.NewRefRewriter([]Rename{{target, base, name}}).Rewrite(holder)
 }
 
-// Rewrite makes a holder refer to the present versions: where template rules say that it names such objects, and in those of its
-// annotations that refer explicitly. A namespace, kind or API version that is part of a reference has to be the object's;
-// the first that fits counts. The holder is changed in place, and what has been done by the time of an error stays.
+// Rewrite rewrites the references of a holder in place: in the fields that template rules name,
+// and in its annotations for explicit references. A namespace, kind or API version in a reference
+// has to be that of the target; the first target that fits counts. After an error the holder may
+// be changed in part.
 func (r *RefRewriter) Rewrite(holder *unstructured.Unstructured) error {
 	for rule, renames := range r.byRule {
 		if renames == nil {
@@ -80,7 +82,7 @@ func (r *RefRewriter) Rewrite(holder *unstructured.Unstructured) error {
 	return r.updateAnnotations(holder)
 }
 
-// update rewrites a reference if it is meant for one of the objects.
+// update rewrites a reference if it names one of the objects.
 func (b byBase) update(fields map[string]any, key string) {
 	given := func(name, want string) bool {
 		have := text(fields, name)
@@ -95,8 +97,8 @@ func (b byBase) update(fields map[string]any, key string) {
 	}
 }
 
-// updateAnnotations rewrites the annotations that are references. They are written anew even if they are meant for another
-// object: what kapp has written before is to stay as it is.
+// updateAnnotations rewrites the annotations that are references, even those to other objects, so
+// that the annotations keep the form that kapp wrote.
 func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error {
 	metadata, _ := holder.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -116,7 +118,8 @@ func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error
 	return nil
 }
 
-// explicitKeys gives the annotations that are references, sorted, so that the first error is always the same.
+// explicitRefKeys returns the keys of annotations that are references, sorted so that the first
+// error is always the same.
 func explicitRefKeys(annotations map[string]any) []string {
 	var keys []string
 	for key := range annotations {
@@ -128,7 +131,7 @@ func explicitRefKeys(annotations map[string]any) []string {
 	return keys
 }
 
-// explicit reads the reference that is the value of an annotation.
+// parseExplicit parses the reference in an annotation.
 func parseExplicit(key, value string) (map[string]any, error) {
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(value), &fields); err != nil {
@@ -142,7 +145,7 @@ func parseExplicit(key, value string) (map[string]any, error) {
 	return fields, nil
 }
 
-// references reads where a template rule finds references.
+// references reads the places of references in a template rule.
 func (n node) references() *table[reference] {
 	var references table[reference]
 	for _, item := range n.get("affectedResources").get("objectReferences").items() {

@@ -6,18 +6,18 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// StripLastApplied takes the fields out of a stored object, in place, that do not count when it is compared with what was
-// last applied.
+// StripLastApplied removes, in place, the fields of a stored object that a comparison with the
+// last applied object ignores.
 func (c *Config) StripLastApplied(obj *unstructured.Unstructured) error {
 	return strip(&c.notApplied, obj)
 }
 
-// StripExisting takes the fields out of an object, in place, that do not count in any comparison.
+// StripExisting removes, in place, the fields of an object that all comparisons ignore.
 func (c *Config) StripExisting(obj *unstructured.Unstructured) error {
 	return strip(&c.notCompared, obj)
 }
 
-// HasExclusions reports whether StripExisting may take something out of an object.
+// HasExclusions reports whether StripExisting may remove fields of an object.
 func (c *Config) HasExclusions(obj *unstructured.Unstructured) bool {
 	for _, p := range c.notCompared.matching(obj.Object) {
 		if _, there := obj.Object[p.parts[0].key]; there || p.parts[0].form != byKey {
@@ -36,12 +36,12 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// copies are the annotations in which an object may hold all of itself once more.
+// copyAnnotations are the annotations that may hold a copy of the object.
 var copyAnnotations = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
 
-// Mask replaces the values that must not be shown, in place: each value of the maps that mask rules name, by what hide gives
-// for it, and after that the copies of the object in its annotations. hide is asked in the order of the keys. After an error the
-// object may still hold such values, and must not be shown.
+// Mask replaces secret values in place: the values of the maps that mask rules name, by the
+// results of hide, and then the copies of the object in its annotations. It calls hide in the
+// order of the keys. After an error the object may still hold secret values.
 func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) string) error {
 	private := false
 	for _, p := range c.masked.matching(obj.Object) {
@@ -65,7 +65,7 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 	return nil
 }
 
-// Masks reports whether an object has values that must not be shown.
+// Masks reports whether an object has secret values.
 func (c *Config) Masks(obj *unstructured.Unstructured) bool {
 	for range c.masked.matching(obj.Object) {
 		return true

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// table holds the rules of a section in their order, and knows which of them may match objects of a kind, so that an object
-// costs no more for the rules of other kinds.
+// table holds the rules of a section in order. It indexes them by kind, so that rules for other
+// kinds do not cost time.
 type table[T any] struct {
 	rules    []T
 	matchers []matcher
-	byKind   map[string][]int // by kind that a rule names: the rules that may match, in order
-	open     []int            // the rules that may match every kind
+	byKind   map[string][]int // rules that may match a kind, in order
+	open     []int            // rules that may match every kind
 }
 
 // add appends a rule.
@@ -39,7 +39,7 @@ func (t *table[T]) add(m matcher, rule T) {
 	}
 }
 
-// candidates gives the rules that may match a kind.
+// candidates returns the rules that may match a kind.
 func (t *table[T]) candidates(kind string) []int {
 	if list, found := t.byKind[kind]; found {
 		return list
@@ -47,8 +47,8 @@ func (t *table[T]) candidates(kind string) []int {
 	return t.open
 }
 
-// matching gives the rules that match an object, in order. A rule is asked when its turn comes: what has been done to the
-// object by then decides.
+// matching returns the rules that match an object in order. Each rule is matched against the
+// object as the rules before it left it.
 func (t *table[T]) matching(obj map[string]any) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		kind := text(obj, "kind")

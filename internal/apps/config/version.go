@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// demand checks a minimum version, which is written without a leading v and may leave out its last numbers.
+// checkMinimumVersion checks a minimum version, which has no leading v and may omit its last
+// numbers.
 func (n node) checkMinimumVersion(have string) {
 	least := n.text()
 	if least == "" {

@@ -11,13 +11,13 @@ import (
 
 // visitor finds the maps at the end of a path.
 type visitor struct {
-	path   path
-	create bool // maps that are missing, below the last list, and gives them too
-	visitMap  func(map[string]any)
+	path     path
+	create   bool // also create missing maps below the last list
+	visitMap func(map[string]any)
 }
 
-// visit calls found for every map at the end of the path. A branch that is missing, or null, is passed over. name is the name
-// of the operation in an error.
+// visit calls visitMap for every map at the end of the path. It ignores a branch that is missing
+// or null. name is the operation for errors.
 func (v visitor) visit(obj *unstructured.Unstructured, name string) error {
 	if err := v.walk(obj.Object, 0); err != nil {
 		return pathError(name, v.path, obj.Object, err)
@@ -25,7 +25,7 @@ func (v visitor) visit(obj *unstructured.Unstructured, name string) error {
 	return nil
 }
 
-// trouble words the error of a path that does not fit an object, as kapp does.
+// pathError returns kapp's error for a path that does not fit an object.
 func pathError(name string, p path, obj map[string]any, err error) error {
 	return fmt.Errorf("%s for path '%s' on resource '%s': %w", name, p, resource.Describe(&unstructured.Unstructured{Object: obj}), err)
 }
@@ -77,7 +77,7 @@ func (v visitor) walkItems(value any, at int) error {
 	return nil
 }
 
-// remove takes the fields at the end of a path out of an object.
+// remove removes the fields at the end of a path from an object.
 func remove(p path, obj map[string]any) error {
 	if err := removeFrom(obj, p.parts); err != nil {
 		return pathError("FieldRemoveMod", p, obj, err)
@@ -113,7 +113,7 @@ func removeFrom(value any, parts []part) error {
 	return nil
 }
 
-// removeFields removes from the fields of a map that a part names; in what is no map, there is nothing to remove.
+// removeFields removes from the fields that a part names. It ignores a value that is not a map.
 func removeFields(fields map[string]any, first *part, rest []part) error {
 	names := []string{first.key}
 	if first.form == byPattern {
@@ -135,7 +135,7 @@ func removeFields(fields map[string]any, first *part, rest []part) error {
 	return nil
 }
 
-// matchingKeys gives the names of fields that a pattern matches, sorted.
+// matchingKeys returns the names of fields that match a pattern, sorted.
 func matchingKeys(fields map[string]any, p *part) []string {
 	var names []string
 	for name := range fields {

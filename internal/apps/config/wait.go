@@ -9,25 +9,27 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ytt"
 )
 
-// wait is a rule that judges objects while they are waited for: by a script, or else by conditions.
+// waitRule judges objects that are waited for: by a script, or else by conditions.
 type waitRule struct {
-	observed   bool // status.observedGeneration has to be the generation
+	observed   bool // status.observedGeneration has to equal the generation
 	conditions []condition
 	script     *string
 }
 
-// condition is what a condition of a live object means.
+// condition is the meaning of a condition of a live object.
 type condition struct {
 	name, status              string
-	observed                  bool // its own observedGeneration has to be the generation
+	observed                  bool // its observedGeneration has to equal the generation
 	failure, success, unblock bool
 }
 
-// allowing begins what is said while an object does not hold back others any more, though it is not done.
+// unblockPrefix begins the message for an object that is not done and does not block others any
+// more.
 const unblockPrefix = "Allowing blocked changes to proceed: "
 
-// Judge judges a live object by the first wait rule that matches it; ok is false if none does. unblock tells that others need
-// not wait for the object any longer, although it is not done. The judgement is without description and children.
+// Judge judges a live object by the first wait rule that matches; ok is false if none does.
+// unblock reports that others need not wait for the object, although it is not done. The judgement
+// has no description and no children.
 func (c *Config) Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool) {
 	for _, rule := range c.waits.matching(obj.Object) {
 		j, unblock = rule.judge(obj)
@@ -48,7 +50,8 @@ func (w waitRule) judge(obj *unstructured.Unstructured) (j judge.Judgement, unbl
 	return w.judgeConditions(obj, status)
 }
 
-// judgeConditions looks for failures first, then for successes, then for what lets others go on.
+// judgeConditions checks for failures, then for successes, then for conditions that unblock
+// others.
 func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[string]any) (j judge.Judgement, unblock bool) {
 	late, message := false, ""
 	for _, found := range w.matchedConditions(status) {
@@ -80,7 +83,7 @@ func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[str
 	return j, unblock
 }
 
-// matchedCondition is a condition of a live object that a rule has a meaning for.
+// matchedCondition is a condition of a live object that a rule names.
 type matchedCondition struct {
 	condition
 	reason, message string
@@ -90,7 +93,8 @@ type matchedCondition struct {
 func (s matchedCondition) words() string       { return s.name + " == " + s.status + ": " + s.reason }
 func (s matchedCondition) explanation() string { return " (message: " + s.message + ")" }
 
-// found gives the conditions of a live object that the rule names, in the order of the rule.
+// matchedConditions returns the conditions of a live object that the rule names, in the order of
+// the rule.
 func (w waitRule) matchedConditions(status map[string]any) []matchedCondition {
 	items, _ := status["conditions"].([]any)
 	var found []matchedCondition
@@ -115,7 +119,7 @@ func number(value any) int64 {
 	return 0
 }
 
-// scripted asks a script, which sees the live object.
+// judgeScript judges an object by a script, which reads the live object.
 func judgeScript(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
 	verdict, err := ytt.IsDone(obj.Object, script, obj.Object)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ChangeFilter selects changes. The nil ChangeFilter selects all.
+// ChangeFilter selects changes. A nil ChangeFilter selects all changes.
 type ChangeFilter struct {
 	And              []ChangeFilter
 	Or               []ChangeFilter
@@ -18,8 +18,9 @@ type ChangeFilter struct {
 	Ops              []string // add, update, delete, keep, exists or noop
 }
 
-// ParseChangeFilter reads a filter in JSON, whose keys are taken in any case: and, or, not, newResource, existingResource or ops. An
-// empty text and an object without any of them give nil, which selects everything.
+// ParseChangeFilter parses a filter in JSON with the keys and, or, not, newResource,
+// existingResource and ops, in any case. It returns nil, which selects all changes, for an empty
+// text and for an object without these keys.
 func ParseChangeFilter(text string) (*ChangeFilter, error) {
 	if text == "" {
 		return nil, nil
@@ -50,9 +51,10 @@ func (c *ChangeFilter) compile() error {
 	return errors.Join(append(failed, c.Not.compile(), c.NewResource.compile(), c.ExistingResource.compile())...)
 }
 
-// Matches reports whether a change is selected: its operation, the object as it is to be and as it is, of which one may be nil.
-// The first clause that is there decides, in the order of the fields of Change; one about an object that is nil is passed over.
-// All of ops have to be the operation, so that more than one selects nothing.
+// Matches reports whether a change is selected by its operation, the desired object and the
+// existing one, of which one may be nil. The first clause in the order of the fields decides; a
+// clause about a nil object is ignored. All of Ops have to equal the operation, so that several
+// select nothing.
 func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstructured) bool {
 	switch {
 	case c == nil:

@@ -1,5 +1,6 @@
-// Package filter says which objects and which changes a user means: the filters that kapp takes as flags and as JSON. All of a
-// filter is checked when it is read, so that matching has no errors; it is pure, and may be used by several at once.
+// Package filter selects objects and changes by the filters that kapp takes as flags and as JSON.
+// Filters are checked when they are parsed, so that matching cannot fail. The package is pure, and
+// several goroutines may use a filter.
 package filter
 
 import (
@@ -13,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ResourceFilter selects objects. The nil ResourceFilter selects all.
+// ResourceFilter selects objects. A nil ResourceFilter selects all objects.
 type ResourceFilter struct {
 	And      []ResourceFilter
 	Or       []ResourceFilter
@@ -21,10 +22,11 @@ type ResourceFilter struct {
 	Resource *clause
 }
 
-// clause is what one object has to be: every list that is not empty has to name it, and both times have to hold.
+// clause is a condition on one object. Every list that is not empty has to contain the object, and
+// both times have to hold.
 type clause struct {
 	CreatedAtBeforeTime, CreatedAtAfterTime *time.Time
-	Kinds, Namespaces, Names                []string // a * or % at the start or the end stands for anything
+	Kinds, Namespaces, Names                []string // * or % at the start or the end matches any text
 	KindNames                               []string // "KIND/NAME"
 	KindNamespaces                          []string // "KIND/NAMESPACE"
 	KindNsNames                             []string // "KIND/NAMESPACE/NAME"
@@ -33,8 +35,8 @@ type clause struct {
 	selectors []labels.Selector
 }
 
-// ParseResourceFilter reads a filter in JSON, whose keys are taken in any case: and, or, not or resource. An object without any of
-// them selects nothing.
+// ParseResourceFilter parses a filter in JSON with the keys and, or, not and resource, in any
+// case. An object without these keys selects nothing.
 func ParseResourceFilter(text string) (*ResourceFilter, error) {
 	r := &ResourceFilter{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
@@ -59,7 +61,7 @@ func (r *ResourceFilter) compile() error {
 	return errors.Join(append(failed, r.Not.compile(), r.Resource.compile())...)
 }
 
-// Matches reports whether the object is selected. Of and, or, not and resource, the first that is there decides.
+// Matches reports whether the object is selected. The first of and, or, not and resource decides.
 func (r *ResourceFilter) Matches(obj *unstructured.Unstructured) bool {
 	switch {
 	case r == nil:
@@ -85,7 +87,7 @@ func allMatch[T any](list []T, holds func(*T) bool) bool {
 	return true
 }
 
-// compile checks the texts of a clause, and reads its selectors.
+// compile checks the strings of a clause and parses its selectors.
 func (c *clause) compile() error {
 	if c == nil {
 		return nil
@@ -114,7 +116,7 @@ func (c *clause) compile() error {
 }
 
 func (c *clause) matches(obj *unstructured.Unstructured) bool {
-	created := obj.GetCreationTimestamp().Time // zero for what does not exist yet
+	created := obj.GetCreationTimestamp().Time // zero for an object that does not exist yet
 	if c.CreatedAtBeforeTime != nil && created.After(*c.CreatedAtBeforeTime) ||
 		c.CreatedAtAfterTime != nil && created.Before(*c.CreatedAtAfterTime) {
 		return false
@@ -154,7 +156,7 @@ func anyMatch[T any](list []T, holds func(T) bool) bool {
 	return false
 }
 
-// MatchPattern compares with a pattern, which is not empty.
+// MatchPattern reports whether a value matches a pattern, which must not be empty.
 func MatchPattern(pattern, value string) bool {
 	const wild = "*%"
 	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]

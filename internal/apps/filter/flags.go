@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Flags are the filter flags as they were typed; the zero value asks for nothing.
+// Flags are the values of the filter flags. The zero value selects all objects.
 type Flags struct {
-	Age                                                 string // "5m+" is older than five minutes, "5m-" younger
+	Age                                                 string // "5m+" selects older objects, "5m-" younger ones
 	Kinds, Namespaces, Names, KindNames, KindNamespaces []string
 	KindNsNames, Labels                                 []string
-	JSON                                                string // when given, all others but a wrong Age are passed over
+	JSON                                                string // if set, the others are ignored, but Age is checked
 }
 
-// errAge is kapp's answer to an age that is none.
+// errAge is kapp's error for an invalid age.
 var errAge = errors.New("Expected age filter to be either empty or parseable time.Duration (example: 5m+, 24h-; valid units: ns, us, ms, s, m, h)")
 
-// ResourceFilter is the filter that the flags ask for: nil when they ask for nothing. Ages are counted back from now.
+// ResourceFilter returns the filter of the flags, or nil if none is set. Ages are relative to now.
 func (f Flags) ResourceFilter(now time.Time) (*ResourceFilter, error) {
 	c := &clause{Kinds: f.Kinds, Namespaces: f.Namespaces, Names: f.Names, KindNames: f.KindNames,
 		KindNamespaces: f.KindNamespaces, KindNsNames: f.KindNsNames, Labels: f.Labels}

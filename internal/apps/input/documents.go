@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// documents takes a text apart as the YAML reader of Kubernetes does, without copying it.
+// documents splits a text like the YAML reader of Kubernetes, without copying it.
 type documents struct{ rest []byte }
 
-// newDocuments begins with a text, whose lines end with a newline, also the last one, from then on.
+// newDocuments returns the documents of a text. Every line ends with a newline.
 func newDocuments(text []byte) *documents {
 	if bytes.Contains(text, []byte("\r\n")) {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -20,8 +20,8 @@ func newDocuments(text []byte) *documents {
 	return &documents{text}
 }
 
-// next gives the next document, or io.EOF. A marker ends the document before it; where there is none it is the first line of the one
-// that follows.
+// next returns the next document, or io.EOF. A separator ends the document before it. Without one
+// it is the first line of the document.
 func (d *documents) next() ([]byte, error) {
 	marker := []byte("---")
 	for at := 0; at < len(d.rest); {

@@ -99,7 +99,7 @@ func preparation(t *testing.T, flags string) Preparation {
 	return p
 }
 
-// text gives a line for each object, followed by its content if that is asked for, or the error.
+// text returns a line for each object, followed by its content if asked, or the error.
 func text(t *testing.T, all []resource.Resource, err error, content bool) string {
 	t.Helper()
 	if err != nil {

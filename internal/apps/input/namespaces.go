@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// place puts namespaced objects into their namespaces and takes all others out of any.
+// setNamespaces sets the namespaces of namespaced objects and removes those of all others.
 func (p Preparation) setNamespaces(all []resource.Resource) error {
 	mapped, err := p.parseMapNs()
 	if err != nil {
@@ -48,7 +48,7 @@ func (p Preparation) setNamespaces(all []resource.Resource) error {
 	return nil
 }
 
-// mapping reads MapNs.
+// parseMapNs parses MapNs.
 func (p Preparation) parseMapNs() (map[string]string, error) {
 	mapped := make(map[string]string, len(p.MapNs))
 	for _, text := range p.MapNs {
@@ -61,7 +61,8 @@ func (p Preparation) parseMapNs() (map[string]string, error) {
 	return mapped, nil
 }
 
-// CheckNamespaces checks, once the objects are prepared, that all are where they may be. The error tells all that are not.
+// CheckNamespaces returns an error with all objects outside the allowed namespaces. The objects
+// are those that Run returned.
 func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 	if !p.AllowCheck {
 		return nil
@@ -88,13 +89,14 @@ func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 	return joinProblems("Validation", problems)
 }
 
-// scopes knows which kinds have namespaces.
+// scopes caches which kinds are namespaced.
 type scopes struct {
 	known map[schema.GroupVersionKind]bool
 	ask   func(schema.GroupVersionKind) (namespaced, known bool, err error)
 }
 
-// scopes begins with the kinds that the objects themselves define, in all versions, whatever the cluster says of these.
+// scopes returns the scopes of the kinds that the objects define, in all versions. These take
+// precedence over the cluster.
 func (p Preparation) scopes(all []resource.Resource) *scopes {
 	s := &scopes{known: map[schema.GroupVersionKind]bool{}, ask: p.Kinds}
 	for _, r := range all {
@@ -110,7 +112,8 @@ func (p Preparation) scopes(all []resource.Resource) *scopes {
 	return s
 }
 
-// defined gives the kinds of a definition: of all versions in its list, and of the one that old definitions have beside it.
+// definedKinds returns the kinds of a definition: those of all versions, and of the single version
+// in old definitions.
 func definedKinds(definition map[string]any) []schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(definition, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition, "spec", "names", "kind")
@@ -129,7 +132,7 @@ func definedKinds(definition map[string]any) []schema.GroupVersionKind {
 	return kinds
 }
 
-// of reports whether an object is one of a kind with namespaces.
+// isNamespaced reports whether the kind of an object is namespaced.
 func (s *scopes) isNamespaced(obj *unstructured.Unstructured) (bool, error) {
 	gv, err := schema.ParseGroupVersion(obj.GetAPIVersion())
 	if err != nil {
@@ -150,7 +153,7 @@ func (s *scopes) isNamespaced(obj *unstructured.Unstructured) (bool, error) {
 	return namespaced, nil
 }
 
-// unknown says that nobody knows the kind of an object.
+// unknownKindError returns the error for an object of an unknown kind.
 func unknownKindError(obj *unstructured.Unstructured) error {
 	version := obj.GetAPIVersion()
 	if !strings.Contains(version, "/") {

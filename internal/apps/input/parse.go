@@ -12,8 +12,8 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// parse reads the documents of a text. They are counted from 1, those without content included. An error has the text of kapp,
-// which does not tell where, and then tells where.
+// parse parses the documents of a text. Documents count from 1, including those without content.
+// Errors have kapp's text, followed by the origin.
 func parse(text []byte, name string) ([]resource.Resource, error) {
 	documents := newDocuments(utf8Text(text))
 	var all []resource.Resource
@@ -36,7 +36,7 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 	}
 }
 
-// objectsOf gives the objects that a document holds: none, one, or the items of a list.
+// readObjects returns the objects of a document: none, one, or the items of a list.
 func readObjects(document []byte) ([]map[string]any, error) {
 	value, err := decode(document)
 	if err != nil {
@@ -56,7 +56,7 @@ func readObjects(document []byte) ([]map[string]any, error) {
 	return expandList(nil, object)
 }
 
-// expanded appends an object, or what it holds if it has items and no name of its own.
+// expandList appends an object, or its items if it has items and no name.
 func expandList(to []map[string]any, object map[string]any) ([]map[string]any, error) {
 	items, ok := object["items"].([]any)
 	if name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name"); !ok || name != nil {
@@ -75,7 +75,7 @@ func expandList(to []map[string]any, object map[string]any) ([]map[string]any, e
 	return to, nil
 }
 
-// typeName is the word of encoding/json for a value.
+// typeName returns the name of a type in errors of encoding/json.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -92,7 +92,7 @@ func typeName(value any) string {
 	return "number"
 }
 
-// utf8Text gives a text that begins with the mark of UTF-16 as UTF-8, and any other as it is.
+// utf8Text converts UTF-16 with a byte order mark to UTF-8.
 func utf8Text(text []byte) []byte {
 	order := binary.ByteOrder(binary.LittleEndian)
 	switch {

@@ -13,26 +13,26 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Preparation is what objects are checked against, and what they are completed with.
+// Preparation checks and completes objects.
 type Preparation struct {
-	Namespace string   // of namespaced objects that name none; empty leaves them without
-	IntoNs    string   // of all namespaced objects, whatever they name; empty changes nothing
-	MapNs     []string // "from=to", applied last; if there are any, every namespace has to be among them
+	Namespace string   // of namespaced objects without one; may be empty
+	IntoNs    string   // of all namespaced objects; empty changes nothing
+	MapNs     []string // "from=to", applied last; has to cover all namespaces if not empty
 
-	AllowCheck   bool     // Allowed checks; else it allows everything
-	AllowNs      []string // namespaces that are allowed besides Namespace, IntoNs and those that MapNs leads to
-	AllowAllNs   bool     // all namespaces are allowed, if AllowNs is empty
-	AllowCluster bool     // objects without a namespace are allowed
+	AllowCheck   bool     // enables CheckNamespaces
+	AllowNs      []string // allowed besides Namespace, IntoNs and the targets of MapNs
+	AllowAllNs   bool     // allows all namespaces if AllowNs is empty
+	AllowCluster bool     // allows objects without a namespace
 
-	// Kinds tells whether the cluster knows a kind, and whether objects of it have a namespace. It is asked once for each kind
-	// that the objects do not define themselves.
+	// Kinds reports whether the cluster serves a kind, and whether it is namespaced. It is called
+	// once for each kind that the objects do not define themselves.
 	Kinds func(schema.GroupVersionKind) (namespaced, known bool, err error)
 	// Now is the value of nonces.
 	Now time.Time
 }
 
-// Run checks objects and completes them, in place. It gives them in their order, without those that are described twice
-// in the same way. The errors are those of kapp.
+// Run checks objects and completes them in place. It returns them in order, without duplicates.
+// Errors are kapp's.
 func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	if err := validate(all); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	if err := p.setNamespaces(all); err != nil {
 		return nil, err
 	}
-	if all, err = removeDuplicates(all); err != nil { // objects of two namespaces may have come into one
+	if all, err = removeDuplicates(all); err != nil { // objects of two namespaces may now be in one
 		return nil, err
 	}
 	objects := make([]*unstructured.Unstructured, len(all))
@@ -57,7 +57,7 @@ func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	return all, CheckLabels(objects)
 }
 
-// list joins problems under a title, or gives nil if there are none.
+// joinProblems returns an error with a title and a list of problems, or nil if there are none.
 func joinProblems(title string, problems []string) error {
 	if len(problems) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func joinProblems(title string, problems []string) error {
 	return fmt.Errorf("%s errors:\n- %s", title, strings.Join(problems, "\n- "))
 }
 
-// validate looks for what identifies objects, and for values of their metadata that would pass for missing.
+// validate checks the fields that identify objects, and the types of their metadata.
 func validate(all []resource.Resource) error {
 	var problems []string
 	for _, r := range all {
@@ -95,7 +95,7 @@ func validate(all []resource.Resource) error {
 	return joinProblems("Validation", problems)
 }
 
-// isStringMap reports whether a value is a map of strings, of which some may be missing, or is missing itself.
+// isStringMap reports whether a value is missing or a map of strings, some of which may be null.
 func isStringMap(value any) bool {
 	entries, ok := value.(map[string]any)
 	if !ok {
@@ -109,10 +109,10 @@ func isStringMap(value any) bool {
 	return true
 }
 
-// unique leaves out objects that are there before with the same content.
+// removeDuplicates removes objects that occur before with the same content.
 func removeDuplicates(all []resource.Resource) ([]resource.Resource, error) {
 	first := make(map[string]int, len(all))
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	var problems []string
 	kept := make([]resource.Resource, 0, len(all))
 	for _, r := range all {
@@ -122,15 +122,15 @@ func removeDuplicates(all []resource.Resource) ([]resource.Resource, error) {
 		case !ok:
 			first[key] = len(kept)
 			kept = append(kept, r)
-		case !told[key] && !reflect.DeepEqual(kept[at].Object, r.Object):
-			told[key] = true
+		case !reported[key] && !reflect.DeepEqual(kept[at].Object, r.Object):
+			reported[key] = true
 			problems = append(problems, fmt.Sprintf("Found resource '%s' multiple times with different content", resource.Describe(r.Unstructured)))
 		}
 	}
 	return kept, joinProblems("Uniqueness", problems)
 }
 
-// stamp gives an object that asks for it a new nonce.
+// setNonce sets a new nonce in an object that has the annotation for it.
 func (p Preparation) setNonce(obj *unstructured.Unstructured) error {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -145,7 +145,7 @@ func (p Preparation) setNonce(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// CheckLabels refuses objects that carry the label of the records of apps, whether they are given or exist.
+// CheckLabels returns an error for objects with the label of app records.
 func CheckLabels(objects []*unstructured.Unstructured) error {
 	var problems []string
 	for _, obj := range objects {

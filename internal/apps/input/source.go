@@ -1,8 +1,8 @@
-// Package input turns what -f names into the objects of an app, and makes them ready to be deployed.
+// Package input reads the manifests that -f names and prepares their objects for deployment.
 //
-// In go paths, addresses and the standard input; out come objects that know where they were described, in the order in which
-// they were found, or an error in the words of kapp. Prepare then checks and completes them: what identifies them, their
-// namespaces, and that their kinds are known.
+// Load reads files, folders, URLs and standard input. It returns objects with their origins in the
+// order in which they were found. Preparation checks and completes the objects: their identity,
+// their namespaces and their kinds. Errors are kapp's.
 package input
 
 import (
@@ -21,28 +21,28 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Options say what is read.
+// Options are the sources of manifests.
 type Options struct {
-	// Files are files of any ending; folders, of which all files are read that end in .json, .yaml or .yml, at any depth and
-	// sorted by their paths; http:// and https:// addresses; and "-" for the standard input. Links to folders within a folder
-	// are not followed.
+	// Files are files with any extension; folders, of which all .json, .yaml and .yml files are
+	// read recursively, sorted by path; http:// and https:// URLs; and "-" for standard input.
+	// Symbolic links to folders within a folder are not followed.
 	Files []string
-	Stdin io.Reader // nil is empty
+	Stdin io.Reader // nil means empty
 
-	// Of addresses.
-	Client  *http.Client  // nil is http.DefaultClient, which follows ten redirects
-	IdleTimeout time.Duration // how long nothing may come: no answer, or no more of it; 0 is 30 seconds
-	MaxBytes int64         // bytes that are read at most; 0 is 256 MiB
+	// For URLs.
+	Client      *http.Client  // nil means http.DefaultClient
+	IdleTimeout time.Duration // longest time without data; 0 means 30 seconds
+	MaxBytes    int64         // largest size; 0 means 256 MiB
 }
 
-// Source is one file, address or stream.
+// Source is one file, URL or stream.
 type Source struct {
-	// Name is how origins call it: "file 'a.yml'", "stdin" or "HTTP URL 'https://…'".
+	// Name is its name in origins: "file 'a.yml'", "stdin" or "HTTP URL 'https://…'".
 	Name string
 	read func(context.Context) ([]byte, error)
 }
 
-// Load reads all that the options name. Naming nothing is an error.
+// Load reads all files. It is an error to name none.
 func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 	if len(o.Files) == 0 {
 		return nil, errors.New("Expected at least one --file (-f) specified with a file or directory path")
@@ -64,7 +64,7 @@ func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 	return all, nil
 }
 
-// Sources gives what one of the files stands for: several sources if it is a folder.
+// Sources returns the sources for one of the files: several for a folder.
 func (o Options) Sources(file string) ([]Source, error) {
 	if file == "-" {
 		return []Source{{"stdin", o.stdin}}, nil
@@ -114,7 +114,7 @@ func fileSource(path string) Source {
 	return Source{"file '" + path + "'", func(context.Context) ([]byte, error) { return os.ReadFile(path) }}
 }
 
-// manifests finds the manifests of a folder, which may itself be a link to one.
+// listManifests returns the paths of the manifests in a folder, which may be a symbolic link.
 func listManifests(folder string) ([]string, error) {
 	var paths []string
 	visit := func(rel string, d fs.DirEntry, err error) error {

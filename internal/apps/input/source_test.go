@@ -67,7 +67,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// aliases gives a few lines that stand for more than any memory holds.
+// aliases returns a few lines of YAML whose aliases expand beyond any memory.
 func aliases() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x]\n")

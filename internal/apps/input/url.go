@@ -12,10 +12,10 @@ import (
 
 const (
 	idleTimeout = 30 * time.Second
-	maxBytes = 256 << 20 // bytes
+	maxBytes    = 256 << 20 // bytes
 )
 
-// address is what can be fetched. A password in the address is never shown.
+// urlSource returns the source for a URL. A password in it is never shown.
 func (o Options) urlSource(address string) Source {
 	shown := address
 	if parsed, err := url.Parse(address); err == nil {
@@ -58,7 +58,7 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 	return text, nil
 }
 
-// silenceError is the error of a server that says nothing for too long.
+// idleError is the error of a server that sends nothing for too long.
 type idleError struct{ limit time.Duration }
 
 func (e *idleError) Error() string {
@@ -66,7 +66,7 @@ func (e *idleError) Error() string {
 		"or download it in another way, and give the file)", e.limit)
 }
 
-// guard reads a body, and calls its request off when nothing comes for too long.
+// idleGuard reads a body and cancels its request if no data arrives for too long.
 type idleGuard struct {
 	body  io.Reader
 	ctx   context.Context
@@ -75,7 +75,7 @@ type idleGuard struct {
 	limit time.Duration
 }
 
-// guarded gives the context of a request, which the guard begins to guard at once and until it is ended.
+// newIdleGuard returns the context of a request and its guard, which is active until it ends.
 func newIdleGuard(ctx context.Context, limit time.Duration) (context.Context, *idleGuard) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	alarm := time.AfterFunc(limit, func() { cancel(&idleError{limit}) })
@@ -86,7 +86,7 @@ func newIdleGuard(ctx context.Context, limit time.Duration) (context.Context, *i
 	return ctx, &idleGuard{ctx: ctx, end: end, alarm: alarm, limit: limit}
 }
 
-// heard tells that something came.
+// reset restarts the timer after data arrived.
 func (g *idleGuard) reset() { g.alarm.Reset(g.limit) }
 
 func (g *idleGuard) Read(to []byte) (int, error) {
@@ -97,7 +97,7 @@ func (g *idleGuard) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// why gives the reason for an error: why the request was called off, if it was.
+// cause returns the reason why the request was canceled, or else err.
 func (g *idleGuard) cause(err error) error {
 	if cause := context.Cause(g.ctx); cause != nil {
 		return cause

@@ -13,11 +13,12 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// errMore says that a part of the text between two markers would not be read.
+// errTrailingText is the error for text after the end of a document.
 var errTrailingText = errors.New("yaml: more text follows the document; put --- between documents")
 
-// decode reads one document by the rules of YAML 1.1, in which yes and on are true and the last of equal keys counts. The values
-// are those of unstructured objects; nil if there is no content.
+// decode parses one document by the rules of YAML 1.1, in which yes and on are booleans and the
+// last of equal keys counts. It returns values of unstructured objects, and nil for a document
+// without content.
 func decode(document []byte) (any, error) {
 	parser := yaml.NewDecoder(bytes.NewReader(document))
 	var value, more any
@@ -32,7 +33,7 @@ func decode(document []byte) (any, error) {
 	return toJSONValue(value)
 }
 
-// converted gives a value of the YAML library as JSON would have it.
+// toJSONValue converts a value of the YAML library to one of an unstructured object.
 func toJSONValue(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, int64:
@@ -44,7 +45,7 @@ func toJSONValue(value any) (any, error) {
 		return value, nil
 	case int:
 		return int64(v), nil
-	case uint64: // beyond the numbers of int64
+	case uint64: // larger than int64
 		return float64(v), nil
 	case float64:
 		return toNumber(v)
@@ -62,7 +63,7 @@ func toJSONValue(value any) (any, error) {
 	return nil, fmt.Errorf("yaml: values of type %T cannot be part of an object", value)
 }
 
-// number gives a whole number as an integer if it is one in JSON.
+// toNumber returns an integral number as int64.
 func toNumber(v float64) (any, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
@@ -73,7 +74,7 @@ func toNumber(v float64) (any, error) {
 	return v, nil
 }
 
-// entries gives a map with texts as keys.
+// toStringMap converts a map to one with strings as keys.
 func toStringMap(from map[any]any) (any, error) {
 	to := make(map[string]any, len(from))
 	for key, value := range from {
@@ -91,7 +92,7 @@ func toStringMap(from map[any]any) (any, error) {
 	return to, nil
 }
 
-// keyText gives the text of a key. Numbers and truth values are keys as well.
+// keyText returns a key as a string. Numbers and booleans are allowed.
 func keyText(key any) (string, error) {
 	switch k := key.(type) {
 	case string:

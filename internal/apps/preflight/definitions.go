@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// crd is the kind of definitions that is checked.
+// crd is the kind that is checked.
 var crd = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definition is what of one the check looks at.
+// definition is the part of a definition that the check reads.
 type definition struct {
 	Spec struct {
 		Scope    string `json:"scope"`
@@ -27,7 +27,7 @@ type definition struct {
 	} `json:"status"`
 }
 
-// checkDefinitions compares each definition that is applied with the one on the cluster.
+// checkDefinitions compares each definition with the one in the cluster.
 func checkDefinitions(ctx context.Context, subjects []PlannedWrite, deps Cluster) error {
 	var applied []*unstructured.Unstructured
 	for _, s := range subjects {
@@ -49,7 +49,8 @@ func checkDefinitions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 	return nil
 }
 
-// checkDefinition says what makes an upgrade unsafe; err is why that cannot be said.
+// checkDefinition returns the reasons why an upgrade is unsafe; err is the error of the check
+// itself.
 func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Cluster) (unsafe, err error) {
 	live, err := deps.Get(ctx, crd, "", obj.GetName())
 	if err != nil {
@@ -75,7 +76,7 @@ func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps C
 	return errors.Join(found...), nil
 }
 
-// removedVersion is the first version in which objects are stored that the definition would no longer have.
+// removedVersion returns the first stored version that the new definition does not have, or "".
 func removedVersion(before, after definition) string {
 	kept := map[string]bool{}
 	for _, version := range after.Spec.Versions {

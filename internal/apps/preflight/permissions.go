@@ -12,21 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// question is what is asked of the reviewer; the version is for the answer alone.
+// access is a permission to check. The version is for the error only.
 type access struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	namespace, name string
 }
 
-// permissions asks every question once: the rules of a role are looked at for creating and for updating it.
+// accessChecker checks each access once: creating and updating a role check the same rules.
 type accessChecker struct {
-	deps  Cluster
-	mu    sync.Mutex
+	deps    Cluster
+	mu      sync.Mutex
 	answers map[access]func() error
 }
 
-// checkPermissions asks for every object whether it may be deleted, or created, updated and, where the server merges, patched.
+// checkPermissions checks for every object whether it may be deleted, or created, updated and,
+// with server-side apply, patched.
 func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster) error {
 	p := &accessChecker{deps: deps, answers: map[access]func() error{}}
 	return forEach(ctx, len(subjects), func(i int) error {
@@ -43,7 +44,7 @@ func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 	})
 }
 
-// allowed is nil if what is asked may be done.
+// allowed returns nil if the user has an access.
 func (p *accessChecker) allowed(ctx context.Context, q access) error {
 	p.mu.Lock()
 	answer, ok := p.answers[q]
@@ -67,8 +68,8 @@ func (p *accessChecker) ask(ctx context.Context, q access) error {
 	return nil
 }
 
-// check asks whether a verb may be done to an object. Roles and bindings may be written only by those who are told so, or who
-// may do themselves all that they give, which rules says.
+// check checks a verb on an object. Writing a role or a binding needs the verb to grant
+// permissions, or all permissions that it grants, which rules returns.
 func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructured, verb string, rules func() ([]rule, error)) error {
 	gvk := obj.GroupVersionKind()
 	resource, ok, err := p.deps.Resource(ctx, gvk)
@@ -83,9 +84,9 @@ func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructure
 	if !ok || verb == "delete" {
 		return p.allowed(ctx, q)
 	}
-	told := q
-	told.verb = guarded.verb
-	if p.allowed(ctx, told) == nil {
+	grant := q
+	grant.verb = guarded.verb
+	if p.allowed(ctx, grant) == nil {
 		return nil
 	}
 	if err := p.allowed(ctx, q); err != nil {
@@ -101,7 +102,7 @@ func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructure
 	return nil
 }
 
-// missing is what of the rules the user may not do, each thing on its own.
+// checkRules returns an error with all permissions of the rules that the user does not have.
 func (p *accessChecker) checkRules(ctx context.Context, rules []rule, namespace string) error {
 	var failed []error
 	for _, r := range rules {

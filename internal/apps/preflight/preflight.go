@@ -1,6 +1,6 @@
-// Package preflight holds the checks that kapp makes, where they are asked for, before it changes anything: whether the user
-// may do all that is planned, and whether definitions can be upgraded without losing objects. It only asks; what it needs of the
-// cluster is handed in.
+// Package preflight makes the optional checks of kapp before a deployment: whether the user has
+// all permissions, and whether definitions can be upgraded without losing objects. It only reads,
+// through functions that the caller provides.
 package preflight
 
 import (
@@ -20,34 +20,36 @@ const (
 	CRDUpgradeSafety     = "CRDUpgradeSafety"
 )
 
-// parallel is how many questions are asked of the cluster at once.
+// parallel is the number of concurrent requests.
 const parallel = 16
 
-// AccessReviewer says whether the user may do something. An empty name asks for all objects, an empty namespace for all namespaces or
-// for an object that has none.
+// AccessReviewer reports whether the user has a permission. An empty name means all objects; an
+// empty namespace means all namespaces, or an object that has none.
 type AccessReviewer interface {
 	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (bool, error)
 }
 
-// Cluster is what the checks need of the cluster. All of it is called by several at once.
+// Cluster is the access of the checks to a cluster. Its functions are called concurrently.
 type Cluster struct {
-	// ServerSideApply says that objects that are there are changed by server-side apply.
+	// ServerSideApply is true if existing objects are updated by server-side apply.
 	ServerSideApply bool
 	Reviewer        AccessReviewer
-	// Resource gives the resource of a kind in its version; false if the cluster does not serve it.
+	// Resource returns the resource of a kind in its version, and false if the cluster does not
+	// serve it.
 	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error)
-	// Get reads an object, whose namespace is empty if it has none; nil if it is not there.
+	// Get returns an object, or nil if it does not exist. The namespace is empty for an object
+	// without one.
 	Get func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 }
 
-// PlannedWrite is one object that is to be created or updated, or deleted. Of the two objects, one may be nil: Existing of one that is
-// created, New of one that is deleted.
+// PlannedWrite is an object to create, update or delete. Existing is nil for one to create, New
+// for one to delete.
 type PlannedWrite struct {
 	Delete        bool
 	New, Existing *unstructured.Unstructured
 }
 
-// object is the one that the change is about.
+// object returns the object of the write.
 func (s PlannedWrite) object() *unstructured.Unstructured {
 	if s.Delete && s.Existing != nil || s.New == nil {
 		return s.Existing
@@ -55,14 +57,14 @@ func (s PlannedWrite) object() *unstructured.Unstructured {
 	return s.New
 }
 
-// CheckNames gives the names of all checks.
+// CheckNames returns the names of all checks.
 func CheckNames() []string { return []string{CRDUpgradeSafety, PermissionValidation} }
 
 // Exists reports whether there is a check of this name.
 func Exists(name string) bool { return slices.Contains(CheckNames(), name) }
 
-// Run makes the checks that are named, in their order, and ends with the first that fails: with kapp's text, in which what is
-// wrong with the subjects stands in their order, a line each.
+// Run makes the named checks in order and returns the error of the first that fails. The error is
+// kapp's; it has one line for each problem, in the order of the writes.
 func Run(ctx context.Context, names []string, subjects []PlannedWrite, deps Cluster) error {
 	for _, name := range names {
 		var err error
@@ -81,7 +83,7 @@ func Run(ctx context.Context, names []string, subjects []PlannedWrite, deps Clus
 	return nil
 }
 
-// each calls f for every number below count, a few at once, waits for all, and joins their errors in order.
+// forEach calls f for every number below count, a few at a time, and joins the errors in order.
 func forEach(ctx context.Context, count int, f func(i int) error) error {
 	failed := make([]error, count)
 	var group errgroup.Group

@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// rbac is the group in whose version 1 roles and bindings are checked.
+// rbac is the group of roles and bindings, which are checked in version 1.
 const rbac = "rbac.authorization.k8s.io"
 
 func rbacKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: rbac, Version: "v1", Kind: kind}
 }
 
-// giver is a kind whose objects give permissions: who may do the verb to it may give any; others those that the rules say, if
-// they have them.
+// grantKind is a kind whose objects grant permissions. A user with the verb may grant any
+// permission; other users may grant the permissions that they have.
 type grantKind struct {
 	verb  string
 	rules func(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error)
 }
 
-// giving are these kinds.
+// grantKinds are the kinds that grant permissions.
 var grantKinds = map[schema.GroupVersionKind]grantKind{
 	rbacKind("Role"):               {"escalate", rulesOfRole},
 	rbacKind("ClusterRole"):        {"escalate", rulesOfRole},
@@ -40,7 +40,7 @@ type rule struct {
 	NonResourceURLs []string `json:"nonResourceURLs"`
 }
 
-// questions are what the rule gives, broken down to one verb, group, resource and name.
+// accesses returns the permissions of the rule, for one verb, group, resource and name each.
 func (r rule) accesses(namespace string) []access {
 	names := r.ResourceNames
 	if len(names) == 0 {
@@ -75,7 +75,7 @@ func rulesIn(obj *unstructured.Unstructured) ([]rule, error) {
 	return role.Rules, err
 }
 
-// rulesOfBinding reads the role that a binding names from the cluster.
+// rulesOfBinding returns the rules of the role that a binding names.
 func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	rules, err := readReferencedRole(ctx, deps, obj)
 	if err != nil {

@@ -2,17 +2,17 @@ package textdiff
 
 import "slices"
 
-// pair is a place in the old sequence and one in the new.
+// pair is an index in the old sequence and one in the new.
 type pair struct{ old, new int32 }
 
-// anchored aligns at the lines that occur once on both sides: at most of them in an order that both sides have. Each anchor
-// grows as far as the lines around it are equal. What is left between two anchors is removed and added as a whole, or, to
-// refine, aligned as closely as its size allows.
+// anchored aligns at anchors: lines that occur once on both sides, as many as have the same order
+// on both. Each anchor is extended by the equal lines around it. Lines between anchors are removed
+// and added, or aligned if refine is true.
 func (a *aligner) anchored(refine bool) {
 	var done pair
 	for _, anchor := range a.anchors() {
 		if anchor.old < done.old {
-			continue // inside what the last one grew to
+			continue // inside the last extended anchor
 		}
 		begin, end := anchor, anchor
 		for begin.old > done.old && begin.new > done.new && a.old[begin.old-1] == a.new[begin.new-1] {
@@ -27,7 +27,7 @@ func (a *aligner) anchored(refine bool) {
 	}
 }
 
-// between aligns what stands between two anchors.
+// between aligns the lines between two anchors.
 func (a *aligner) between(old, new []int32, refine bool) {
 	switch {
 	case !refine:
@@ -40,12 +40,12 @@ func (a *aligner) between(old, new []int32, refine bool) {
 	}
 }
 
-// anchors gives the longest rising sequence of lines that are unique on both sides (Szymanski's method), between the beginning
-// and the end of both texts.
+// anchors returns the longest increasing sequence of lines that are unique on both sides
+// (Szymanski's method), and the end of both texts.
 func (a *aligner) anchors() []pair {
 	places := a.unique()
-	// tails[k] is the smallest new place that a rising sequence of k+1 pairs can end at; lengths has for each pair how long
-	// the longest one is that ends there.
+	// tails[k] is the smallest new index at the end of an increasing sequence of k+1 pairs.
+	// lengths has the length, less one, of the longest sequence that ends at each pair.
 	tails := make([]int32, 0, len(places))
 	lengths := make([]int32, len(places))
 	for i, p := range places {
@@ -68,10 +68,10 @@ func (a *aligner) anchors() []pair {
 	return out
 }
 
-// unique gives the lines that occur once on both sides, in the order of the old text.
+// unique returns the lines that occur once on both sides, in the order of the old text.
 func (a *aligner) unique() []pair {
 	const none, many = 0, -1
-	at := make([]int32, a.kinds) // place in the new text, from one
+	at := make([]int32, a.kinds) // index in the new text plus one
 	for i, id := range a.new {
 		if at[id] == none {
 			at[id] = int32(i + 1)

@@ -5,30 +5,32 @@
 // once on both sides, and time and memory stay close to linear in the size of the texts. The package knows nothing of objects.
 package textdiff
 
-// Op says on which side a line stands.
+// Op is the side that a line belongs to.
 type Op byte
 
 const (
-	Same    Op = iota // on both sides
-	Removed           // in the old text alone
-	Added             // in the new text alone
+	Same    Op = iota // both sides
+	Removed           // the old text only
+	Added             // the new text only
 )
 
-// Line is one record of a comparison. Old and New count from zero: the place of the line on its own side, and on the other the
-// place of the next line there that has not been told yet. Text has no newline and shares the memory of the compared texts.
+// Line is one record of a comparison. Old and New are line numbers from zero: the number of the
+// line on its own side, and on the other side that of the next line. Text has no newline and
+// shares memory with the compared texts.
 type Line struct {
 	Op       Op
 	Text     string
 	Old, New int
 }
 
-// anchoredFrom is the number of lines above which an anchored comparison differs from the other.
+// anchoredFrom is the number of lines above which an anchored comparison differs from an exact
+// one.
 const anchoredFrom = 500
 
-// Compare aligns two texts. The lines that are not Added, joined with newlines, are the old text, those that are not Removed
-// the new one. A newline at the end of a text gives an empty last line, as kapp has it; an empty text has no lines at all.
-// The texts have less than 2 GB. With anchored, texts of more than 500 lines are aligned at nothing but the lines that occur once on both sides and what
-// surrounds these.
+// Compare aligns two texts of less than 2 GB. The lines that are not Added, joined with newlines,
+// are the old text, and those that are not Removed the new one. As in kapp, a newline at the end
+// of a text adds an empty last line, and an empty text has no lines. With anchored, texts of more
+// than 500 lines are aligned only at lines that occur once on both sides.
 func Compare(old, new string, anchored bool) []Line {
 	o, n, kinds := numberLines(old, new)
 	a := newAligner(o.ids, n.ids, kinds)
@@ -40,21 +42,22 @@ func Compare(old, new string, anchored bool) []Line {
 	return a.lines(o, n)
 }
 
-// aligner collects the operations that lead from one sequence of lines to another. Equal lines have equal numbers.
+// aligner collects the operations that turn one sequence of lines into another. Equal lines have
+// equal numbers.
 type aligner struct {
 	old, new []int32
-	kinds    int // how many numbers there are
+	kinds    int // number of different lines
 	ops      []Op
 
-	bits []uint64 // of the last matrix, used again
-	last []int32  // of chains, used again
+	bits []uint64 // of the last matrix, reused
+	last []int32  // of chains, reused
 }
 
 func newAligner(old, new []int32, kinds int) *aligner {
 	return &aligner{old: old, new: new, kinds: kinds, ops: make([]Op, 0, len(old)+len(new))}
 }
 
-// lines gives the operations with their texts and places.
+// lines returns the operations with their texts and line numbers.
 func (a *aligner) lines(old, new *sequence) []Line {
 	out := make([]Line, 0, len(a.ops))
 	o, n := 0, 0
@@ -76,14 +79,14 @@ func (a *aligner) lines(old, new *sequence) []Line {
 	return out
 }
 
-// add appends an operation a number of times.
+// add appends an operation several times.
 func (a *aligner) add(op Op, times int) {
 	for range times {
 		a.ops = append(a.ops, op)
 	}
 }
 
-// align is the comparison that is not anchored: kapp's up to the bound, and above it at anchors.
+// align aligns like kapp up to the bound, and at anchors above it.
 func (a *aligner) align() {
 	head, tail := commonEnds(a.old, a.new)
 	o, n := a.old[head:len(a.old)-tail], a.new[head:len(a.new)-tail]
@@ -96,8 +99,8 @@ func (a *aligner) align() {
 	a.add(Same, tail)
 }
 
-// ends counts the equal lines at the head and at the tail. The tail leaves one line on each side that the head has not taken,
-// even if it is equal: kapp's alignment depends on it.
+// commonEnds counts the equal lines at the head and the tail. The tail leaves at least one line on
+// each side, even if it is equal: kapp's alignment depends on it.
 func commonEnds(old, new []int32) (head, tail int) {
 	for head < len(old) && head < len(new) && old[head] == new[head] {
 		head++

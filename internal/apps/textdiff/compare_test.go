@@ -110,7 +110,8 @@ func byTable(old, new []int32) []Op {
 	return ops
 }
 
-// random gives a text of lines out of few, and a copy of it with a share of its lines replaced, left out or put in.
+// random returns a text of a few different lines, and a copy with some of its lines replaced,
+// removed or inserted.
 func random(r *rand.Rand, lines, kinds int, share float64) (string, string) {
 	var old, new []string
 	line := func() string { return fmt.Sprint("line ", r.IntN(kinds)) }

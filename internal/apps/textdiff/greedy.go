@@ -1,11 +1,12 @@
 package textdiff
 
-// patience is how many removals and additions greedy looks ahead. A stretch that differs in more is aligned in several parts,
-// each the best one can do without knowing the next.
+// patience limits the removals and additions that greedy looks ahead. A section with more
+// differences is aligned in parts.
 const patience = 256
 
-// greedy aligns sequences that are too long for subsequence and have no anchors, as when a few lines repeat many times. It
-// is Myers' method in parts: at most patience steps forward, then on from the place that is furthest.
+// greedy aligns sequences without anchors that are too long for subsequence, as when a few lines
+// repeat many times. It is Myers' method in parts of at most patience steps, each from the
+// furthest point of the last.
 func (a *aligner) greedy(old, new []int32) {
 	s := search{}
 	for len(old) > 0 && len(new) > 0 {
@@ -17,14 +18,15 @@ func (a *aligner) greedy(old, new []int32) {
 	a.add(Added, len(new))
 }
 
-// search keeps, for every number of steps, how far each diagonal got: far[d][d+k] is the old place on the diagonal where
-// old minus new is k.
+// search stores how far each diagonal got in each number of steps: far[d][d+k] is the old index on
+// the diagonal where old minus new is k.
 type search struct {
 	far  [patience + 1][]int32
 	back []Op
 }
 
-// forward searches until both sequences end or patience does, and gives the place reached and the steps it took.
+// forward searches until both sequences end, or for patience steps. It returns the end and the
+// number of steps.
 func (s *search) forward(old, new []int32) (pair, int) {
 	var best pair
 	for d := 0; ; d++ {
@@ -36,7 +38,7 @@ func (s *search) forward(old, new []int32) (pair, int) {
 			x := s.enter(d, k)
 			y := x - k
 			if x > len(old) || y > len(new) {
-				s.far[d][d+k] = int32(x) // outside: no further, and never the best
+				s.far[d][d+k] = int32(x) // outside the sequences
 				continue
 			}
 			for x < len(old) && y < len(new) && old[x] == new[y] {
@@ -56,8 +58,8 @@ func (s *search) forward(old, new []int32) (pair, int) {
 	}
 }
 
-// enter gives the old place at which a diagonal is entered with step d: from above by an addition, or from the left by a
-// removal, whichever is further.
+// enter returns the old index at which step d enters a diagonal: from above by an addition, or
+// from the left by a removal, whichever is further.
 func (s *search) enter(d, k int) int {
 	if d == 0 {
 		return 0
@@ -72,7 +74,7 @@ func (s *search) fromAbove(d, k int) bool {
 	return k == -d || k != d && s.far[d-1][d-1+k-1] < s.far[d-1][d-1+k+1]
 }
 
-// path appends the operations that lead to a place that was reached in so many steps.
+// path appends the operations that lead to an end in the given number of steps.
 func (s *search) path(ops []Op, end pair, steps int) []Op {
 	s.back = s.back[:0]
 	x, k := int(end.old), int(end.old-end.new)

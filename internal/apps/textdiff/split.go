@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// sequence is a text as lines: where each ends, and a number that equal lines share, on both sides of a comparison.
+// sequence is a text as lines: the end of each, and a number that equal lines of both texts share.
 type sequence struct {
 	text string
-	ends []int32 // the place behind the last byte of each line, which holds a newline for all but the last
+	ends []int32 // index after the last byte of each line, without its newline
 	ids  []int32
 }
 
-// line gives the text of a line.
+// line returns the text of a line.
 func (s *sequence) line(i int) string {
 	if i == 0 {
 		return s.text[:s.ends[0]]
@@ -21,16 +21,16 @@ func (s *sequence) line(i int) string {
 	return s.text[s.ends[i-1]+1 : s.ends[i]]
 }
 
-// table numbers the lines of two texts. It holds places and no copies of lines: a map of strings would need several times the
-// memory.
+// lineTable assigns numbers to the lines of two texts. It stores indexes and no copies of lines: a
+// map of strings would need several times the memory.
 type lineTable struct {
 	seed  maphash.Seed
-	slots []int32 // open addressing: number of a line, plus one; the size is a power of two
-	first []int32 // by number: the first such line; those of the second text are counted on from those of the first
+	slots []int32 // open addressing: number of a line plus one; the size is a power of two
+	first []int32 // by number: the first such line; lines of the second text follow those of the first
 	texts []*sequence
 }
 
-// split numbers the lines of two texts, and gives how many different lines there are.
+// numberLines assigns numbers to the lines of two texts and returns the number of different lines.
 func numberLines(old, new string) (*sequence, *sequence, int) {
 	countOld, countNew := count(old), count(new)
 	expected := max(countOld, countNew)
@@ -39,7 +39,7 @@ func numberLines(old, new string) (*sequence, *sequence, int) {
 	return o, n, len(t.first)
 }
 
-// count is the number of lines of a text.
+// count returns the number of lines of a text.
 func count(text string) int {
 	if text == "" {
 		return 0
@@ -47,7 +47,7 @@ func count(text string) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// add numbers the lines of one text, of which there are so many.
+// add assigns numbers to the lines of one text.
 func (t *lineTable) add(text string, lines int) *sequence {
 	s := &sequence{text: text, ends: make([]int32, 0, lines), ids: make([]int32, lines)}
 	t.texts = append(t.texts, s)
@@ -66,7 +66,7 @@ func (t *lineTable) add(text string, lines int) *sequence {
 	return s
 }
 
-// number gives the number of a line, which is the line i of the last text.
+// number returns the number of a line, which is line i of the last text.
 func (t *lineTable) number(line string, i int) int32 {
 	at := t.slot(line)
 	if t.slots[at] != 0 {
@@ -86,7 +86,7 @@ func (t *lineTable) number(line string, i int) int32 {
 	return int32(len(t.first) - 1)
 }
 
-// slot gives the place of a line in the table, which is free if the line is new.
+// slot returns the slot of a line, which is free if the line is new.
 func (t *lineTable) slot(line string) int {
 	mask := len(t.slots) - 1
 	at := int(maphash.String(t.seed, line)) & mask

@@ -3,17 +3,18 @@ package textdiff
 import "math/bits"
 
 const (
-	// bound is the product of the numbers of lines up to which the alignment is kapp's. The work takes one bit each, 16 MB.
+	// bound is the product of the numbers of lines up to which the alignment is kapp's. It needs
+	// one bit for each cell, 16 MB.
 	bound = 1 << 27
-	// boundBetween is the same between two anchors of a large comparison, where it may be needed many times.
+	// boundBetween is the bound between two anchors, of which there may be many.
 	boundBetween = 1 << 23
 )
 
-// exact reports whether two sequences are short enough for subsequence.
+// fitsExact reports whether two sequences are short enough for subsequence.
 func fitsExact(old, new, bound int) bool { return old == 0 || new == 0 || old <= bound/new }
 
-// matrix holds what is known of M, where M[i][j] is the length of the longest common subsequence of the last i old and the
-// last j new lines. One bit per cell: whether M[i][j+1] equals M[i][j].
+// matrix stores M, where M[i][j] is the length of the longest common subsequence of the last i old
+// and the last j new lines. Each cell has one bit: whether M[i][j+1] equals M[i][j].
 type matrix struct {
 	words int // per row
 	bits  []uint64
@@ -24,7 +25,7 @@ func (m matrix) row(i int) []uint64 { return m.bits[i*m.words : (i+1)*m.words] }
 // level reports whether M[i][j] equals M[i][j-1].
 func (m matrix) level(i, j int) bool { return m.bits[i*m.words+(j-1)/64]>>((j-1)%64)&1 == 1 }
 
-// rank is M[i][j].
+// rank returns M[i][j].
 func (m matrix) rank(i, j int) int {
 	row, ones := m.row(i), 0
 	for _, word := range row[:j/64] {
@@ -36,7 +37,8 @@ func (m matrix) rank(i, j int) int {
 	return j - ones
 }
 
-// newMatrix computes M, a row for each old line, by adding whole rows as if they were numbers (Hyyrö's bit-parallel method).
+// newMatrix computes M, a row for each old line, by adding rows as if they were numbers (Hyyrö's
+// bit-parallel method).
 func (a *aligner) newMatrix(old, new []int32) matrix {
 	m := matrix{words: (len(new) + 63) / 64}
 	size := (len(old) + 1) * m.words
@@ -70,9 +72,9 @@ func (a *aligner) newMatrix(old, new []int32) matrix {
 	return m
 }
 
-// subsequence aligns two short sequences as kapp does: it walks M from its last cell, and prefers a removal to an addition
-// and both to a common line wherever nothing of the common subsequence is lost. Once a removal would lose something, so it
-// does after an addition.
+// subsequence aligns two short sequences like kapp. It walks M from its last cell. It prefers a
+// removal to an addition, and both to a common line, where the common subsequence stays the
+// longest. It removes no more lines after an addition if that shortens the subsequence.
 func (a *aligner) subsequence(old, new []int32) {
 	if len(old) == 0 || len(new) == 0 {
 		a.add(Removed, len(old))
@@ -98,10 +100,11 @@ func (a *aligner) subsequence(old, new []int32) {
 	a.add(Added, j)
 }
 
-// chains links the places of equal lines in a sequence. Places count from one; zero is the end of a chain.
+// chains links the indexes of equal lines in a sequence. Indexes count from one; zero ends a
+// chain.
 type chains struct {
-	last   []int32 // by number: the last place
-	before []int32 // by place: the one before it
+	last   []int32 // by number: the last index
+	before []int32 // by index: the one before it
 }
 
 // places links a sequence. The slice by number is shared and must be cleared before the next call.

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// Format says how lines are written. The zero value writes changed lines alone, without numbers and colours.
+// Format is the format of lines. The zero value shows changed lines only, without numbers and
+// colours.
 type Format struct {
-	Context int  // how many lines before and after a place a change may be for it to be shown; below zero all lines are
-	Numbers bool // the places of lines, from zero
-	Colour  bool // removed lines red, added ones green
+	Context int  // number of common lines around a change; negative shows all
+	Numbers bool // shows line numbers, from zero
+	Colour  bool // shows removed lines in red and added ones in green
 }
 
 const (
@@ -23,10 +24,10 @@ const (
 	blanks = "   "
 )
 
-// Write writes lines in kapp's form. Of the common lines those are written that have a change within Context records before
-// them or less than Context after them, so that two are one line before a change and two after it. "  ..." stands where they
-// begin anew, at the top too if it is not the first record, and nowhere else. If there is nothing to write, an empty line is
-// written, as by kapp.
+// Write writes lines in kapp's format. It writes common lines up to Context records after a change
+// and less than Context before one, so that Context 2 shows one line before a change and two after
+// it. "  ..." stands before common lines that follow omitted ones, or the first record. Like kapp,
+// it writes an empty line if there is nothing to write.
 func Write(w io.Writer, lines []Line, f Format) error {
 	out := &writer{Writer: bufio.NewWriter(w), Format: f}
 	written, shown := 0, false
@@ -54,7 +55,7 @@ func Write(w io.Writer, lines []Line, f Format) error {
 	return out.Flush()
 }
 
-// next gives the place of the first changed record from i on, or the number of records.
+// nextChange returns the index of the first changed record from i on, or the number of records.
 func nextChange(lines []Line, i int) int {
 	for i < len(lines) && lines[i].Op == Same {
 		i++
@@ -62,7 +63,7 @@ func nextChange(lines []Line, i int) int {
 	return i
 }
 
-// writer keeps the first error of writing, as bufio does.
+// writer keeps the first write error, as bufio does.
 type writer struct {
 	*bufio.Writer
 	Format
@@ -97,7 +98,7 @@ func (w *writer) line(line Line) {
 	w.WriteString("\n")
 }
 
-// place writes a number in at least three columns, or as many blanks.
+// place writes a number in at least three columns, or as many spaces.
 func (w *writer) place(number int, known bool) {
 	text := ""
 	if known {
@@ -107,7 +108,8 @@ func (w *writer) place(number int, known bool) {
 	w.WriteString(text)
 }
 
-// FormatChanges gives the changed lines alone, each after its places on both sides, as kapp puts them into messages:
+// FormatChanges returns the changed lines, each after its numbers on both sides, as kapp puts them
+// into messages:
 //
 //	2,  2 - old
 //	3,  2 + new

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// source is one line of script, or of the calls that a template makes of a YAML node.
+// source is one line of script, or the call that a template makes for a YAML node.
 type source struct {
 	text string
-	line int   // in the text that was written
-	part *part // the node that this call opens; nil for everything else
+	line int   // in the text
+	part *part // the node that this call opens, or nil
 }
 
-// stmt is one logical line, with the block that it opens.
+// stmt is a statement: one logical line, with the block that it opens.
 type stmt struct {
 	source
-	lines []int // of each physical line
+	lines []int // line numbers of the physical lines
 	opens bool
 	body  []*stmt
 }
 
-// take appends the physical lines of a source.
+// appendLine appends the physical lines of a source.
 func (s *stmt) appendLine(in source) {
 	if s.lines != nil {
 		s.text += "\n"
@@ -32,17 +32,18 @@ func (s *stmt) appendLine(in source) {
 	}
 }
 
-// lineState is what is still open at the end of a physical line, so that the next belongs to the same logical line.
+// lineState is the lexical state at the end of a physical line. It decides whether the next line
+// belongs to the same statement.
 type lineState struct {
 	brackets int
-	quote    string // the three quotes that end a long string
+	quote    string // the three quotes that end the current long string
 	joined   bool   // the line ended with a backslash
-	last     byte   // the last byte that means something
+	last     byte   // the last byte of code
 }
 
 func (t *lineState) isOpen() bool { return t.brackets > 0 || t.quote != "" || t.joined }
 
-// read takes in one more physical line.
+// read updates the state with one physical line.
 func (t *lineState) read(line string) {
 	t.joined = false
 	for i := 0; i < len(line); {
@@ -71,7 +72,7 @@ func (t *lineState) read(line string) {
 	}
 }
 
-// long goes on in a long string, and gives where to read on.
+// readLongString reads on in a long string and returns the next position.
 func (t *lineState) readLongString(line string, i int) int {
 	switch {
 	case line[i] == '\\':
@@ -84,7 +85,8 @@ func (t *lineState) readLongString(line string, i int) int {
 	return i + 1
 }
 
-// enter begins a string, passes over it if it is a short one, and gives where to read on.
+// readString reads the beginning of a string, the whole of a short one, and returns the next
+// position.
 func (t *lineState) readString(line string, i int) int {
 	if long := strings.Repeat(line[i:i+1], 3); strings.HasPrefix(line[i:], long) {
 		t.quote = long
@@ -102,7 +104,7 @@ func (t *lineState) readString(line string, i int) int {
 	return len(line)
 }
 
-// logicalLines joins physical lines to logicalLines ones.
+// logicalLines joins physical lines to statements.
 func logicalLines(sources []source) ([]*stmt, error) {
 	var out []*stmt
 	for i := 0; i < len(sources); i++ {
@@ -131,7 +133,7 @@ func logicalLines(sources []source) ([]*stmt, error) {
 
 var endPattern = regexp.MustCompile(`^end\s*(#.*)?$`)
 
-// word is the keyword that a line begins with.
+// word returns the keyword that the line begins with.
 func (s *stmt) word() string {
 	end := strings.IndexFunc(s.text, func(r rune) bool { return r < 'a' || r > 'z' })
 	if end < 0 {
@@ -140,8 +142,8 @@ func (s *stmt) word() string {
 	return s.text[:end]
 }
 
-// nestBlocks puts the lines into the blocks that they belong to. As ytt has it, a block ends with "end" or with the next branch of an
-// if, and indentation means nothing.
+// nestBlocks arranges statements in blocks. As in ytt, a block ends with "end" or with the next
+// branch of an if, and indentation has no meaning.
 func nestBlocks(stmts []*stmt) (*stmt, error) {
 	root := &stmt{}
 	stack := []*stmt{root}
@@ -172,7 +174,7 @@ func nestBlocks(stmts []*stmt) (*stmt, error) {
 	return root, nil
 }
 
-// script is Starlark that was made of a text, and where each of its lines stood there.
+// script is the Starlark of a text, with the line of the text for each of its lines.
 type script struct {
 	text  strings.Builder
 	lines []int
@@ -187,7 +189,7 @@ func (w *script) put(depth int, text string, lines ...int) {
 
 var defPattern = regexp.MustCompile(`^def\s+(\w+)`)
 
-// write puts out the lines of a block, indented as Starlark wants it.
+// write writes the statements of a block with the indentation that Starlark needs.
 func (w *script) write(block *stmt, depth int) {
 	for _, s := range block.body {
 		w.put(depth, s.text, s.lines...)
@@ -203,7 +205,7 @@ func (w *script) write(block *stmt, depth int) {
 	}
 }
 
-// firstNode is the first node in a block, functions inside left out; nil for a block of mere script.
+// firstNode returns the first YAML node in a block, not counting functions in it, or nil.
 func (s *stmt) firstNode() *part {
 	for _, in := range s.body {
 		if in.part != nil {
@@ -219,7 +221,7 @@ func (s *stmt) firstNode() *part {
 	return nil
 }
 
-// buildScript makes Starlark of lines whose blocks end with "end".
+// buildScript returns the Starlark for lines whose blocks close with "end".
 func buildScript(sources []source) (*script, error) {
 	stmts, err := logicalLines(sources)
 	if err != nil {

@@ -8,16 +8,17 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// builder makes the nodes of a template while its script runs. Each function with YAML inside builds on a floor of its own.
+// builder builds the nodes of a template while its script runs. Each call of a function that
+// contains YAML has a stack of its own.
 type builder struct {
-	program *program
-	stacks  [][]frame
+	program     *program
+	stacks      [][]frame
 	annotations map[int][]annotation // directives of the part that is opened next
 }
 
 // frame is a node whose children may follow.
 type frame struct {
-	part *part // nil for what the documents stand in
+	part *part // nil for the list of documents
 	item *item
 }
 
@@ -26,10 +27,10 @@ func newBuilder(p *program) *builder {
 	return &builder{program: p, stacks: [][]frame{{{item: docs}}}, annotations: map[int][]annotation{}}
 }
 
-// documents are what was built when the script has ended.
+// documents returns the documents that the script has built.
 func (b *builder) documents() *nodes { return b.stacks[0][0].item.value.(*nodes) }
 
-// builderKey is where a thread keeps its builder.
+// builderKey is the key of the builder in a thread.
 const builderKey = "ytt.builder"
 
 func builderOf(thread *starlark.Thread) (*builder, error) {
@@ -42,12 +43,13 @@ func builderOf(thread *starlark.Thread) (*builder, error) {
 
 var predeclared = starlark.StringDict{
 	callAnnotate: starlark.NewBuiltin(callAnnotate, annotateCall),
-	callOpen: starlark.NewBuiltin(callOpen, openCall),
-	callPut:  starlark.NewBuiltin(callPut, putCall),
-	callWrap: starlark.NewBuiltin(callWrap, wrapCall),
+	callOpen:     starlark.NewBuiltin(callOpen, openCall),
+	callPut:      starlark.NewBuiltin(callPut, putCall),
+	callWrap:     starlark.NewBuiltin(callWrap, wrapCall),
 }
 
-// noteCall keeps a directive: part, line and name, then what stands after the name.
+// annotateCall keeps an annotation. The arguments are the part, the line and the name, and then
+// those of the annotation.
 func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {
@@ -80,7 +82,7 @@ func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return starlark.None, b.open(b.program.parts[id])
 }
 
-// open begins a node inside of the node that its parent made last.
+// open begins a node inside the last node of its parent.
 func (b *builder) open(p *part) error {
 	floor := &b.stacks[len(b.stacks)-1]
 	at := len(*floor) - 1
@@ -107,7 +109,7 @@ func (b *builder) open(p *part) error {
 	return nil
 }
 
-// add appends an item. A map has no key twice, unless the later one says that it takes the place.
+// add appends an item. A key may occur twice in a map only with the annotation for that.
 func (n *nodes) add(it *item) error {
 	if n.kind == mapping {
 		there := slices.IndexFunc(n.items, func(other *item) bool { return other.key == it.key })
@@ -146,7 +148,8 @@ func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return starlark.None, nil
 }
 
-// replacement is what template.replace gives: its items take the place of the one whose value it is.
+// replacement is the result of template.replace: its items replace the item that has it as its
+// value.
 type replacement struct {
 	starlark.Value
 	nodes *nodes
@@ -165,8 +168,8 @@ func (r replacement) insert(into *nodes, line int) error {
 	return nil
 }
 
-// wrapCall makes of a function with YAML inside one that gives this YAML, unless it returns something else. The second
-// argument is the first node inside.
+// wrapCall wraps a function that contains YAML. The new function returns that YAML unless the
+// function returns a value. The second argument is the first node in the function.
 func wrapCall(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	f := args[0].(starlark.Callable)
 	id, _ := starlark.AsInt32(args[1])

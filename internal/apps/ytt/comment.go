@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// plainComment, codeComment and annotationComment are the kinds of comments: "# …" and "#! …", "#@ …", and "#@name …".
+// The kinds of comments: "# …" and "#! …", "#@ …", and "#@name …".
 const (
-	plainComment    kind = "remark"
-	codeComment      kind = "code"
+	plainComment      kind = "remark"
+	codeComment       kind = "code"
 	annotationComment kind = "directive"
 )
 
@@ -17,10 +17,10 @@ const (
 type comment struct {
 	kind   kind
 	line   int
-	at     int    // where it begins in its line, in bytes
-	beside bool   // something else stands before it on its line
-	name   string // of a directive
-	text   string // the code, or the arguments of a directive
+	at     int    // offset in its line in bytes
+	beside bool   // follows a node on its line
+	name   string // of an annotation
+	text   string // the code, or the arguments of an annotation
 }
 
 func newComment(line int, text string, at int) comment {
@@ -43,7 +43,7 @@ func newComment(line int, text string, at int) comment {
 	return c
 }
 
-// commentsOf finds the comments of a text, by line. What looks like one inside a string is none, which the nodes tell.
+// commentsOf returns the comments of a text by line. A "#" inside a string begins no comment.
 func commentsOf(lines []string, docs []*yaml.Node) map[int]comment {
 	taken := &literals{lines: lines, whole: map[int]bool{}, upTo: map[int]int{}}
 	for _, doc := range docs {

@@ -12,15 +12,15 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// The calls that a template's script makes; no script of a user can have such names by accident.
+// The calls in the script of a template. Names of users do not begin with an underscore and "ytt".
 const (
-	callAnnotate = "_ytt_note" // a directive of the node that is opened next
-	callOpen = "_ytt_open" // a node begins, and all that is open below its parent ends
-	callPut  = "_ytt_put"  // the value of the node just opened
-	callWrap = "_ytt_wrap" // a function with YAML inside gives that YAML
+	callAnnotate = "_ytt_note" // adds an annotation to the next node
+	callOpen     = "_ytt_open" // opens a node and closes the nodes after its parent
+	callPut      = "_ytt_put"  // sets the value of the last node
+	callWrap     = "_ytt_wrap" // wraps a function that contains YAML
 )
 
-// annotationArguments are those that are known, with their arguments.
+// annotationArguments has the supported annotations with their arguments.
 var annotationArguments = map[string][]string{
 	annMatch:         {"by", "expects", "missing_ok", "when"},
 	annMatchDefaults: {"expects", "missing_ok", "when"},
@@ -33,21 +33,22 @@ var annotationArguments = map[string][]string{
 	annOverride:      {},
 }
 
-// program is a text that was compiled. It is never changed, and may be run by several at once.
+// program is a compiled text. It never changes, and several goroutines may run it.
 type program struct {
 	file     string
 	starlark *starlark.Program
-	lines    []int   // of the text, for each line of the Starlark
+	lines    []int   // line of the text for each line of the Starlark
 	parts    []*part // of a template
 	err      error   // why the text cannot be run
 }
 
-// programs are the texts that were compiled: the same few are run for every object, a wait rule as often as it is asked.
+// programs caches compiled texts: a rule runs for many objects, and a wait rule many times.
 var programs sync.Map
 
 type programKey struct{ file, text string }
 
-// compileCached gives the program of a text, and compiles it the first time. sources makes lines of script of it.
+// compileCached returns the program of a text and compiles it the first time. sources splits the
+// text into lines of script.
 func compileCached(file, text string, sources func(string) ([]source, []*part, error)) (*program, error) {
 	key := programKey{file, text}
 	known, ok := programs.Load(key)
@@ -80,7 +81,7 @@ func compile(file, text string, sources func(string) ([]source, []*part, error))
 	return p
 }
 
-// scriptSources takes a text that is script alone.
+// scriptSources returns the lines of a text of script.
 func scriptSources(text string) ([]source, []*part, error) {
 	var out []source
 	for i, line := range strings.Split(text, "\n") {
@@ -89,7 +90,7 @@ func scriptSources(text string) ([]source, []*part, error) {
 	return out, nil, nil
 }
 
-// templateSources takes a text of YAML with script in its comments.
+// templateSources returns the lines of script for a text of YAML with script in its comments.
 func templateSources(text string) ([]source, []*part, error) {
 	t, err := parseTemplate(text)
 	if err != nil {
@@ -119,7 +120,7 @@ func (e *emitter) add(text string, line int) {
 	e.out = append(e.out, source{text: text, line: line})
 }
 
-// shortBlock is a block that holds one node, and so needs no end.
+// shortBlock matches the beginning of a block that holds one node and needs no "end".
 var shortBlock = regexp.MustCompile(`^[ \t]*(if|else|elif|for|def)/end\b`)
 
 func (e *emitter) writePart(p *part) error {
@@ -146,7 +147,7 @@ func (e *emitter) writePart(p *part) error {
 	return nil
 }
 
-// writeCode writes the script before a part, and reports whether an end has to follow the part.
+// writeCode writes the script before a part. It reports whether an "end" has to follow the part.
 func (e *emitter) writeCode(p *part) (ends bool, err error) {
 	for _, c := range p.before {
 		if c.kind == annotationComment {
@@ -161,8 +162,8 @@ func (e *emitter) writeCode(p *part) (ends bool, err error) {
 	return ends, nil
 }
 
-// writeAnnotations writes the directives of a part, which are reached only where its code reaches the part, wherever they stand. It gives
-// the call that sets the value, if that is computed.
+// writeAnnotations writes the annotations of a part, after its code, so that they run only if the
+// part does. It returns the call that sets a computed value.
 func (e *emitter) writeAnnotations(p *part) (value string, err error) {
 	for _, c := range slices.Concat(p.before, p.beside) {
 		switch {

@@ -101,7 +101,7 @@ func TestForeignTypes(t *testing.T) {
 	}
 }
 
-// TestPanic calls what scripts have no reason to call, in a way that it does not expect.
+// TestPanic calls an internal function with wrong arguments.
 func TestPanic(t *testing.T) {
 	_, err := ApplyOverlay(map[string]any{}, "#@ _ytt_note()\n---\n", nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "evaluating failed: runtime error: index out of range") {
@@ -109,7 +109,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// FuzzOverlay looks for texts that end in a panic.
+// FuzzOverlay looks for texts that cause a panic.
 func FuzzOverlay(f *testing.F) {
 	for _, seed := range []string{"", "---\n", "#@ load('@ytt:overlay', 'overlay')\n#@overlay/match by=overlay.all\n---\na: [1, 'x']\nb: |\n  #@ x\n- \"\n", "#@ def f():\n- 1 #@ 2\n#@ end\n", "a:\n- - b\n  - #@ [1]\n"} {
 		f.Add(seed)

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// encodeJSON gives compact JSON with sorted keys; indent=2 spreads it over lines.
+// encodeJSON returns compact JSON with sorted keys, or indented JSON with indent=N.
 func encodeJSON(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var given starlark.Value
 	indent := 0
@@ -50,7 +50,7 @@ func decodeYAML(s string) (starlark.Value, error) {
 	return toDict(value)
 }
 
-// encodeYAML gives a document whose maps are in the order of their making.
+// encodeYAML returns a YAML document. Keys keep the order of the value.
 func encodeYAML(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	given, err := oneArgument(args)
 	if err != nil {
@@ -99,7 +99,7 @@ func yamlOf(value any) (*yaml.Node, error) {
 	return out, nil
 }
 
-// toDict gives data to scripts as dicts and lists that they can change.
+// toDict converts data to dicts and lists that scripts can change.
 func toDict(value any) (starlark.Value, error) {
 	switch v := value.(type) {
 	case json.Number:
@@ -180,7 +180,7 @@ func plainArgument(args starlark.Tuple) (any, error) {
 	return plainData(value), err
 }
 
-// replaceTemplate marks a map or array whose items are to stand where its value is put.
+// replaceTemplate marks a map or an array whose items replace the node that has it as its value.
 func replaceTemplate(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	given, err := oneArgument(args)
 	if err != nil {

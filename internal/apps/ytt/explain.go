@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// describeError names the text that an error comes from.
+// describeError adds the name of the text to an error.
 func (p *program) describeError(err error) error {
 	err = p.locateError(err)
 	if text := err.Error(); strings.HasPrefix(text, "line ") {
@@ -19,7 +19,7 @@ func (p *program) describeError(err error) error {
 	return fmt.Errorf("%s: %w", p.file, err)
 }
 
-// locateError says of an error of Starlark where in the written text it arose; other errors say so themselves.
+// locateError adds the line of the text to an error of Starlark. Other errors have it already.
 func (p *program) locateError(err error) error {
 	var failed *starlark.EvalError
 	var unresolved resolve.ErrorList
@@ -45,7 +45,7 @@ func (p *program) locateError(err error) error {
 	return err
 }
 
-// atLine names the line of a position.
+// atLine adds the line of a position to an error.
 func (p *program) atLine(pos syntax.Position, err error) error {
 	if line := p.sourceLine(pos); line > 0 && !strings.HasPrefix(err.Error(), "line ") {
 		return fmt.Errorf("line %d: %w", line, err)
@@ -53,7 +53,7 @@ func (p *program) atLine(pos syntax.Position, err error) error {
 	return err
 }
 
-// sourceLine is where in the written text a position of the script comes from; 0 if from nowhere.
+// sourceLine returns the line of the text that a position of the script comes from, or 0.
 func (p *program) sourceLine(pos syntax.Position) int {
 	if n := int(pos.Line) - 1; pos.Filename() == p.file && n >= 0 && n < len(p.lines) {
 		return p.lines[n]

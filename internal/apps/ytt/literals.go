@@ -6,14 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// literals are the places of a text that strings take: there, a # begins no comment.
+// literals are the parts of a text that strings occupy. A "#" there begins no comment.
 type literals struct {
 	lines []string
-	whole map[int]bool // lines inside of a string
-	upTo  map[int]int  // where the last quoted string of a line ends, in bytes
+	whole map[int]bool // lines inside a string
+	upTo  map[int]int  // end of the last quoted string of a line in bytes
 }
 
-// walk visits a node. indent is that of the key or dash that the node belongs to.
+// walk adds the strings of a node. indent is the indentation of its key or dash.
 func (s *literals) walk(node *yaml.Node, indent int) {
 	switch node.Kind {
 	case yaml.DocumentNode:
@@ -41,7 +41,7 @@ func (s *literals) walk(node *yaml.Node, indent int) {
 	}
 }
 
-// dash is the indentation of the dash before an item.
+// dashIndent returns the indentation of the dash before an item.
 func (s *literals) dashIndent(item *yaml.Node) int {
 	if item.Line < 1 || item.Line > len(s.lines) {
 		return 0
@@ -49,7 +49,7 @@ func (s *literals) dashIndent(item *yaml.Node) int {
 	return max(0, strings.LastIndexByte(prefix(s.lines[item.Line-1], item.Column-1), '-'))
 }
 
-// block takes the lines after the head of a block scalar: all that are empty or indented more.
+// block adds the lines of a block scalar: those after its head that are empty or indented more.
 func (s *literals) block(head, indent int) {
 	for line := head + 1; line <= len(s.lines); line++ {
 		text := s.lines[line-1]
@@ -60,7 +60,7 @@ func (s *literals) block(head, indent int) {
 	}
 }
 
-// quoted takes a string from its first quote to its last.
+// quoted adds the lines of a quoted string.
 func (s *literals) quoted(node *yaml.Node, quote byte) {
 	if node.Line < 1 || node.Line > len(s.lines) {
 		return
@@ -88,7 +88,7 @@ func (s *literals) quoted(node *yaml.Node, quote byte) {
 	}
 }
 
-// prefix is the first n characters of a line.
+// prefix returns the first n characters of a line.
 func prefix(line string, n int) string {
 	for at := range line {
 		if n <= 0 {

@@ -9,12 +9,12 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// mapValue is a map that scripts can read, by x.key as well as by x["key"], and cannot change.
+// mapValue is a read-only map of Starlark. x.key and x["key"] read the same value.
 type mapValue struct {
-	name  string // of the type
+	name  string // name of the type
 	data  map[string]any
-	keys  []string // in their order
-	nodes *nodes   // what it was made of; nil for plain data
+	keys  []string // in order
+	nodes *nodes   // the YAML that it was built from; nil for plain data
 
 	starlark bool // the values of data are values of Starlark
 }
@@ -49,7 +49,7 @@ func (m *mapValue) Len() int                { return len(m.keys) }
 func (m *mapValue) AttrNames() []string     { return m.keys }
 func (m *mapValue) Items() []starlark.Tuple { return m.dict().Items() }
 
-// Attr gives the value of a key, or nil: hasattr asks by that.
+// Attr returns the value of a key, or nil if there is none.
 func (m *mapValue) Attr(name string) (starlark.Value, error) {
 	if _, ok := m.data[name]; !ok {
 		return nil, nil
@@ -57,7 +57,7 @@ func (m *mapValue) Attr(name string) (starlark.Value, error) {
 	return m.at(name), nil
 }
 
-// Get is m[key], and key in m.
+// Get returns the value for m[key], and reports whether key is in m.
 func (m *mapValue) Get(key starlark.Value) (starlark.Value, bool, error) {
 	name, ok := key.(starlark.String)
 	if !ok {
@@ -69,7 +69,7 @@ func (m *mapValue) Get(key starlark.Value) (starlark.Value, bool, error) {
 	return m.at(string(name)), true, nil
 }
 
-// Iterate gives the keys.
+// Iterate returns an iterator over the keys.
 func (m *mapValue) Iterate() starlark.Iterator {
 	keys := make([]starlark.Value, 0, len(m.keys))
 	for _, key := range m.keys {
@@ -78,7 +78,7 @@ func (m *mapValue) Iterate() starlark.Iterator {
 	return starlark.NewList(keys).Iterate()
 }
 
-// CompareSameType compares what two maps hold.
+// CompareSameType compares two maps by their content.
 func (m *mapValue) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
 	same := equal(m.data, other.(*mapValue).data)
 	switch op {

@@ -10,12 +10,12 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// match is how one item finds those that it is laid over.
+// match is how an item selects the nodes that it applies to.
 type match struct {
-	by     starlark.Value // nil when it is not given
+	by     starlark.Value // nil if not given
 	expect expectation
 	line   int
-	orNone bool // overlay/replace with or_add takes a missing node for right
+	orNone bool // a missing node is no error: overlay/replace with or_add
 }
 
 func newMatch(it *item, defaults expectation) (match, error) {
@@ -38,19 +38,19 @@ func newMatch(it *item, defaults expectation) (match, error) {
 	return m, nil
 }
 
-// fail words an error of the match.
+// fail returns an error of the match.
 func (m match) fail(format string, args ...any) error {
 	return fmt.Errorf("line %d: overlay/match: %w", m.line, fmt.Errorf(format, args...))
 }
 
-// candidate is a node that may match: what the function given as by is called with.
+// candidate is a node that may match, with the arguments for a matcher function.
 type candidate struct {
 	index starlark.Value // position or key
 	value any
 }
 
-// find gives the places of the candidates that match. skip is true where there are too few or too many and the item is then
-// passed over, as when=… says.
+// find returns the indexes of the candidates that match. skip is true if their number is wrong and
+// when=… says to ignore the item.
 func (o *applier) find(m match, candidates []candidate, it *item) (found []int, skip bool, err error) {
 	for i, c := range candidates {
 		matches, err := o.matches(m, c, it)
@@ -94,7 +94,7 @@ func (o *applier) matches(m match, c candidate, it *item) (bool, error) {
 	return false, fmt.Errorf("by has to be a string or a function, but is %s", m.by.Type())
 }
 
-// sameKey reports whether two maps hold the same under a key, which both must have.
+// sameKey reports whether two maps have the same value for a key, which both must have.
 func sameKey(key string, left, right any) (bool, error) {
 	var values [2]any
 	for i, side := range []any{left, right} {
@@ -109,7 +109,8 @@ func sameKey(key string, left, right any) (bool, error) {
 	return equal(values[0], values[1]), nil
 }
 
-// subset reports whether data holds all that is expected: maps may have more keys, and arrays more items after those.
+// subset reports whether data contains all that is expected: maps may have more keys, and arrays
+// more items at their end.
 func subset(data, expected any) bool {
 	switch want := expected.(type) {
 	case map[string]any:
@@ -140,7 +141,7 @@ func subset(data, expected any) bool {
 
 func equal(a, b any) bool { return reflect.DeepEqual(plainData(a), plainData(b)) }
 
-// typeOf names what something is, for errors.
+// typeOf returns the name of the type of a value for errors.
 func typeOf(value any) string {
 	switch v := value.(type) {
 	case nil:

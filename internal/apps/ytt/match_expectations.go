@@ -8,7 +8,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// expectation says how many nodes a match may find; the arguments are those of overlay/match and overlay/match-child-defaults.
+// expectation is the number of nodes that a match may find, by the arguments of overlay/match and
+// overlay/match-child-defaults.
 type expectation struct{ expects, missingOK, when starlark.Value }
 
 func newExpectation(n annotation) (expectation, error) {
@@ -25,7 +26,7 @@ func newExpectation(n annotation) (expectation, error) {
 	return e, nil
 }
 
-// childDefaults is what holds for the items below one.
+// childDefaults returns the expectation for the items below an item.
 func childDefaults(it *item, outer expectation) (expectation, error) {
 	n, ok := it.findAnnotation(annMatchDefaults)
 	if !ok {
@@ -38,7 +39,8 @@ func childDefaults(it *item, outer expectation) (expectation, error) {
 	return e, nil
 }
 
-// checkCount reports whether so many nodes may be found, and how many are wanted.
+// checkCount reports whether a match may find this number of nodes, and which numbers are
+// expected.
 func (o *applier) checkCount(m match, count int) (ok bool, want string, err error) {
 	e := m.expect
 	switch {
@@ -61,7 +63,7 @@ func (o *applier) checkCount(m match, count int) (ok bool, want string, err erro
 	return o.compareCount(e.when, count)
 }
 
-// compareCount compares with a number, "N+", a function or a list of these.
+// compareCount compares a count with a number, "N+", a function or a list of these.
 func (o *applier) compareCount(want starlark.Value, count int) (ok bool, text string, err error) {
 	switch want := want.(type) {
 	case starlark.Int:

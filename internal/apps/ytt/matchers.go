@@ -7,7 +7,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// matcher makes a function for by=…: it is called with the position or key, what is there, and what is laid over it.
+// matcher returns a function for by=…. Its arguments are the index or key, the node, and the node
+// of the overlay.
 func matcher(name string, f func(thread *starlark.Thread, args starlark.Tuple) (bool, error)) starlark.Value {
 	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		if len(args) != 3 {
@@ -72,7 +73,7 @@ func matchSubset(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error
 	}), nil
 }
 
-// combined asks several matchers until one says last.
+// combineMatchers calls several matchers until one returns last.
 func combineMatchers(name string, args starlark.Tuple, last bool) (starlark.Value, error) {
 	if len(args) == 0 {
 		return nil, errors.New("at least one matcher is expected")
@@ -113,7 +114,7 @@ func matchNot(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	}), nil
 }
 
-// applyOverlay lays each argument over what the ones before it give.
+// applyOverlay applies each argument to the result of those before it.
 func applyOverlay(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {

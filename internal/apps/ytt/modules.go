@@ -17,7 +17,8 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// modules are what scripts can load besides data, by the name after "@ytt:", which is also the name of what is loaded.
+// modules are the modules that scripts can load besides data, by the name after "@ytt:", which is
+// also the name of their only member.
 var modules = map[string]starlark.StringDict{
 	"overlay": {
 		"apply":   builtin("overlay.apply", applyOverlay),
@@ -41,7 +42,7 @@ var modules = map[string]starlark.StringDict{
 	"math":     math.Module.Members,
 }
 
-// load gives a module; each has one name, which is its own.
+// load returns the module with a name.
 func load(name string, values map[string]any) (starlark.StringDict, error) {
 	short, ours := strings.CutPrefix(name, "@ytt:")
 	if ours && short == "data" {
@@ -56,7 +57,7 @@ func load(name string, values map[string]any) (starlark.StringDict, error) {
 
 type call func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
 
-// builtin is a function that takes no arguments by name.
+// builtin returns a function without keyword arguments.
 func builtin(name string, f call) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if len(kwargs) > 0 {
@@ -70,7 +71,7 @@ func builtin(name string, f call) *starlark.Builtin {
 	})
 }
 
-// stringFunction is a function of one string.
+// stringFunction returns a function of one string.
 func stringFunction(name string, f func(string) (starlark.Value, error)) *starlark.Builtin {
 	return builtin(name, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		given, err := stringArguments(args, 1)
@@ -81,7 +82,8 @@ func stringFunction(name string, f func(string) (starlark.Value, error)) *starla
 	})
 }
 
-// stringArguments are the arguments, which have to be so many strings.
+// stringArguments returns the arguments as strings. It is an error if there are more or fewer than
+// count.
 func stringArguments(args starlark.Tuple, count int) ([]string, error) {
 	if len(args) != count {
 		return nil, fmt.Errorf("%d arguments expected, but here are %d", count, len(args))
@@ -114,7 +116,7 @@ func decodeBase64(s string) (starlark.Value, error) {
 }
 
 func sumMD5(s string) (starlark.Value, error) {
-	sum := md5.Sum([]byte(s)) // the script's choice
+	sum := md5.Sum([]byte(s)) // chosen by the script
 	return starlark.String(hex.EncodeToString(sum[:])), nil
 }
 
@@ -132,7 +134,8 @@ func matchRegexp(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error
 	return starlark.Bool(found), err
 }
 
-// replaceRegexp takes a pattern, a text, and what is put in: a text with $1, or a function of what was found.
+// replaceRegexp replaces the matches of a pattern in a text by a text with $1, or by the results
+// of a function.
 func replaceRegexp(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	if len(args) != 3 {
 		return nil, fmt.Errorf("3 arguments expected, but here are %d", len(args))
@@ -188,7 +191,7 @@ func assertEquals(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, erro
 
 func assertFail(s string) (starlark.Value, error) { return nil, errors.New(s) }
 
-// tryTo calls a function, and gives what it returns and the text of its error, one of which is None.
+// tryTo calls a function and returns its result and the text of its error; one of them is None.
 func tryTo(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	f, err := oneArgument(args)
 	if err != nil {

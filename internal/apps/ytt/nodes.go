@@ -8,22 +8,22 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// nodes are YAML that a template made: documents, the items of a map in their order, or those of an array. Unlike plain data,
-// they know the directives that say how they are laid over something else.
+// nodes is YAML that a template built: documents, the items of a map in order, or those of an
+// array. Unlike plain data it has annotations.
 type nodes struct {
 	kind  kind // stream, mapping or sequence
 	items []*item
 }
 
-// item is one of them.
+// item is one of the nodes.
 type item struct {
-	key   string // in a map
-	line  int
+	key         string // empty outside of a map
+	line        int
 	annotations []annotation
-	value any // plain, or *nodes
+	value       any // plain, or *nodes
 }
 
-// annotation is a directive of an item, with its arguments.
+// annotation is an annotation of an item with its arguments.
 type annotation struct {
 	name string
 	line int
@@ -39,13 +39,13 @@ func (it *item) findAnnotation(name string) (annotation, bool) {
 	return annotation{}, false
 }
 
-// hasAnnotations reports whether there is a directive anywhere in it.
+// hasAnnotations reports whether a value has annotations at any depth.
 func hasAnnotations(value any) bool {
 	n, ok := value.(*nodes)
 	return ok && slices.ContainsFunc(n.items, func(it *item) bool { return len(it.annotations) > 0 || hasAnnotations(it.value) })
 }
 
-// plainData is data without directives: copies, so that nothing is shared.
+// plainData returns a copy without annotations.
 func plainData(value any) any {
 	switch v := value.(type) {
 	case *nodes:
@@ -77,8 +77,7 @@ func plainData(value any) any {
 	return value
 }
 
-// toNodes makes nodes of data, which it copies; items that were not written in the template get the line. What is no map or
-// list stays what it is.
+// toNodes copies data as nodes. Items without a line get the given one. A scalar stays a scalar.
 func toNodes(value any, line int) any {
 	switch v := value.(type) {
 	case *nodes:
@@ -107,7 +106,7 @@ func toNodes(value any, line int) any {
 	return value
 }
 
-// copyData copies data, with numbers as int64 and float64 alone.
+// copyData copies data. Numbers become int64 or float64.
 func copyData(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string, int64, float64:

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// The directives of items. One of the first six says what is done; annMerge is done where none is given.
+// The annotations of items. The first six are actions; annMerge is the default.
 const (
 	annMerge   = "overlay/merge"
 	annRemove  = "overlay/remove"
@@ -22,13 +22,13 @@ const (
 	annOverride      = "yaml/map-key-override"
 )
 
-// applier lays nodes over plain data, which it changes in place where it can.
+// applier applies nodes to plain data, which it changes in place where it can.
 type applier struct {
 	thread  *starlark.Thread
 	program *program
 }
 
-// operation is the directive that says what is done with an item.
+// operation returns the action of an item.
 func operation(it *item) (annotation, error) {
 	found := annotation{name: annMerge, line: it.line}
 	given := false
@@ -44,7 +44,7 @@ func operation(it *item) (annotation, error) {
 	return found, nil
 }
 
-// apply lays something over data, and gives what comes out.
+// apply returns the result of applying a value to data.
 func (o *applier) apply(left, right any, line int, defaults expectation) (any, error) {
 	over, ok := right.(*nodes)
 	if !ok {
@@ -82,7 +82,7 @@ func (o *applier) applyArray(data []any, over *nodes, defaults expectation) ([]a
 	return data, nil
 }
 
-// applyMapItem lays one item over a map.
+// applyMapItem applies one item to a map.
 func (o *applier) applyMapItem(data map[string]any, it *item, defaults expectation) error {
 	op, err := operation(it)
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *applier) applyMapItem(data map[string]any, it *item, defaults expectati
 	return err
 }
 
-// findKeys are those of a map that an item is for.
+// findKeys returns the keys of a map that an item applies to.
 func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) (keys []string, skip bool, err error) {
 	m, err := newMatch(it, defaults)
 	if err != nil {
@@ -142,7 +142,7 @@ func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) 
 	return keys, skip, err
 }
 
-// applyItem lays one item over an array, or a document over all documents.
+// applyItem applies one item to an array, or a document to all documents.
 func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind) ([]any, error) {
 	op, err := operation(it)
 	if err != nil {
@@ -172,7 +172,7 @@ func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind)
 	return o.changeItems(op, data, found, it, defaults, of)
 }
 
-// changeItems does to the items that were found what the directive says.
+// changeItems applies the action of an item to the items that match.
 func (o *applier) changeItems(op annotation, data []any, found []int, it *item, defaults expectation, of kind) ([]any, error) {
 	if len(found) == 0 && of == element && addsMissing(op) {
 		added, err := o.addedValue(op, it)
@@ -210,7 +210,7 @@ func (o *applier) changeItems(op annotation, data []any, found []int, it *item, 
 
 func isTrue(value starlark.Value) bool { return value != nil && bool(value.Truth()) }
 
-// changeNode gives what becomes of one node: merged, replaced or asserted.
+// changeNode returns the result of one node: merged, replaced or asserted.
 func (o *applier) changeNode(op annotation, left any, it *item, defaults expectation) (any, error) {
 	switch op.name {
 	case annReplace:

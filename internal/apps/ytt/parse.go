@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind says what a node is: of the first three, what it stands in; of the others, what it is made of.
+// kind is the kind of a node: in the first group, of the item; in the second, of its value.
 type kind string
 
 const (
@@ -25,28 +25,28 @@ const (
 	scalar   kind = "value"
 )
 
-// part is one node of a template's text: a document, an item of a map or an item of an array.
+// part is a node in the text of a template: a document, or an item of a map or an array.
 type part struct {
 	id     int
 	kind   kind
-	line   int // 0 for a first document without ---
+	line   int // 0 for the first document if it has no ---
 	key    string
 	parent *part // nil for a document
 	holds  kind  // mapping, sequence or scalar
 	scalar any
 
 	children []*part
-	before   []comment // on lines of their own
-	beside   []comment // on the same line
+	before   []comment // on the lines before it
+	beside   []comment // on its line
 }
 
-// template is the parsed text: all parts in their order, and the comments after the last of them.
+// template is a parsed text: all parts in order, and the comments after the last one.
 type template struct {
 	parts []*part
 	after []comment
 }
 
-// parseTemplate reads YAML together with its comments.
+// parseTemplate parses YAML with its comments.
 func parseTemplate(text string) (*template, error) {
 	p := &parser{lines: strings.Split(text, "\n")}
 	decoder := yaml.NewDecoder(strings.NewReader(text))
@@ -134,10 +134,10 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 	return nil
 }
 
-// yaml11Bools are the words that YAML 1.1 takes for true and false, as ytt does.
+// yaml11Bools matches the words that are booleans in YAML 1.1, and so in ytt.
 var yaml11Bools = regexp.MustCompile(`^([yY]|yes|Yes|YES|on|On|ON|([nN]|no|No|NO|off|Off|OFF))$`)
 
-// decode takes a scalar as the data of Kubernetes has it: numbers are int64 or float64, and dates are texts.
+// decode reads a scalar as Kubernetes does: numbers are int64 or float64, and dates are strings.
 func (in *part) decode(value *yaml.Node) error {
 	if value.ShortTag() == "!!timestamp" {
 		in.scalar = value.Value
@@ -159,7 +159,7 @@ func (in *part) decode(value *yaml.Node) error {
 	return nil
 }
 
-// dash is the line on which the item of a block array begins, which may be before the line of what stands in it.
+// dashLine returns the line of the dash before an item, which may be above the item.
 func (p *parser) dashLine(item *yaml.Node) int {
 	line := item.Line
 	if line < 1 || line > len(p.lines) {
@@ -182,7 +182,7 @@ func (p *parser) dashLine(item *yaml.Node) int {
 	}
 }
 
-// attach gives each comment to its node: one beside a node to that, one on a line of its own to the next.
+// attach assigns each comment to its node: the node on the same line, or else the next one.
 func (p *parser) attach() (*template, error) {
 	t := &template{parts: p.parts}
 	for line := range p.lines {

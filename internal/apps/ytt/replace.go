@@ -7,12 +7,12 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// addsMissing reports whether an item that finds nothing is added.
+// addsMissing reports whether an item without a match is added.
 func addsMissing(op annotation) bool {
 	return op.name == annMerge || op.name == annReplace && isTrue(op.args["or_add"])
 }
 
-// addedValue is the value of an item that was not there.
+// addedValue returns the value of an added item.
 func (o *applier) addedValue(op annotation, it *item) (any, error) {
 	if op.name == annReplace {
 		return o.replacedValue(op, nil, it)
@@ -20,7 +20,7 @@ func (o *applier) addedValue(op annotation, it *item) (any, error) {
 	return plainData(it.value), nil
 }
 
-// replacedValue is the new value, or what the function given as via makes of both.
+// replacedValue returns the new value, or the result of the function via.
 func (o *applier) replacedValue(op annotation, left any, it *item) (any, error) {
 	via := op.args["via"]
 	if via == nil {
@@ -45,7 +45,7 @@ func (o *applier) via(via starlark.Value, left any, it *item) (starlark.Value, e
 	return starlark.Call(o.thread, f, starlark.Tuple{toStarlark(typeFragment, left), toStarlark(typeFragment, it.value)}, nil)
 }
 
-// assert compares what is there with the item, or asks the function given as via.
+// assert compares a node with the item, or calls the function via.
 func (o *applier) assert(op annotation, left any, it *item) error {
 	via := op.args["via"]
 	if via == nil {

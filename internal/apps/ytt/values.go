@@ -7,13 +7,13 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// The names of the types that scripts see.
+// The names of the types in Starlark.
 const (
-	typeStruct   = "struct"       // data values: keys are attributes
-	typeFragment = "yamlfragment" // YAML of a template, or an object that is laid over
+	typeStruct   = "struct"       // data values
+	typeFragment = "yamlfragment" // YAML of a template, or the object
 )
 
-// listValue is an array of a template that holds directives, which a list of Starlark would lose.
+// listValue is an array with annotations, which a list of Starlark would lose.
 type listValue struct {
 	*starlark.List
 	nodes *nodes
@@ -21,7 +21,7 @@ type listValue struct {
 
 func (l listValue) Type() string { return typeFragment }
 
-// toStarlark gives data to scripts; maps get the type that is named.
+// toStarlark converts data to values of Starlark. name is the type of maps.
 func toStarlark(name string, value any) starlark.Value {
 	switch v := value.(type) {
 	case bool:
@@ -48,7 +48,7 @@ func toStarlark(name string, value any) starlark.Value {
 	return starlark.None
 }
 
-// fragment gives nodes to scripts.
+// fragment converts nodes to values of Starlark.
 func fragment(n *nodes) starlark.Value {
 	data := plainData(n)
 	if n.kind == mapping {
@@ -67,7 +67,7 @@ func fragment(n *nodes) starlark.Value {
 
 var errNoData = errors.New("cannot stand in YAML")
 
-// fromStarlark takes a script's value as plain data or nodes; what was made of nodes gives nodes.
+// fromStarlark converts a value of Starlark to plain data, or to the nodes that it was built from.
 func fromStarlark(value starlark.Value) (any, error) {
 	switch v := value.(type) {
 	case nil, starlark.NoneType:
@@ -102,7 +102,7 @@ func fromStarlark(value starlark.Value) (any, error) {
 	return nil, fmt.Errorf("a value of the type %s %w", value.Type(), errNoData)
 }
 
-// fromPairs keeps the order of a dict, and so gives nodes.
+// fromPairs converts the items of a dict to nodes, which keep their order.
 func fromPairs(pairs []starlark.Tuple) (any, error) {
 	out := &nodes{kind: mapping}
 	for _, pair := range pairs {

@@ -1,9 +1,12 @@
-// Package ytt evaluates the part of ytt that rules of kapp are written in: overlays that change one object, and functions that
-// say whether an object is done. Both are texts of Starlark in ytt's dialect, where blocks end with "end"; an overlay is YAML
-// with Starlark and directives in its comments.
+// Package ytt evaluates the part of ytt that kapp's rules are written in: overlays that change one
+// object, and functions that report whether an object is done. Both are written in ytt's variant
+// of Starlark, in which "end" closes a block. An overlay is YAML with Starlark and annotations in
+// its comments.
 //
-// Data goes in and comes out in the types of unstructured objects. What is not supported is an error that names it, with the
-// line; a script that does not end is an error too. Nothing is read from files or the network, and print prints nowhere.
+// Only package config imports it, and only through ApplyOverlay and IsDone. Data goes in and comes
+// out in the types of unstructured objects. The package reads no files and no network, and print
+// prints nothing. A construct that is not supported is an error with its name and line;
+// docs/ytt.md lists them. A script that does not end is an error too.
 package ytt
 
 import (
@@ -14,17 +17,18 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// maxSteps ends a script that would run for ever: about a second of work.
+// maxSteps limits the steps of a script, which takes about a second.
 const maxSteps = 20_000_000
 
-// The names that errors call the texts by: those under which they stand in the configuration.
+// The names of the texts in errors, which are their keys in the configuration.
 const (
 	overlayFile = "overlay.yml"
 	scriptFile  = "resource.star"
 )
 
-// ApplyOverlay lays an overlay over one object, and gives the object that comes out; what goes in is not changed. The overlay sees
-// values as data.values. Its documents without #@overlay/match change nothing. It is an error if not exactly one object is left.
+// ApplyOverlay returns the result of applying an overlay to one object, which does not change. The
+// overlay reads values as data.values. Documents without #@overlay/match have no effect. It is an
+// error if other than one object results.
 func ApplyOverlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
 	defer recoverPanic(&err)
 	p, err := compileCached(overlayFile, overlay, templateSources)
@@ -65,14 +69,15 @@ func ApplyOverlay(resource map[string]any, overlay string, values map[string]any
 	return out, nil
 }
 
-// Verdict is what a wait rule says of an object.
+// Verdict is the result of a wait rule for an object.
 type Verdict struct {
 	Done, Successful, UnblockChanges bool
 	Message                          string
 }
 
-// IsDone calls the function is_done of a script with one object. It has to return a dict with done and successful, and may say
-// message and unblockChanges. The script sees values as data.values.
+// IsDone calls the function is_done of a script with one object. The function returns a dict with
+// done and successful, and optionally message and unblockChanges. The script reads values as
+// data.values.
 func IsDone(resource map[string]any, script string, values map[string]any) (v Verdict, err error) {
 	defer recoverPanic(&err)
 	p, err := compileCached(scriptFile, script, scriptSources)
@@ -98,7 +103,8 @@ func IsDone(resource map[string]any, script string, values map[string]any) (v Ve
 	return v, nil
 }
 
-// verdict reads what is_done returned. Keys are taken in any case, and unknown ones are passed over, as kapp does.
+// readVerdict reads the value that is_done returned. Like kapp, it takes keys in any case and
+// ignores unknown ones.
 func readVerdict(result starlark.Value) (v Verdict, err error) {
 	value, err := fromStarlark(result)
 	if err != nil {
@@ -128,7 +134,7 @@ func readVerdict(result starlark.Value) (v Verdict, err error) {
 	return v, nil
 }
 
-// thread is what a program runs in, with what it can load.
+// thread returns a thread for a program, with its modules.
 func (p *program) thread(values map[string]any) *starlark.Thread {
 	thread := &starlark.Thread{
 		Name:  p.file,
@@ -141,7 +147,7 @@ func (p *program) thread(values map[string]any) *starlark.Thread {
 	return thread
 }
 
-// recoverPanic makes an error of a panic, so that a text that nobody thought of ends no program.
+// recoverPanic stores a panic as an error, so that no script ends the program.
 func recoverPanic(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("evaluating failed: %v", cause)
