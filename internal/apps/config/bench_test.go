@@ -35,8 +35,16 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       containers:
-      - {name: a, image: a, env: [{name: A, value: a}, {name: B, value: b}], ports: [{containerPort: 80}], resources: {limits: {cpu: "1"}}}
-      - {name: b, image: b, env: [{name: A, value: a}, {name: B, value: b}], ports: [{containerPort: 80}], resources: {limits: {cpu: "1"}}}
+      - name: a
+        image: a
+        env: [{name: A, value: a}, {name: B, value: b}]
+        ports: [{containerPort: 80}]
+        resources: {limits: {cpu: "1"}}
+      - name: b
+        image: b
+        env: [{name: A, value: a}, {name: B, value: b}]
+        ports: [{containerPort: 80}]
+        resources: {limits: {cpu: "1"}}
 status: {replicas: 3, conditions: [{type: Available, status: "True"}]}
 `)[0]
 }
@@ -46,12 +54,21 @@ status: {replicas: 3, conditions: [{type: Available, status: "True"}]}
 func BenchmarkRebase(b *testing.B) {
 	for _, bc := range []struct{ name, rules string }{
 		{"defaults", ""},
-		{"other-kinds", `{type: copy, sources: [new, existing], path: [spec, f%d], resourceMatchers: [{apiVersionKindMatcher: {apiVersion: example.com/v1, kind: K%[1]d}}]}`},
-		{"same-kind-other-names", `{type: copy, sources: [new, existing], path: [spec, f%d], resourceMatchers: [{kindNamespaceNameMatcher: {kind: Deployment, namespace: demo, name: d%[1]d}}]}`},
-		{"annotations", `{type: copy, sources: [new, existing], path: [spec, f%d], resourceMatchers: [{hasAnnotationMatcher: {keys: [example.com/a%[1]d]}}]}`},
-		{"copy-from-all", `{type: copy, sources: [new, existing], path: [spec, f%d], resourceMatchers: [{allMatcher: {}}]}`},
-		{"remove-from-all", `{type: remove, path: [spec, f%d], resourceMatchers: [{allMatcher: {}}]}`},
-		{"containers", `{type: copy, sources: [existing], path: [spec, template, spec, containers, {allIndexes: true}, f%d], resourceMatchers: [{apiGroupKindMatcher: {apiGroup: apps, kind: Deployment}}]}`},
+		{"other-kinds", `{type: copy, sources: [new, existing], path: [spec, f%d], ` +
+			`resourceMatchers: [{apiVersionKindMatcher: {apiVersion: example.com/v1, kind: K%[1]d}}]}`},
+		{"same-kind-other-names",
+			`{type: copy, sources: [new, existing], path: [spec, f%d], ` +
+				`resourceMatchers: [{kindNamespaceNameMatcher: ` +
+				`{kind: Deployment, namespace: demo, name: d%[1]d}}]}`},
+		{"annotations", `{type: copy, sources: [new, existing], path: [spec, f%d], ` +
+			`resourceMatchers: [{hasAnnotationMatcher: {keys: [example.com/a%[1]d]}}]}`},
+		{"copy-from-all", `{type: copy, sources: [new, existing], path: [spec, f%d], ` +
+			`resourceMatchers: [{allMatcher: {}}]}`},
+		{"remove-from-all", `{type: remove, path: [spec, f%d], ` +
+			`resourceMatchers: [{allMatcher: {}}]}`},
+		{"containers", `{type: copy, sources: [existing], ` +
+			`path: [spec, template, spec, containers, {allIndexes: true}, f%d], ` +
+			`resourceMatchers: [{apiGroupKindMatcher: {apiGroup: apps, kind: Deployment}}]}`},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			text := "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\nrebaseRules:\n"
@@ -80,7 +97,8 @@ func BenchmarkOthers(b *testing.B) {
 	c, obj := Default(), deployment(b)
 	var renames []Rename
 	for i := range 1000 {
-		target := decode(b, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: conf%d, namespace: demo}}", i))[0]
+		target := decode(b, fmt.Sprintf(
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: conf%d, namespace: demo}}", i))[0]
 		renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
 	}
 	all := c.NewRefRewriter(renames)

@@ -66,26 +66,30 @@ func Default() *Config {
 // HasOverlays reports whether a rebase rule besides the built-in ones is an overlay. An overlay
 // may read all fields of a live object.
 func (c *Config) HasOverlays() bool {
-	return slices.ContainsFunc(c.rebases.rules[c.builtIn:], func(rule rebaseRule) bool { return rule.overlay != nil })
+	return slices.ContainsFunc(c.rebases.rules[c.builtIn:],
+		func(rule rebaseRule) bool { return rule.overlay != nil })
 }
 
 // Extract splits the input into Config documents and the rest, which keeps its order. It returns
 // the built-in rules followed by those of the documents. A ConfigMap with the label of a
 // configuration is one of them and stays in the rest. version is the version of kapp that
 // documents may require. Errors name the document.
-func Extract(all []resource.Resource, version string) (rest []resource.Resource, c *Config, err error) {
+func Extract(all []resource.Resource, version string) (
+	rest []resource.Resource, c *Config, err error) {
 	c = Default()
 	for _, r := range all {
 		_, labelled := r.GetLabels()[resource.LabelConfig]
 		switch {
 		case r.GetAPIVersion() == docVersion:
 			if err := c.read(r, version); err != nil {
-				return nil, nil, fmt.Errorf("Parsing resource '%s' as kapp config: %w", resource.Describe(r.Unstructured), err)
+				return nil, nil, fmt.Errorf("Parsing resource '%s' as kapp config: %w",
+					resource.Describe(r.Unstructured), err)
 			}
 			continue
 		case labelled:
 			if err := c.readConfigMap(r, version); err != nil {
-				return nil, nil, fmt.Errorf("Parsing resource '%s' labeled as kapp config: %w", resource.Describe(r.Unstructured), err)
+				return nil, nil, fmt.Errorf("Parsing resource '%s' labeled as kapp config: %w",
+					resource.Describe(r.Unstructured), err)
 			}
 		}
 		rest = append(rest, r)
@@ -96,7 +100,8 @@ func Extract(all []resource.Resource, version string) (rest []resource.Resource,
 // read appends the rules of a document.
 func (c *Config) read(doc resource.Resource, version string) error {
 	if doc.GetAPIVersion() != docVersion {
-		return fmt.Errorf("Expected kapp config to have apiVersion '%s', but was '%s'", docVersion, doc.GetAPIVersion())
+		return fmt.Errorf("Expected kapp config to have apiVersion '%s', but was '%s'",
+			docVersion, doc.GetAPIVersion())
 	}
 	if doc.GetKind() != docKind {
 		return fmt.Errorf("Expected kapp config to have kind '%s', but was '%s'", docKind, doc.GetKind())
@@ -105,7 +110,8 @@ func (c *Config) read(doc resource.Resource, version string) error {
 	c.add(node{r: &r, value: doc.Object}, version)
 	switch {
 	case r.malformed != nil:
-		return fmt.Errorf("Unmarshaling %s: %w", resource.Describe(doc.Unstructured), r.malformed.located(doc.Origin))
+		return fmt.Errorf("Unmarshaling %s: %w", resource.Describe(doc.Unstructured),
+			r.malformed.located(doc.Origin))
 	case r.invalid != nil:
 		return fmt.Errorf("Validating config: %w", r.invalid.located(doc.Origin))
 	}
@@ -115,7 +121,8 @@ func (c *Config) read(doc resource.Resource, version string) error {
 // readConfigMap appends the rules of the document in a ConfigMap.
 func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	if r.GetAPIVersion() != "v1" || r.GetKind() != "ConfigMap" {
-		return errors.New("Expected kapp config to be within v1/ConfigMap but apiVersion or kind do not match")
+		return errors.New(
+			"Expected kapp config to be within v1/ConfigMap but apiVersion or kind do not match")
 	}
 	data, _ := r.Object["data"].(map[string]any)
 	held, ok := data[dataKey].(string)
@@ -126,7 +133,8 @@ func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	if err := yaml.Unmarshal([]byte(held), &obj); err != nil {
 		return fmt.Errorf("Parsing kapp config as resource: %w", err)
 	}
-	return c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: obj}, Origin: r.Origin}, version)
+	doc := &unstructured.Unstructured{Object: obj}
+	return c.read(resource.Resource{Unstructured: doc, Origin: r.Origin}, version)
 }
 
 // located returns the problem as an error, with the file and the document unless the text is
@@ -149,9 +157,11 @@ func (c *Config) PreflightChecks(known func(name string) bool) ([]string, error)
 	for _, name := range c.checks {
 		switch {
 		case !known(name):
-			return nil, fmt.Errorf("preflight configuration settings failed: unknown preflight check in configuration: %q", name)
+			return nil, fmt.Errorf(
+				"preflight configuration settings failed: unknown preflight check in configuration: %q", name)
 		case seen[name]:
-			return nil, fmt.Errorf("preflight configuration settings failed: duplicate preflight check in configuration: %q", name)
+			return nil, fmt.Errorf(
+				"preflight configuration settings failed: duplicate preflight check in configuration: %q", name)
 		}
 		seen[name] = true
 	}

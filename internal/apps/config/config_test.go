@@ -25,7 +25,8 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"rebaseRules": 18, "ownershipLabelRules": 5, "labelScopingRules": 3, "templateRules": 2, "diffMaskRules": 2,
+		"rebaseRules": 18, "ownershipLabelRules": 5, "labelScopingRules": 3, "templateRules": 2,
+		"diffMaskRules": 2,
 		"diffAgainstLastAppliedFieldExclusionRules": 1, "diffAgainstExistingFieldExclusionRules": 1,
 		"changeGroupBindings": 13, "changeRuleBindings": 10,
 	}
@@ -33,7 +34,8 @@ func TestDefault(t *testing.T) {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 	if c := Default(); len(c.bindings.rules) != 10 || len(c.waits.rules) != 0 || len(c.labels) != 0 {
-		t.Errorf("Default gave %d bindings, %d wait rules and the labels %v", len(c.bindings.rules), len(c.waits.rules), c.labels)
+		t.Errorf("Default gave %d bindings, %d wait rules and the labels %v", len(c.bindings.rules),
+			len(c.waits.rules), c.labels)
 	}
 }
 
@@ -74,7 +76,8 @@ data:
 	for _, r := range rest {
 		names = append(names, r.GetName()+" of "+r.Origin)
 	}
-	if want := []string{"first of stdin", "kapp-config of stdin", "last of stdin"}; !slices.Equal(names, want) {
+	if want := []string{"first of stdin", "kapp-config of stdin",
+		"last of stdin"}; !slices.Equal(names, want) {
 		t.Errorf("left are %v, want %v", names, want)
 	}
 	a := decode(t, "{apiVersion: apps/v1, kind: A, metadata: {name: a}}")[0]
@@ -89,7 +92,8 @@ data:
 	if err := c.AddOwnershipLabels(a, map[string]string{"app": "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"app": "1", "team": "two", "more": "x"}, a.GetLabels()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"app": "1", "team": "two", "more": "x"},
+		a.GetLabels()); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +122,9 @@ func TestZero(t *testing.T) {
 	}
 	for _, f := range []func(*unstructured.Unstructured) error{
 		c.StripExisting, c.StripLastApplied,
-		func(o *unstructured.Unstructured) error { return c.AddOwnershipLabels(o, map[string]string{"a": "b"}) },
+		func(o *unstructured.Unstructured) error {
+			return c.AddOwnershipLabels(o, map[string]string{"a": "b"})
+		},
 		func(o *unstructured.Unstructured) error { return c.RewriteRefs(o, o, "a", "b") },
 	} {
 		if err := f(obj); err != nil || !cmp.Equal(before, obj) {
@@ -132,12 +138,16 @@ func TestPreflight(t *testing.T) {
 	for _, tc := range []struct{ checks, want, err string }{
 		{"", "", ""},
 		{"[{name: B}, {name: A, config: {x: 1}}]", "B A", ""},
-		{"[{name: A}, {name: C}]", "", `preflight configuration settings failed: unknown preflight check in configuration: "C"`},
-		{"[{name: A}, {name: A}]", "", `preflight configuration settings failed: duplicate preflight check in configuration: "A"`},
+		{"[{name: A}, {name: C}]", "",
+			`preflight configuration settings failed: unknown preflight check in configuration: "C"`},
+		{"[{name: A}, {name: A}]", "",
+			`preflight configuration settings failed: duplicate preflight check in configuration: "A"`},
 	} {
-		c := configured(t, map[string]string{"config.yaml": "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\npreflightRules: " + tc.checks})
+		c := configured(t, map[string]string{
+			"config.yaml": "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\npreflightRules: " + tc.checks})
 		got, err := c.PreflightChecks(known)
-		if strings.Join(got, " ") != tc.want || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
+		if strings.Join(got, " ") != tc.want || (err == nil) != (tc.err == "") || err != nil &&
+			err.Error() != tc.err {
 			t.Errorf("%s: got %v and %v, want %q and %q", tc.checks, got, err, tc.want, tc.err)
 		}
 	}
@@ -149,7 +159,8 @@ func TestVersion(t *testing.T) {
 		{"0.8", "0.60.0", ""},
 		{"0", "0.60.0", ""},
 		{"0.60.1-beta.1", "0.60.1", ""},
-		{"0.61.0-alpha", "0.60.0", "kapp version '0.60.0' does not meet the minimum required version '0.61.0-alpha'"},
+		{"0.61.0-alpha", "0.60.0",
+			"kapp version '0.60.0' does not meet the minimum required version '0.61.0-alpha'"},
 		{"1", "0.60.0", "kapp version '0.60.0' does not meet the minimum required version '1'"},
 		{"0.1.0", "develop", "Parsing version constraint: Malformed version: develop"},
 		{"0.1.0.0", "0.60.0", "Parsing minimum version constraint: Malformed constraint: >=0.1.0.0"},
@@ -169,28 +180,35 @@ func TestVersion(t *testing.T) {
 
 // FuzzExtract looks for documents and objects that cause a panic.
 func FuzzExtract(f *testing.F) {
-	f.Add(DefaultText(), "{kind: Secret, metadata: {annotations: {kapp.k14s.io/versioned-explicit-ref: x}}, data: [1]}")
-	f.Add("rebaseRules: [{path: [a, {index: 1}, {regex: .}], type: copy, sources: [new, existing], resourceMatchers: [{allMatcher: {}}]}]",
+	f.Add(DefaultText(), "{kind: Secret, metadata: {annotations: "+
+		"{kapp.k14s.io/versioned-explicit-ref: x}}, data: [1]}")
+	f.Add("rebaseRules: [{path: [a, {index: 1}, {regex: .}], type: copy, sources: [new, existing], "+
+		"resourceMatchers: [{allMatcher: {}}]}]",
 		"{a: [{b: 1}, {c: 2}]}")
-	f.Add("waitRules: [{conditionMatchers: [{type: A, status: B, success: true}], resourceMatchers: [{customResourceMatcher: {}}]}]",
+	f.Add("waitRules: [{conditionMatchers: [{type: A, status: B, success: true}], "+
+		"resourceMatchers: [{customResourceMatcher: {}}]}]",
 		"{apiVersion: x/y, status: {conditions: [{type: A}]}}")
 	f.Fuzz(func(t *testing.T, config, object string) {
 		var doc, obj map[string]any
-		if yaml.Unmarshal([]byte(config), &doc) != nil || yaml.Unmarshal([]byte(object), &obj) != nil || doc == nil || obj == nil {
+		if yaml.Unmarshal([]byte(config), &doc) != nil || yaml.Unmarshal([]byte(object), &obj) != nil ||
+			doc == nil || obj == nil {
 			return
 		}
 		doc["apiVersion"], doc["kind"] = docVersion, docKind
 		delete(doc, "minimumRequiredVersion")
 		c := &Config{}
-		if c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: doc}}, "0.60.0") != nil {
+		if c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: doc}},
+			"0.60.0") != nil {
 			return
 		}
 		o := &unstructured.Unstructured{Object: obj}
 		c.ChangeGroups(o)
 		c.ChangeRules(o)
 		c.Judge(o)
-		all := []error{c.StripExisting(o.DeepCopy()), c.StripLastApplied(o.DeepCopy()), c.AddOwnershipLabels(o.DeepCopy(), map[string]string{"a": "b"}),
-			c.AddScopingLabels(o.DeepCopy(), map[string]string{"a": "b"}, true), c.RewriteRefs(o.DeepCopy(), o, "a", "b"),
+		all := []error{c.StripExisting(o.DeepCopy()), c.StripLastApplied(o.DeepCopy()),
+			c.AddOwnershipLabels(o.DeepCopy(), map[string]string{"a": "b"}),
+			c.AddScopingLabels(o.DeepCopy(), map[string]string{"a": "b"}, true),
+			c.RewriteRefs(o.DeepCopy(), o, "a", "b"),
 			c.Mask(o.DeepCopy(), func(any) string { return "" })}
 		_, err := c.Rebase(o, o)
 		for _, err := range append(all, err) {
@@ -204,8 +222,10 @@ func FuzzExtract(f *testing.F) {
 func TestOverlays(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config}": false,
-		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{path: [data], type: remove, resourceMatchers: [{allMatcher: {}}]}]}":                                        false,
-		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{ytt: {overlayContractV1: {overlay.yml: '#@ load(\"@ytt:overlay\", \"overlay\")'}}, resourceMatchers: []}]}": true,
+		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{path: [data], type: remove, " +
+			"resourceMatchers: [{allMatcher: {}}]}]}": false,
+		"{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [{ytt: {overlayContractV1: " +
+			"{overlay.yml: '#@ load(\"@ytt:overlay\", \"overlay\")'}}, resourceMatchers: []}]}": true,
 	} {
 		_, c, err := Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, "0.60.0")
 		if err != nil {

@@ -32,7 +32,8 @@ type node struct {
 
 func (n node) addMalformed(want string) {
 	if n.r.malformed == nil {
-		n.r.malformed = &problem{text: n.where + ": expected " + want + ", but found " + describeValue(n.value)}
+		n.r.malformed = &problem{text: n.where + ": expected " + want + ", but found " +
+			describeValue(n.value)}
 	}
 }
 

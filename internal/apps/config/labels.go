@@ -22,7 +22,8 @@ func (c *Config) addLabels(labels map[string]string) {
 // AddOwnershipLabels adds labels to an object in place, and the additional labels of the
 // configuration, which do not replace those. The labels are added to every map that an ownership
 // rule names; a missing map is created. After an error the object may be changed in part.
-func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[string]string) error {
+func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured,
+	labels map[string]string) error {
 	for _, p := range c.owned.matching(obj.Object) {
 		v := visitor{path: p, create: true, visitMap: func(fields map[string]any) {
 			setLabels(fields, c.labels)
@@ -37,7 +38,8 @@ func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured, labels map[s
 
 // AddScopingLabels adds labels in place to the selectors that label scoping rules name, where the
 // object has them. It ignores the built-in rules unless defaults is true.
-func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[string]string, defaults bool) error {
+func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[string]string,
+	defaults bool) error {
 	for _, s := range c.scoped.matching(obj.Object) {
 		if s.builtIn && !defaults {
 			continue

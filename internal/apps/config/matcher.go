@@ -74,7 +74,8 @@ type notMatcher struct {
 
 func (m notMatcher) matches(s *subject) bool { return !m.matcher.matches(s) }
 
-// kindMatcher matches objects of a kind in one API version or, if exact is false, in all versions of an API group.
+// kindMatcher matches objects of a kind in one API version or, if exact is false, in all versions
+// of an API group.
 type kindMatcher struct {
 	api, kind string
 	exact     bool
@@ -131,10 +132,12 @@ type customMatcher struct{ anyKind }
 
 func (customMatcher) matches(s *subject) bool {
 	switch s.facts().group {
-	case "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "authentication.k8s.io",
-		"authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io",
-		"events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "metrics.k8s.io",
-		"migration.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "scheduling.k8s.io",
+	case "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+		"authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
+		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions",
+		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "metrics.k8s.io",
+		"migration.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
+		"rbac.authorization.k8s.io", "scheduling.k8s.io",
 		"storage.k8s.io":
 		return false
 	}

@@ -47,8 +47,9 @@ func (n node) matcher() matcher {
 	if m := n.get("emptyFieldMatcher"); m.isSet() {
 		return emptyMatcher{path: m.get("path").plainPath()}
 	}
-	n.panicError("one of allMatcher, anyMatcher, andMatcher, notMatcher, kindNamespaceNameMatcher, apiGroupKindMatcher, "+
-		"apiVersionKindMatcher, hasAnnotationMatcher, hasNamespaceMatcher, customResourceMatcher and emptyFieldMatcher",
+	n.panicError("one of allMatcher, anyMatcher, andMatcher, notMatcher, kindNamespaceNameMatcher, "+
+		"apiGroupKindMatcher, apiVersionKindMatcher, hasAnnotationMatcher, hasNamespaceMatcher, "+
+		"customResourceMatcher and emptyFieldMatcher",
 		"Unknown resource matcher specified")
 	return allMatcher{}
 }

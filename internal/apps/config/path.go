@@ -78,7 +78,8 @@ func (n node) plainPath() path {
 	p := n.wholePath()
 	for i, part := range p.parts {
 		if part.form == byPattern {
-			n.items()[i].panicError("no pattern here", "Regex in path part is only supported for rebaseRules.")
+			n.items()[i].panicError("no pattern here",
+				"Regex in path part is only supported for rebaseRules.")
 		}
 	}
 	return p

@@ -24,7 +24,8 @@ func (c *Config) add(doc node, version string) {
 		c.groups.add(group.matchers(), group.get("name").requiredText())
 	}
 	for _, rule := range doc.get("changeRuleBindings").items() {
-		c.bindings.add(rule.matchers(), binding{rule.get("rules").texts(), rule.get("ignoreIfCyclical").flag()})
+		c.bindings.add(rule.matchers(),
+			binding{rule.get("rules").texts(), rule.get("ignoreIfCyclical").flag()})
 	}
 	for _, rule := range doc.get("preflightRules").items() {
 		rule.get("config").isSet()

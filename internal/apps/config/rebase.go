@@ -31,7 +31,8 @@ const (
 // Rebase returns the object that replaces existing: a copy of new, changed by the rebase rules in
 // order. Each rule is matched against the result of the rules before it. Without an existing
 // object the result is a copy. The arguments do not change and share nothing with the result.
-func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *Config) Rebase(existing, new *unstructured.Unstructured) (
+	*unstructured.Unstructured, error) {
 	result := new.DeepCopy()
 	if existing == nil {
 		return result, nil
@@ -47,7 +48,8 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (*unstructured
 		default:
 			sources = sources[:0]
 			for _, from := range step.sources {
-				sources = append(sources, [...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
+				sources = append(sources,
+					[...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
 			}
 			err = copyPath(step.path, result.Object, sources)
 		}
@@ -65,9 +67,11 @@ func applyOverlay(result, existing, new *unstructured.Unstructured, text string)
 		annotations, _ := metadata["annotations"].(map[string]any)
 		delete(annotations, resource.AnnIdentity)
 	}).Object
-	made, err := ytt.ApplyOverlay(result.Object, text, map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
+	made, err := ytt.ApplyOverlay(result.Object, text,
+		map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
 	if err != nil {
-		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w", resource.Describe(result), err)
+		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w",
+			resource.Describe(result), err)
 	}
 	clear(result.Object)
 	maps.Copy(result.Object, made)
@@ -76,7 +80,9 @@ func applyOverlay(result, existing, new *unstructured.Unstructured, text string)
 
 // addRebase appends a rebase rule. number is its index in the document for kapp's errors.
 func (c *Config) addRebase(rule node, number int) {
-	invalid := func(words string) { rule.kappError("Validating rebase rule " + strconv.Itoa(number) + ": " + words) }
+	invalid := func(words string) {
+		rule.kappError("Validating rebase rule " + strconv.Itoa(number) + ": " + words)
+	}
 	matchers, kind, sources := rule.matchers(), rule.get("type"), rule.get("sources").sources()
 	paths := rule.paths(invalid)
 	if contract := rule.get("ytt"); contract.isSet() {

@@ -70,7 +70,8 @@ func (r *RefRewriter) Rewrite(holder *unstructured.Unstructured) error {
 			continue
 		}
 		for _, ref := range r.templates.rules[rule].matching(holder.Object) {
-			v := visitor{path: ref.path, visitMap: func(fields map[string]any) { renames.update(fields, ref.key) }}
+			v := visitor{path: ref.path,
+				visitMap: func(fields map[string]any) { renames.update(fields, ref.key) }}
 			if err := v.visit(holder, "ObjectRefSetMod"); err != nil {
 				return err
 			}
@@ -90,7 +91,8 @@ func (b byBase) update(fields map[string]any, key string) {
 	}
 	for _, r := range b[text(fields, key)] {
 		target := r.Target
-		if given("namespace", target.GetNamespace()) && given("kind", target.GetKind()) && given("apiVersion", target.GetAPIVersion()) {
+		if given("namespace", target.GetNamespace()) && given("kind", target.GetKind()) &&
+			given("apiVersion", target.GetAPIVersion()) {
 			fields[key] = r.Name
 			return
 		}
@@ -106,12 +108,14 @@ func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error
 		given, _ := annotations[key].(string)
 		fields, err := parseExplicit(key, given)
 		if err != nil {
-			return fmt.Errorf("Parsing versioned explicit ref on resource '%s': %w", resource.Describe(holder), err)
+			return fmt.Errorf("Parsing versioned explicit ref on resource '%s': %w",
+				resource.Describe(holder), err)
 		}
 		r.all.update(fields, "name")
 		written, err := yaml.Marshal(fields)
 		if err != nil {
-			return fmt.Errorf("Updating versioned explicit ref on resource '%s': %w", resource.Describe(holder), err)
+			return fmt.Errorf("Updating versioned explicit ref on resource '%s': %w",
+				resource.Describe(holder), err)
 		}
 		annotations[key] = string(written)
 	}
@@ -123,7 +127,8 @@ func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error
 func explicitRefKeys(annotations map[string]any) []string {
 	var keys []string
 	for key := range annotations {
-		if key == resource.AnnVersionedExplicit || strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
+		if key == resource.AnnVersionedExplicit ||
+			strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
 			keys = append(keys, key)
 		}
 	}
@@ -139,7 +144,8 @@ func parseExplicit(key, value string) (map[string]any, error) {
 	}
 	for _, name := range [...]string{"apiVersion", "kind", "name"} {
 		if _, found := fields[name]; !found {
-			return nil, errors.New("Expected versioned explicit reference to specify non-empty apiVersion, kind and name keys")
+			return nil, errors.New(
+				"Expected versioned explicit reference to specify non-empty apiVersion, kind and name keys")
 		}
 	}
 	return fields, nil

@@ -28,7 +28,8 @@ func (n node) checkMinimumVersion(have string) {
 		return
 	}
 	if is.LessThan(want) {
-		n.kappError("kapp version '" + have + "' does not meet the minimum required version '" + least + "'")
+		n.kappError("kapp version '" + have +
+			"' does not meet the minimum required version '" + least + "'")
 	}
 }
 

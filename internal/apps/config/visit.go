@@ -27,7 +27,8 @@ func (v visitor) visit(obj *unstructured.Unstructured, name string) error {
 
 // pathError returns kapp's error for a path that does not fit an object.
 func pathError(name string, p path, obj map[string]any, err error) error {
-	return fmt.Errorf("%s for path '%s' on resource '%s': %w", name, p, resource.Describe(&unstructured.Unstructured{Object: obj}), err)
+	return fmt.Errorf("%s for path '%s' on resource '%s': %w", name, p,
+		resource.Describe(&unstructured.Unstructured{Object: obj}), err)
 }
 
 func (v visitor) walk(value any, at int) error {

@@ -52,7 +52,8 @@ func (w waitRule) judge(obj *unstructured.Unstructured) (j judge.Judgement, unbl
 
 // judgeConditions checks for failures, then for successes, then for conditions that unblock
 // others.
-func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[string]any) (j judge.Judgement, unblock bool) {
+func (w waitRule) judgeConditions(obj *unstructured.Unstructured,
+	status map[string]any) (j judge.Judgement, unblock bool) {
 	late, message := false, ""
 	for _, found := range w.matchedConditions(status) {
 		if found.observed && found.generation != obj.GetGeneration() {
@@ -66,7 +67,8 @@ func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[str
 		switch {
 		case found.observed && found.generation != obj.GetGeneration():
 		case found.success:
-			j.Done, j.Successful, j.Message = true, true, "Encountered successful condition "+found.words()+found.explanation()
+			j.Done, j.Successful = true, true
+			j.Message = "Encountered successful condition " + found.words() + found.explanation()
 			return j, false
 		case found.unblock:
 			message = unblockPrefix + "Encountered condition " + found.words()
@@ -74,7 +76,8 @@ func (w waitRule) judgeConditions(obj *unstructured.Unstructured, status map[str
 	}
 	switch {
 	case late:
-		j.Message = fmt.Sprintf("Waiting for generation %d to be observed by status condition(s)", obj.GetGeneration())
+		j.Message = fmt.Sprintf("Waiting for generation %d to be observed by status condition(s)",
+			obj.GetGeneration())
 	case message != "":
 		j.Message, unblock = message, true
 	default:
@@ -90,7 +93,9 @@ type matchedCondition struct {
 	generation      int64
 }
 
-func (s matchedCondition) words() string       { return s.name + " == " + s.status + ": " + s.reason }
+func (s matchedCondition) words() string {
+	return s.name + " == " + s.status + ": " + s.reason
+}
 func (s matchedCondition) explanation() string { return " (message: " + s.message + ")" }
 
 // matchedConditions returns the conditions of a live object that the rule names, in the order of
@@ -102,7 +107,8 @@ func (w waitRule) matchedConditions(status map[string]any) []matchedCondition {
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
 			if text(fields, "type") == c.name && text(fields, "status") == c.status {
-				found = append(found, matchedCondition{c, text(fields, "reason"), text(fields, "message"), number(fields["observedGeneration"])})
+				found = append(found, matchedCondition{c, text(fields, "reason"), text(fields, "message"),
+					number(fields["observedGeneration"])})
 			}
 		}
 	}
@@ -123,7 +129,8 @@ func number(value any) int64 {
 func judgeScript(obj *unstructured.Unstructured, script string) (j judge.Judgement, unblock bool) {
 	verdict, err := ytt.IsDone(obj.Object, script, obj.Object)
 	if err != nil {
-		return judge.Judgement{Done: true, Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
+		return judge.Judgement{Done: true,
+			Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
 	}
 	j = judge.Judgement{Done: verdict.Done, Successful: verdict.Successful, Message: verdict.Message}
 	if verdict.UnblockChanges {
@@ -143,7 +150,9 @@ func (n node) wait() waitRule {
 		c := condition{
 			name: item.get("type").requiredText(), status: item.get("status").requiredText(),
 			observed: item.get("supportsObservedGeneration").flag(),
-			failure:  item.get("failure").flag(), success: item.get("success").flag(), unblock: item.get("unblockChanges").flag(),
+			failure:  item.get("failure").flag(),
+			success:  item.get("success").flag(),
+			unblock:  item.get("unblockChanges").flag(),
 		}
 		if !c.failure && !c.success && !c.unblock {
 			item.addInvalid("expected what the condition means: failure, success or unblockChanges")

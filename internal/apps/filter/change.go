@@ -32,7 +32,8 @@ func ParseChangeFilter(text string) (*ChangeFilter, error) {
 	if err := c.compile(); err != nil {
 		return nil, fmt.Errorf("Parsing diff filter '%s': %w", text, err)
 	}
-	if c.And == nil && c.Or == nil && c.Not == nil && c.NewResource == nil && c.ExistingResource == nil && c.Ops == nil {
+	if c.And == nil && c.Or == nil && c.Not == nil && c.NewResource == nil &&
+		c.ExistingResource == nil && c.Ops == nil {
 		return nil, nil
 	}
 	return c, nil
@@ -48,7 +49,8 @@ func (c *ChangeFilter) compile() error {
 			failed = append(failed, list[i].compile())
 		}
 	}
-	return errors.Join(append(failed, c.Not.compile(), c.NewResource.compile(), c.ExistingResource.compile())...)
+	return errors.Join(append(failed, c.Not.compile(), c.NewResource.compile(),
+		c.ExistingResource.compile())...)
 }
 
 // Matches reports whether a change is selected by its operation, the desired object and the

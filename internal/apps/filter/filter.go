@@ -99,7 +99,9 @@ func (c *clause) compile() error {
 	}{{"kinds", c.Kinds}, {"namespaces", c.Namespaces}, {"names", c.Names}} {
 		for _, text := range list.texts {
 			if text == "" {
-				failed = append(failed, fmt.Errorf("Expected %s to be non-empty, but one is an empty string ('*' stands for any)", list.name))
+				failed = append(failed, fmt.Errorf(
+					"Expected %s to be non-empty, but one is an empty string ('*' stands for any)",
+					list.name))
 			}
 		}
 	}
@@ -126,15 +128,18 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value string
 	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
-		if !isEmpty(list.texts) && !anyMatch(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
+		if !isEmpty(list.texts) &&
+			!anyMatch(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
 			return false
 		}
 	}
 	for _, list := range []struct {
 		texts []string
 		value []string
-	}{{c.KindNames, []string{kind, name}}, {c.KindNamespaces, []string{kind, namespace}}, {c.KindNsNames, []string{kind, namespace, name}}} {
-		if !isEmpty(list.texts) && !anyMatch(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
+	}{{c.KindNames, []string{kind, name}}, {c.KindNamespaces, []string{kind, namespace}},
+		{c.KindNsNames, []string{kind, namespace, name}}} {
+		if !isEmpty(list.texts) &&
+			!anyMatch(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
 			return false
 		}
 	}

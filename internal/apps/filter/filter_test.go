@@ -92,7 +92,8 @@ func TestMistakes(t *testing.T) {
 		``:                             "Parsing filter '': unexpected end of JSON input",
 		`{"and":[{"not"`:               `Parsing filter '{"and":[{"not"': unexpected end of JSON input`,
 		`{"resource":{"kinds":"Pod"}}`: "cannot unmarshal string into Go struct field",
-		`{"resource":{"kinds":[""]}}`:  `Parsing filter '{"resource":{"kinds":[""]}}': Expected kinds to be non-empty, but one is an empty string ('*' stands for any)`,
+		`{"resource":{"kinds":[""]}}`: `Parsing filter '{"resource":{"kinds":[""]}}': ` +
+			`Expected kinds to be non-empty, but one is an empty string ('*' stands for any)`,
 		`{"and":[{"resource":{"namespaces":["a",""]}}]}`: "Expected namespaces to be non-empty",
 		`{"not":{"resource":{"labels":["a==="]}}}`:       "Parsing label selector failed: ",
 		`{"or":[{},{"resource":{"labels":["a in b"]}}]}`: "Parsing label selector failed: ",
@@ -102,8 +103,10 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	for _, text := range []string{`[`, `{"newResource":{"names":[""]}}`, `{"and":[{"existingResource":{"labels":["=="]}}]}`} {
-		if _, err := ParseChangeFilter(text); err == nil || !strings.HasPrefix(err.Error(), "Parsing diff filter '"+text+"': ") {
+	for _, text := range []string{`[`, `{"newResource":{"names":[""]}}`,
+		`{"and":[{"existingResource":{"labels":["=="]}}]}`} {
+		if _, err := ParseChangeFilter(text); err == nil ||
+			!strings.HasPrefix(err.Error(), "Parsing diff filter '"+text+"': ") {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -139,7 +142,8 @@ func TestFlags(t *testing.T) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	age := "Expected age filter to be either empty or parseable time.Duration (example: 5m+, 24h-; valid units: ns, us, ms, s, m, h)"
+	age := "Expected age filter to be either empty or parseable time.Duration (example: 5m+, 24h-; " +
+		"valid units: ns, us, ms, s, m, h)"
 	for _, c := range []struct {
 		flags Flags
 		want  string
@@ -149,7 +153,9 @@ func TestWrongFlags(t *testing.T) {
 		{Flags{Age: "5d+"}, age},
 		{Flags{Age: "5m-+"}, age},
 		{Flags{Age: "x-", JSON: "{}"}, age},
-		{Flags{Names: []string{""}}, "Parsing filter flags: Expected names to be non-empty, but one is an empty string ('*' stands for any)"},
+		{Flags{Names: []string{""}},
+			"Parsing filter flags: Expected names to be non-empty, but one is an empty string ('*' " +
+				"stands for any)"},
 		{Flags{JSON: "x"}, "Parsing filter 'x': invalid character 'x' looking for beginning of value"},
 	} {
 		if r, err := c.flags.ResourceFilter(now); err == nil || err.Error() != c.want {

@@ -27,7 +27,8 @@ func (d *documents) next() ([]byte, error) {
 	for at := 0; at < len(d.rest); {
 		end := at + bytes.IndexByte(d.rest[at:], '\n') + 1
 		if bytes.HasPrefix(d.rest[at:], marker) {
-			if trimmed := bytes.TrimSpace(d.rest[at+len(marker) : end]); len(trimmed) > 0 && trimmed[0] != '#' {
+			if trimmed := bytes.TrimSpace(d.rest[at+len(marker) : end]); len(trimmed) > 0 &&
+				trimmed[0] != '#' {
 				return nil, fmt.Errorf("invalid Yaml document separator: %s", trimmed)
 			}
 			if at > 0 {

@@ -21,11 +21,15 @@ import (
 // cluster knows which of some kinds have namespaces.
 func cluster(gvk schema.GroupVersionKind) (namespaced, known bool, err error) {
 	switch gvk {
-	case schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+	case schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
 		schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}:
 		return true, true, nil
-	case schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
-		schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}:
+	case schema.GroupVersionKind{Version: "v1", Kind: "Namespace"},
+		schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+			Kind: "CustomResourceDefinition"},
+		schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}:
 		return false, true, nil
 	case schema.GroupVersionKind{Group: "broken.example.com", Version: "v1", Kind: "Thing"}:
 		return false, false, errors.New("the server of the group does not answer")
@@ -33,9 +37,10 @@ func cluster(gvk schema.GroupVersionKind) (namespaced, known bool, err error) {
 	return false, false, nil
 }
 
-// TestGoldens reads files that are the sections of an archive; what the sections "stdin" and "files" hold is the standard input
-// and what -f names, else all files do. With a section "prepare" the objects are prepared by its lines, each a flag of kapp, and
-// then checked against the allowed namespaces; without, their content is printed.
+// TestGoldens reads files that are the sections of an archive; what the sections "stdin" and
+// "files" hold is the standard input and what -f names, else all files do. With a section
+// "prepare" the objects are prepared by its lines, each a flag of kapp, and then checked against
+// the allowed namespaces; without, their content is printed.
 func TestGoldens(t *testing.T) {
 	glob, err := filepath.Abs("testdata/*.txtar")
 	if err != nil {
@@ -68,7 +73,8 @@ func TestGoldens(t *testing.T) {
 		if err != nil {
 			return map[string]string{"objects": text(t, nil, err, false)}
 		}
-		return map[string]string{"objects": text(t, all, nil, false), "allowed": text(t, nil, p.CheckNamespaces(all), false)}
+		return map[string]string{"objects": text(t, all, nil, false),
+			"allowed": text(t, nil, p.CheckNamespaces(all), false)}
 	})
 }
 

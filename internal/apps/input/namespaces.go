@@ -81,9 +81,11 @@ func (p Preparation) CheckNamespaces(all []resource.Resource) error {
 		namespace := r.GetNamespace()
 		switch {
 		case namespace == "" && !p.AllowCluster:
-			problems = append(problems, fmt.Sprintf("Cluster level resource '%s' is not allowed (%s)", resource.Describe(r.Unstructured), r.Origin))
+			problems = append(problems, fmt.Sprintf("Cluster level resource '%s' is not allowed (%s)",
+				resource.Describe(r.Unstructured), r.Origin))
 		case namespace != "" && !everywhere && !slices.Contains(allowed, namespace):
-			problems = append(problems, fmt.Sprintf("Resource '%s' is outside of allowed namespaces (%s)", resource.Describe(r.Unstructured), r.Origin))
+			problems = append(problems, fmt.Sprintf("Resource '%s' is outside of allowed namespaces (%s)",
+				resource.Describe(r.Unstructured), r.Origin))
 		}
 	}
 	return joinProblems("Validation", problems)

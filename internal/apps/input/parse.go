@@ -31,7 +31,8 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 			return nil, fmt.Errorf("%w (%s)", err, origin)
 		}
 		for _, object := range objects {
-			all = append(all, resource.Resource{Unstructured: &unstructured.Unstructured{Object: object}, Origin: origin})
+			all = append(all, resource.Resource{Unstructured: &unstructured.Unstructured{Object: object},
+				Origin: origin})
 		}
 	}
 }
@@ -65,7 +66,8 @@ func expandList(to []map[string]any, object map[string]any) ([]map[string]any, e
 	for i, value := range items {
 		item, ok := value.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("Expected items of list to be objects, but item %d is of type %s", i+1, typeName(value))
+			return nil, fmt.Errorf("Expected items of list to be objects, but item %d is of type %s", i+1,
+				typeName(value))
 		}
 		var err error
 		if to, err = expandList(to, item); err != nil {

@@ -124,7 +124,9 @@ func removeDuplicates(all []resource.Resource) ([]resource.Resource, error) {
 			kept = append(kept, r)
 		case !reported[key] && !reflect.DeepEqual(kept[at].Object, r.Object):
 			reported[key] = true
-			problems = append(problems, fmt.Sprintf("Found resource '%s' multiple times with different content", resource.Describe(r.Unstructured)))
+			problems = append(problems,
+				fmt.Sprintf("Found resource '%s' multiple times with different content",
+					resource.Describe(r.Unstructured)))
 		}
 	}
 	return kept, joinProblems("Uniqueness", problems)
@@ -139,7 +141,8 @@ func (p Preparation) setNonce(obj *unstructured.Unstructured) error {
 		return nil
 	}
 	if value != nil && value != "" {
-		return fmt.Errorf("Expected annotation '%s' on resource '%s' to have value ''", resource.AnnNonce, resource.Describe(obj))
+		return fmt.Errorf("Expected annotation '%s' on resource '%s' to have value ''", resource.AnnNonce,
+			resource.Describe(obj))
 	}
 	annotations[resource.AnnNonce] = strconv.FormatInt(p.Now.UnixNano(), 10)
 	return nil
@@ -152,7 +155,9 @@ func CheckLabels(objects []*unstructured.Unstructured) error {
 		labels, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "labels")
 		if entries, _ := labels.(map[string]any); entries != nil {
 			if _, ok := entries[resource.LabelIsApp]; ok {
-				problems = append(problems, fmt.Sprintf("Resource '%s' has a disallowed label '%s'", resource.Describe(obj), resource.LabelIsApp))
+				problems = append(problems,
+					fmt.Sprintf("Resource '%s' has a disallowed label '%s'", resource.Describe(obj),
+						resource.LabelIsApp))
 			}
 		}
 	}

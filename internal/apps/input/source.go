@@ -45,7 +45,8 @@ type Source struct {
 // Load reads all files. It is an error to name none.
 func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 	if len(o.Files) == 0 {
-		return nil, errors.New("Expected at least one --file (-f) specified with a file or directory path")
+		return nil, errors.New(
+			"Expected at least one --file (-f) specified with a file or directory path")
 	}
 	var all []resource.Resource
 	for _, file := range o.Files {
@@ -111,7 +112,8 @@ func (o Options) stdin(context.Context) ([]byte, error) {
 }
 
 func fileSource(path string) Source {
-	return Source{"file '" + path + "'", func(context.Context) ([]byte, error) { return os.ReadFile(path) }}
+	return Source{"file '" + path + "'",
+		func(context.Context) ([]byte, error) { return os.ReadFile(path) }}
 }
 
 // listManifests returns the paths of the manifests in a folder, which may be a symbolic link.

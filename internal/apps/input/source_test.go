@@ -17,7 +17,8 @@ import (
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {key: ä}\n"
 
-// expect reads one file and compares the description of its one object, or the error, with what is wanted.
+// expect reads one file and compares the description of its one object, or the error, with what is
+// wanted.
 func expect(t *testing.T, o Options, file, want string) {
 	t.Helper()
 	o.Files = []string{file}
@@ -49,14 +50,20 @@ func TestEncodings(t *testing.T) {
 		"byte order mark":      {"\uFEFF" + configMap + "---\n" + configMap, two},
 		"UTF-16 little-endian": {wide(binary.LittleEndian, configMap+"---\n"+configMap), two},
 		"UTF-16 big-endian":    {wide(binary.BigEndian, configMap+"---\r\n"+configMap), two},
-		"UTF-16 cut":           {wide(binary.LittleEndian, configMap) + "\x00", "file 'a' doc 1: configmap/a (v1) cluster"},
-		"Windows":              {strings.ReplaceAll(configMap+"---\n"+configMap, "\n", "\r\n"), two},
-		"Latin-1":              {strings.ReplaceAll(configMap, "ä", "\xe4"), "error converting YAML to JSON: yaml: invalid trailing UTF-8 octet (file 'a' doc 1)"},
-		"program":              {"\x7fELF\x02\x01\x01\x00\x00", "error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
-		"archive":              {"\x1f\x8b\x08\x00\x00\x09", "error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
-		"empty":                {"", ""},
-		"aliases of aliases":   {aliases(), "error converting YAML to JSON: yaml: document contains excessive aliasing (file 'a' doc 1)"},
-		"deep":                 {strings.Repeat("[", 20_000), "error converting YAML to JSON: yaml: exceeded max depth of 10000 (file 'a' doc 1)"},
+		"UTF-16 cut": {wide(binary.LittleEndian, configMap) + "\x00",
+			"file 'a' doc 1: configmap/a (v1) cluster"},
+		"Windows": {strings.ReplaceAll(configMap+"---\n"+configMap, "\n", "\r\n"), two},
+		"Latin-1": {strings.ReplaceAll(configMap, "ä", "\xe4"),
+			"error converting YAML to JSON: yaml: invalid trailing UTF-8 octet (file 'a' doc 1)"},
+		"program": {"\x7fELF\x02\x01\x01\x00\x00",
+			"error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
+		"archive": {"\x1f\x8b\x08\x00\x00\x09",
+			"error converting YAML to JSON: yaml: control characters are not allowed (file 'a' doc 1)"},
+		"empty": {"", ""},
+		"aliases of aliases": {aliases(),
+			"error converting YAML to JSON: yaml: document contains excessive aliasing (file 'a' doc 1)"},
+		"deep": {strings.Repeat("[", 20_000),
+			"error converting YAML to JSON: yaml: exceeded max depth of 10000 (file 'a' doc 1)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile("a", []byte(c.text), 0o644); err != nil {
@@ -80,16 +87,20 @@ func aliases() string {
 func TestLinks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, err := range []error{
-		os.MkdirAll("real/sub", 0o755), os.MkdirAll("round", 0o755), os.MkdirAll("self", 0o755), os.MkdirAll("folder.yml", 0o755), os.MkdirAll("odd", 0o755),
+		os.MkdirAll("real/sub", 0o755), os.MkdirAll("round", 0o755), os.MkdirAll("self", 0o755),
+		os.MkdirAll("folder.yml", 0o755), os.MkdirAll("odd", 0o755),
 		os.WriteFile("real/sub/a.yml", []byte(configMap), 0o644),
-		os.Symlink("real", "link"), os.Symlink("../round", "round/again"), os.Symlink("a.yml", "self/a.yml"),
-		os.Symlink("../real", "odd/link"), os.Symlink("../real", "odd/link.yml"), os.Symlink("../real/sub/a.yml", "round/a.yml"),
+		os.Symlink("real", "link"), os.Symlink("../round", "round/again"),
+		os.Symlink("a.yml", "self/a.yml"),
+		os.Symlink("../real", "odd/link"), os.Symlink("../real", "odd/link.yml"),
+		os.Symlink("../real/sub/a.yml", "round/a.yml"),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	expect(t, Options{}, "link", "file '"+filepath.Join("link", "sub", "a.yml")+"' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{}, "link", "file '"+filepath.Join("link", "sub", "a.yml")+
+		"' doc 1: configmap/a (v1) cluster")
 	expect(t, Options{}, "round", "file 'round/a.yml' doc 1: configmap/a (v1) cluster")
 	expect(t, Options{}, "self", "open self/a.yml: too many levels of symbolic links")
 	expect(t, Options{}, "folder.yml", "")
@@ -141,7 +152,8 @@ func FuzzLoad(f *testing.F) {
 		for _, r := range all {
 			r.DeepCopy()
 		}
-		if all, err = (Preparation{Namespace: "demo", Kinds: cluster, AllowCheck: true}).Run(all); err == nil {
+		if all, err = (Preparation{Namespace: "demo", Kinds: cluster, AllowCheck: true}).Run(
+			all); err == nil {
 			_ = (Preparation{AllowCheck: true}).CheckNamespaces(all)
 		}
 	})
@@ -169,11 +181,13 @@ data:
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		all, err := Load(b.Context(), Options{Files: []string{"-"}, Stdin: strings.NewReader(text.String())})
+		all, err := Load(b.Context(),
+			Options{Files: []string{"-"}, Stdin: strings.NewReader(text.String())})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if all, err = (Preparation{Namespace: "demo", Kinds: cluster}).Run(all); err != nil || len(all) != count {
+		if all, err = (Preparation{Namespace: "demo", Kinds: cluster}).Run(all); err != nil ||
+			len(all) != count {
 			b.Fatal(len(all), err)
 		}
 	}

@@ -53,7 +53,9 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 	case err != nil:
 		return nil, fmt.Errorf("Reading URL '%s': %w", shown, guard.cause(err))
 	case int64(len(text)) > most:
-		return nil, fmt.Errorf("Reading URL '%s': it holds more than %d bytes (hint: download it, and give the file)", shown, most)
+		return nil, fmt.Errorf(
+			"Reading URL '%s': it holds more than %d bytes (hint: download it, and give the file)",
+			shown, most)
 	}
 	return text, nil
 }
@@ -62,7 +64,8 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 type idleError struct{ limit time.Duration }
 
 func (e *idleError) Error() string {
-	return fmt.Sprintf("nothing came for %s (hint: if a proxy is needed, name it in HTTPS_PROXY or HTTP_PROXY; "+
+	return fmt.Sprintf("nothing came for %s (hint: if a proxy is needed, name it in HTTPS_PROXY or "+
+		"HTTP_PROXY; "+
 		"or download it in another way, and give the file)", e.limit)
 }
 

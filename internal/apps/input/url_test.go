@@ -48,8 +48,10 @@ func TestAddress(t *testing.T) {
 		expect(t, Options{}, server.URL+path, strings.ReplaceAll(want, "URL/", server.URL+"/"))
 	}
 	host := strings.TrimPrefix(server.URL, "http://")
-	expect(t, Options{}, "http://me:secret@"+host+"/none", "Requesting URL 'http://me:xxxxx@"+host+"/none': 404 Not Found")
-	expect(t, Options{}, "http://me:secret@"+host+"/a.yml", "HTTP URL 'http://me:xxxxx@"+host+"/a.yml' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{}, "http://me:secret@"+host+"/none", "Requesting URL 'http://me:xxxxx@"+host+
+		"/none': 404 Not Found")
+	expect(t, Options{}, "http://me:secret@"+host+"/a.yml", "HTTP URL 'http://me:xxxxx@"+host+
+		"/a.yml' doc 1: configmap/a (v1) cluster")
 }
 
 func TestAddressThatDoesNotAnswer(t *testing.T) {
@@ -57,7 +59,8 @@ func TestAddressThatDoesNotAnswer(t *testing.T) {
 	address := server.URL
 	server.Close()
 	_, err := Load(t.Context(), Options{Files: []string{address + "/a.yml"}})
-	if err == nil || !strings.HasPrefix(err.Error(), "Requesting URL '"+address+"/a.yml': ") || !strings.Contains(err.Error(), "refused") {
+	if err == nil || !strings.HasPrefix(err.Error(), "Requesting URL '"+address+"/a.yml': ") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("Load = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,20 +68,26 @@ func TestAddressThatDoesNotAnswer(t *testing.T) {
 	if _, err := Load(ctx, Options{Files: []string{address}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Load after an interrupt = %v", err)
 	}
-	expect(t, Options{}, "http://[::1", `Requesting URL 'http://[::1': parse "http://[::1": missing ']' in host`)
+	expect(t, Options{}, "http://[::1",
+		`Requesting URL 'http://[::1': parse "http://[::1": missing ']' in host`)
 }
 
 func TestAddressThatIsSilent(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
-	expect(t, Options{IdleTimeout: time.Millisecond}, server.URL+"/a.yml", "Requesting URL '"+server.URL+"/a.yml': nothing came for 1ms "+
-		"(hint: if a proxy is needed, name it in HTTPS_PROXY or HTTP_PROXY; or download it in another way, and give the file)")
+	expect(t, Options{IdleTimeout: time.Millisecond}, server.URL+"/a.yml",
+		"Requesting URL '"+server.URL+"/a.yml': nothing came for 1ms "+
+			"(hint: if a proxy is needed, name it in HTTPS_PROXY or HTTP_PROXY; or download it in another "+
+			"way, and give the file)")
 }
 
 func TestAddressThatIsTooLarge(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, configMap) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, configMap) }))
 	defer server.Close()
-	expect(t, Options{MaxBytes: int64(len(configMap))}, server.URL, "HTTP URL '"+server.URL+"' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{MaxBytes: int64(len(configMap))}, server.URL,
+		"HTTP URL '"+server.URL+"' doc 1: configmap/a (v1) cluster")
 	expect(t, Options{MaxBytes: 20}, server.URL, "Reading URL '"+server.URL+
 		"': it holds more than 20 bytes (hint: download it, and give the file)")
 }
@@ -117,7 +126,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestSlowAddress shows that silence counts, and not how long all of it takes. The clock is not the real one.
+// TestSlowAddress shows that silence counts, and not how long all of it takes. The clock is not
+// the real one.
 func TestSlowAddress(t *testing.T) {
 	const silent = "nothing came for 30s (hint: "
 	for name, c := range map[string]struct {
@@ -131,7 +141,8 @@ func TestSlowAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				all, err := Load(t.Context(), Options{Files: []string{"http://h/a"}, Client: &http.Client{Transport: c.slowly}})
+				all, err := Load(t.Context(),
+					Options{Files: []string{"http://h/a"}, Client: &http.Client{Transport: c.slowly}})
 				switch {
 				case c.want == "" && (err != nil || len(all) != 1):
 					t.Errorf("Load = %v, %v", all, err)
@@ -147,7 +158,8 @@ func TestInterruptedAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := Load(ctx, Options{Files: []string{"http://h/a"}, Client: &http.Client{Transport: slowly{pause: time.Hour}}})
+		_, err := Load(ctx, Options{Files: []string{"http://h/a"},
+			Client: &http.Client{Transport: slowly{pause: time.Hour}}})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Load = %v", err)
 		}

@@ -114,7 +114,9 @@ func keyText(key any) (string, error) {
 		}
 		return strconv.FormatFloat(k, 'g', -1, 32), nil
 	case nil:
-		return "", errors.New("yaml: a map has an empty key; is this a template that has not been rendered?")
+		return "", errors.New(
+			"yaml: a map has an empty key; is this a template that has not been rendered?")
 	}
-	return "", fmt.Errorf("yaml: keys of type %T cannot be part of an object; is this a template that has not been rendered?", key)
+	return "", fmt.Errorf("yaml: keys of type %T cannot be part of an object; is this a template "+
+		"that has not been rendered?", key)
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // crd is the kind that is checked.
-var crd = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+var crd = schema.GroupVersionKind{
+	Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+}
 
 // definition is the part of a definition that the check reads.
 type definition struct {
@@ -51,7 +53,8 @@ func checkDefinitions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 
 // checkDefinition returns the reasons why an upgrade is unsafe; err is the error of the check
 // itself.
-func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Cluster) (unsafe, err error) {
+func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps Cluster) (
+	unsafe, err error) {
 	live, err := deps.Get(ctx, crd, "", obj.GetName())
 	if err != nil {
 		return nil, fmt.Errorf("checking for existing CRD resource: %w", err)
@@ -68,10 +71,12 @@ func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps C
 	}
 	var found []error
 	if before.Spec.Scope != after.Spec.Scope {
-		found = append(found, violation(obj, "NoScopeChange", "scope changed from %q to %q", before.Spec.Scope, after.Spec.Scope))
+		found = append(found, violation(obj, "NoScopeChange", "scope changed from %q to %q",
+			before.Spec.Scope, after.Spec.Scope))
 	}
 	if removed := removedVersion(before, after); removed != "" {
-		found = append(found, violation(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
+		found = append(found,
+			violation(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
 	}
 	return errors.Join(found...), nil
 }
@@ -82,13 +87,15 @@ func removedVersion(before, after definition) string {
 	for _, version := range after.Spec.Versions {
 		kept[version.Name] = true
 	}
-	if i := slices.IndexFunc(before.Status.StoredVersions, func(stored string) bool { return !kept[stored] }); i >= 0 {
+	if i := slices.IndexFunc(before.Status.StoredVersions,
+		func(stored string) bool { return !kept[stored] }); i >= 0 {
 		return before.Status.StoredVersions[i]
 	}
 	return ""
 }
 
 func violation(obj *unstructured.Unstructured, check, format string, args ...any) error {
-	return fmt.Errorf("CustomResourceDefinition %s failed upgrade safety validation. %q validation failed: %w",
+	return fmt.Errorf("CustomResourceDefinition %s failed upgrade safety validation. %q validation "+
+		"failed: %w",
 		obj.GetName(), check, fmt.Errorf(format, args...))
 }

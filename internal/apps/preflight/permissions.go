@@ -32,7 +32,9 @@ func checkPermissions(ctx context.Context, subjects []PlannedWrite, deps Cluster
 	p := &accessChecker{deps: deps, answers: map[access]func() error{}}
 	return forEach(ctx, len(subjects), func(i int) error {
 		obj := subjects[i].object()
-		rules := sync.OnceValues(func() ([]rule, error) { return grantKinds[obj.GroupVersionKind()].rules(ctx, deps, obj) })
+		rules := sync.OnceValues(func() ([]rule, error) {
+			return grantKinds[obj.GroupVersionKind()].rules(ctx, deps, obj)
+		})
 		if subjects[i].Delete {
 			return p.check(ctx, obj, "delete", nil)
 		}
@@ -58,7 +60,8 @@ func (p *accessChecker) allowed(ctx context.Context, q access) error {
 
 func (p *accessChecker) ask(ctx context.Context, q access) error {
 	resource, sub, _ := strings.Cut(q.resource.Resource, "/")
-	allowed, err := p.deps.Reviewer.Allowed(ctx, q.verb, q.resource.Group, resource, sub, q.namespace, q.name)
+	allowed, err := p.deps.Reviewer.Allowed(ctx, q.verb, q.resource.Group, resource, sub, q.namespace,
+		q.name)
 	if err != nil {
 		return fmt.Errorf("unable to validate permissions: %w", err)
 	}
@@ -70,7 +73,8 @@ func (p *accessChecker) ask(ctx context.Context, q access) error {
 
 // check checks a verb on an object. Writing a role or a binding needs the verb to grant
 // permissions, or all permissions that it grants, which rules returns.
-func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructured, verb string, rules func() ([]rule, error)) error {
+func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructured, verb string,
+	rules func() ([]rule, error)) error {
 	gvk := obj.GroupVersionKind()
 	resource, ok, err := p.deps.Resource(ctx, gvk)
 	if err == nil && !ok {
@@ -97,7 +101,8 @@ func (p *accessChecker) check(ctx context.Context, obj *unstructured.Unstructure
 		return err
 	}
 	if missing := p.checkRules(ctx, given, obj.GetNamespace()); missing != nil {
-		return errors.Join(fmt.Errorf("potential privilege escalation, not permitted to %q %s", verb, gvk), missing)
+		err := fmt.Errorf("potential privilege escalation, not permitted to %q %s", verb, gvk)
+		return errors.Join(err, missing)
 	}
 	return nil
 }
@@ -110,7 +115,8 @@ func (p *accessChecker) checkRules(ctx context.Context, rules []rule, namespace 
 			failed = append(failed, p.allowed(ctx, q))
 		}
 		if len(r.NonResourceURLs) > 0 {
-			failed = append(failed, fmt.Errorf("unable to validate permissions: a rule gives URLs that are no resources (%s), for which there is no check",
+			failed = append(failed, fmt.Errorf("unable to validate permissions: "+
+				"a rule gives URLs that are no resources (%s), for which there is no check",
 				strings.Join(r.NonResourceURLs, ", ")))
 		}
 	}

@@ -26,7 +26,8 @@ const parallel = 16
 // AccessReviewer reports whether the user has a permission. An empty name means all objects; an
 // empty namespace means all namespaces, or an object that has none.
 type AccessReviewer interface {
-	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (bool, error)
+	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (
+		bool, error)
 }
 
 // Cluster is the access of the checks to a cluster. Its functions are called concurrently.
@@ -36,10 +37,12 @@ type Cluster struct {
 	Reviewer        AccessReviewer
 	// Resource returns the resource of a kind in its version, and false if the cluster does not
 	// serve it.
-	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error)
+	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (
+		schema.GroupVersionResource, bool, error)
 	// Get returns an object, or nil if it does not exist. The namespace is empty for an object
 	// without one.
-	Get func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
+	Get func(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (
+		*unstructured.Unstructured, error)
 }
 
 // PlannedWrite is an object to create, update or delete. Existing is nil for one to create, New

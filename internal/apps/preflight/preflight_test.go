@@ -14,7 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// fake is a cluster whose user may do what is listed, as "VERB GROUP/RESOURCE NAMESPACE/NAME" with * for anything.
+// fake is a cluster whose user may do what is listed, as "VERB GROUP/RESOURCE NAMESPACE/NAME" with
+// * for anything.
 type fake struct {
 	may  []string
 	live []*unstructured.Unstructured
@@ -23,7 +24,8 @@ type fake struct {
 	asked []string
 }
 
-func (f *fake) Allowed(_ context.Context, verb, group, resource, subresource, namespace, name string) (bool, error) {
+func (f *fake) Allowed(_ context.Context,
+	verb, group, resource, subresource, namespace, name string) (bool, error) {
 	if subresource != "" {
 		resource += "/" + subresource
 	}
@@ -35,7 +37,8 @@ func (f *fake) Allowed(_ context.Context, verb, group, resource, subresource, na
 		return false, errors.New("the authorizer is not there")
 	}
 	for _, rule := range f.may {
-		if before, ok := strings.CutSuffix(rule, "*"); rule == asked || ok && strings.HasPrefix(asked, before) {
+		if before, ok := strings.CutSuffix(rule, "*"); rule == asked || ok &&
+			strings.HasPrefix(asked, before) {
 			return true, nil
 		}
 	}
@@ -45,13 +48,16 @@ func (f *fake) Allowed(_ context.Context, verb, group, resource, subresource, na
 func (f *fake) deps() Cluster {
 	return Cluster{
 		Reviewer: f,
-		Resource: func(_ context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, error) {
+		Resource: func(_ context.Context, gvk schema.GroupVersionKind) (
+			schema.GroupVersionResource, bool, error) {
 			if gvk.Kind == "Broken" {
 				return schema.GroupVersionResource{}, false, errors.New("discovery failed")
 			}
-			return gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), gvk.Group != "example.com", nil
+			return gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"),
+				gvk.Group != "example.com", nil
 		},
-		Get: func(_ context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+		Get: func(_ context.Context, gvk schema.GroupVersionKind, namespace, name string) (
+			*unstructured.Unstructured, error) {
 			if name == "unreadable" {
 				return nil, errors.New("forbidden")
 			}
@@ -65,11 +71,12 @@ func (f *fake) deps() Cluster {
 	}
 }
 
-// TestGolden runs the checks that the file checks names over the objects of apply.yml and delete.yml, for a user who may do
-// what the file may says, on a cluster that holds live.yml.
+// TestGolden runs the checks that the file checks names over the objects of apply.yml and
+// delete.yml, for a user who may do what the file may says, on a cluster that holds live.yml.
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		f := &fake{may: strings.Split(strings.TrimSpace(files["may"]), "\n"), live: read(t, files["live.yml"])}
+		f := &fake{may: strings.Split(strings.TrimSpace(files["may"]), "\n"),
+			live: read(t, files["live.yml"])}
 		var subjects []PlannedWrite
 		for _, obj := range read(t, files["apply.yml"]) {
 			subjects = append(subjects, PlannedWrite{New: obj})
@@ -110,12 +117,14 @@ func read(t *testing.T, text string) []*unstructured.Unstructured {
 }
 
 func TestNames(t *testing.T) {
-	if !Exists("PermissionValidation") || !Exists("CRDUpgradeSafety") || Exists("PermissionValidation=true") || Exists("") {
+	if !Exists("PermissionValidation") || !Exists("CRDUpgradeSafety") ||
+		Exists("PermissionValidation=true") || Exists("") {
 		t.Error("Known knows other names")
 	}
 }
 
-// TestOrder asks for many objects, whose errors come in their order although the questions are asked at once.
+// TestOrder asks for many objects, whose errors come in their order although the questions are
+// asked at once.
 func TestOrder(t *testing.T) {
 	var subjects []PlannedWrite
 	var want []string
@@ -127,7 +136,8 @@ func TestOrder(t *testing.T) {
 		want = append(want, `not permitted to "delete" /v1, Resource=pod`+strings.Repeat("x", i)+"s")
 	}
 	err := Run(t.Context(), []string{PermissionValidation}, subjects, (&fake{}).deps())
-	if got := `preflight checks failed: running preflight check "PermissionValidation": ` + strings.Join(want, "\n"); err == nil || err.Error() != got {
+	if got := `preflight checks failed: running preflight check "PermissionValidation": ` +
+		strings.Join(want, "\n"); err == nil || err.Error() != got {
 		t.Errorf("got %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func (r rule) accesses(namespace string) []access {
 		for _, resource := range r.Resources {
 			for _, verb := range r.Verbs {
 				for _, name := range names {
-					out = append(out, access{verb, schema.GroupVersionResource{Group: group, Resource: resource}, namespace, name})
+					out = append(out, access{verb, schema.GroupVersionResource{Group: group, Resource: resource},
+						namespace, name})
 				}
 			}
 		}
@@ -62,7 +63,8 @@ func (r rule) accesses(namespace string) []access {
 func rulesOfRole(_ context.Context, _ Cluster, obj *unstructured.Unstructured) ([]rule, error) {
 	rules, err := rulesIn(obj)
 	if err != nil {
-		return nil, fmt.Errorf("parsing rules for role: converting resource to typed %s object: %w", obj.GetKind(), err)
+		return nil, fmt.Errorf("parsing rules for role: converting resource to typed %s object: %w",
+			obj.GetKind(), err)
 	}
 	return rules, nil
 }
@@ -76,7 +78,8 @@ func rulesIn(obj *unstructured.Unstructured) ([]rule, error) {
 }
 
 // rulesOfBinding returns the rules of the role that a binding names.
-func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
+func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) (
+	[]rule, error) {
 	rules, err := readReferencedRole(ctx, deps, obj)
 	if err != nil {
 		return nil, fmt.Errorf("fetching rules for binding: %w", err)
@@ -84,7 +87,8 @@ func rulesOfBinding(ctx context.Context, deps Cluster, obj *unstructured.Unstruc
 	return rules, nil
 }
 
-func readReferencedRole(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) ([]rule, error) {
+func readReferencedRole(ctx context.Context, deps Cluster, obj *unstructured.Unstructured) (
+	[]rule, error) {
 	var binding struct {
 		RoleRef struct {
 			Kind string `json:"kind"`
@@ -108,7 +112,8 @@ func readReferencedRole(ctx context.Context, deps Cluster, obj *unstructured.Uns
 		err = fmt.Errorf("%s.%s %q not found", resource, rbac, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fetching %s %q for %s %q: %w", kind, name, obj.GetKind(), obj.GetName(), err)
+		return nil, fmt.Errorf("fetching %s %q for %s %q: %w", kind, name, obj.GetKind(), obj.GetName(),
+			err)
 	}
 	return rulesIn(role)
 }

@@ -1,8 +1,9 @@
 // Package textdiff compares two texts line by line and writes the difference in kapp's form.
 //
-// Up to a bound the alignment is kapp's: equal head and tail are set aside, and of the rest a longest common subsequence is
-// taken, in which a removal comes before an addition where either would do. Larger texts are aligned at the lines that occur
-// once on both sides, and time and memory stay close to linear in the size of the texts. The package knows nothing of objects.
+// Up to a bound the alignment is kapp's: a longest common subsequence between equal heads and
+// tails, with removals before additions where both are possible. Larger texts are aligned at the
+// lines that occur once on both sides, in time and memory close to linear. The package knows
+// nothing of objects.
 package textdiff
 
 // Op is the side that a line belongs to.

@@ -17,7 +17,8 @@ func apply(t testing.TB, lines []Line) (string, string) {
 	var old, new []string
 	for i, line := range lines {
 		if line.Old != len(old) || line.New != len(new) {
-			t.Fatalf("record %d has places %d and %d, want %d and %d", i, line.Old, line.New, len(old), len(new))
+			t.Fatalf("record %d has places %d and %d, want %d and %d", i, line.Old, line.New, len(old),
+				len(new))
 		}
 		if line.Op != Added {
 			old = append(old, line.Text)
@@ -33,13 +34,15 @@ func checkApplies(t testing.TB, old, new string, anchored bool) []Line {
 	t.Helper()
 	lines := Compare(old, new, anchored)
 	if gotOld, gotNew := apply(t, lines); gotOld != old || gotNew != new {
-		t.Fatalf("%d bytes to %d, anchored %v: the records do not give the texts back", len(old), len(new), anchored)
+		t.Fatalf("%d bytes to %d, anchored %v: the records do not give the texts back", len(old),
+			len(new), anchored)
 	}
 	return lines
 }
 
 func FuzzCompare(f *testing.F) {
-	for _, seed := range [][2]string{{"", ""}, {"a\nb\n", "b\na\n"}, {"\n\n\n", "\n"}, {"a", "a\n"}, {"a\na\na\nb", "b\na\na"}} {
+	for _, seed := range [][2]string{{"", ""}, {"a\nb\n", "b\na\n"}, {"\n\n\n", "\n"}, {"a", "a\n"},
+		{"a\na\na\nb", "b\na\na"}} {
 		f.Add(seed[0], seed[1], uint16(0))
 		f.Add(seed[0], seed[1], uint16(300))
 	}
@@ -151,8 +154,8 @@ func changes(ops []Op) int {
 	return count
 }
 
-// TestGreedy compares with the shortest way: within its patience greedy finds one as short, and beyond it one that is not much
-// longer.
+// TestGreedy compares with the shortest way: within its patience greedy finds one as short, and
+// beyond it one that is not much longer.
 func TestGreedy(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, share := range []float64{0, 0.01, 0.3, 1} {
@@ -170,8 +173,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestAnchored covers an anchored comparison of more than 500 lines: what is between anchors is not aligned. With fewer lines
-// the word means nothing.
+// TestAnchored covers an anchored comparison of more than 500 lines: what is between anchors is
+// not aligned. With fewer lines the word means nothing.
 func TestAnchored(t *testing.T) {
 	old, new := "x\nsame\nsame\ny\n", "same\nz\nsame\n"
 	for _, c := range []struct {
@@ -189,7 +192,8 @@ func TestAnchored(t *testing.T) {
 			fmt.Fprintf(&after, "after %d\n", i)
 		}
 		var got []string
-		for _, line := range checkApplies(t, before.String()+old+after.String(), before.String()+new+after.String(), c.anchored) {
+		for _, line := range checkApplies(t, before.String()+old+after.String(),
+			before.String()+new+after.String(), c.anchored) {
 			if line.Op != Same {
 				got = append(got, string(" -+"[line.Op])+line.Text)
 			}
@@ -246,10 +250,11 @@ func big(kind string) (string, string) {
 // fewest is the number of changed lines where only the ends differ.
 var fewest = map[string]int{"one line": 4, "base64": 4, "short lines": 4, "equal lines": 4}
 
-var kinds = []string{"one line", "base64", "short lines", "equal lines", "nothing alike", "shuffled"}
+var kinds = []string{"one line", "base64", "short lines", "equal lines", "nothing alike",
+	"shuffled"}
 
-// TestMemory bounds what is allocated for a text of 4 MB with a change at both ends: 40 MB, or 32 MB and the records
-// where there are many.
+// TestMemory bounds what is allocated for a text of 4 MB with a change at both ends: 40 MB, or 32
+// MB and the records where there are many.
 func TestMemory(t *testing.T) {
 	for _, kind := range kinds {
 		old, new := big(kind)
@@ -260,7 +265,8 @@ func TestMemory(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			records := uint64(cap(lines)) * uint64(unsafe.Sizeof(Line{}))
 			if used := after.TotalAlloc - before.TotalAlloc; used > max(40<<20, 32<<20+records) {
-				t.Errorf("%s, anchored %v: %d MB, of which %d are records", kind, anchored, used>>20, records>>20)
+				t.Errorf("%s, anchored %v: %d MB, of which %d are records", kind, anchored, used>>20,
+					records>>20)
 			}
 			if gotOld, gotNew := apply(t, lines); gotOld != old || gotNew != new {
 				t.Errorf("%s, anchored %v: the records do not give the texts back", kind, anchored)

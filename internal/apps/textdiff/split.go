@@ -34,7 +34,8 @@ type lineTable struct {
 func numberLines(old, new string) (*sequence, *sequence, int) {
 	countOld, countNew := count(old), count(new)
 	expected := max(countOld, countNew)
-	t := &lineTable{seed: maphash.MakeSeed(), first: make([]int32, 0, expected), slots: make([]int32, 1<<bits.Len(uint(expected+expected/2)))}
+	t := &lineTable{seed: maphash.MakeSeed(), first: make([]int32, 0, expected),
+		slots: make([]int32, 1<<bits.Len(uint(expected+expected/2)))}
 	o, n := t.add(old, countOld), t.add(new, countNew)
 	return o, n, len(t.first)
 }

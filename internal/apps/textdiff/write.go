@@ -39,7 +39,8 @@ func Write(w io.Writer, lines []Line, f Format) error {
 			written++
 			continue
 		}
-		near := f.Context < 0 || lastChange >= 0 && i-lastChange <= f.Context || upcoming < len(lines) && upcoming-i < f.Context
+		near := f.Context < 0 || lastChange >= 0 && i-lastChange <= f.Context ||
+			upcoming < len(lines) && upcoming-i < f.Context
 		if near && !shown && i > 0 {
 			out.WriteString(gap + "\n")
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// TestGolden compares texts with what kapp printed of them: the sections old and new, and format, which has a line of
-// words: "context=N", "numbers", "colour", "anchored".
+// TestGolden compares texts with what kapp printed of them: the sections old and new, and format,
+// which has a line of words: "context=N", "numbers", "colour", "anchored".
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		format, anchored := Format{Context: 2}, false
@@ -53,8 +53,10 @@ func TestNothing(t *testing.T) {
 		{"a", "a\n", 2, "  a\n+ \n"},
 	} {
 		var out strings.Builder
-		if err := Write(&out, Compare(c.old, c.new, false), Format{Context: c.context}); err != nil || out.String() != c.want {
-			t.Errorf("%q to %q, context %d: got %q (%v), want %q", c.old, c.new, c.context, out.String(), err, c.want)
+		if err := Write(&out, Compare(c.old, c.new, false), Format{Context: c.context}); err != nil ||
+			out.String() != c.want {
+			t.Errorf("%q to %q, context %d: got %q (%v), want %q", c.old, c.new, c.context, out.String(),
+				err, c.want)
 		}
 	}
 }

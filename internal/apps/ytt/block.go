@@ -120,7 +120,9 @@ func logicalLines(sources []source) ([]*stmt, error) {
 		for t.isOpen() && i+1 < len(sources) {
 			i++
 			if sources[i].part != nil {
-				return nil, fmt.Errorf("line %d: a bracket or string is still open where the YAML of line %d begins", s.line, sources[i].line)
+				return nil, fmt.Errorf(
+					"line %d: a bracket or string is still open where the YAML of line %d begins",
+					s.line, sources[i].line)
 			}
 			s.appendLine(sources[i])
 			t.read(sources[i].text)

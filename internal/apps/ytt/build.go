@@ -50,7 +50,8 @@ var predeclared = starlark.StringDict{
 
 // annotateCall keeps an annotation. The arguments are the part, the line and the name, and then
 // those of the annotation.
-func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	for _, pair := range kwargs {
 		key, _ := starlark.AsString(pair[0])
 		if !slices.Contains(annotationArguments[name], key) {
-			return nil, fmt.Errorf("#@%s has no argument %s; it takes %v", name, key, annotationArguments[name])
+			return nil, fmt.Errorf("#@%s has no argument %s; it takes %v", name, key,
+				annotationArguments[name])
 		}
 		n.args[key] = pair[1]
 	}
@@ -73,7 +75,8 @@ func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	return starlark.None, nil
 }
 
-func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+	_ []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {
 		return nil, err
@@ -90,7 +93,8 @@ func (b *builder) open(p *part) error {
 		at--
 	}
 	if at < 0 {
-		return fmt.Errorf("this %s stands in no node that was begun: a block holds whole nodes, and those of a function are of one level", p.kind)
+		return fmt.Errorf("this %s stands in no node that was begun: a block holds whole nodes, and "+
+			"those of a function are of one level", p.kind)
 	}
 	*floor = (*floor)[:at+1]
 	into, ok := (*floor)[at].item.value.(*nodes)
@@ -115,7 +119,8 @@ func (n *nodes) add(it *item) error {
 		there := slices.IndexFunc(n.items, func(other *item) bool { return other.key == it.key })
 		if there >= 0 {
 			if _, ok := it.findAnnotation(annOverride); !ok {
-				return fmt.Errorf("the key %q is already in this map; #@%s lets the later one take its place", it.key, annOverride)
+				return fmt.Errorf("the key %q is already in this map; #@%s lets the later one take its place",
+					it.key, annOverride)
 			}
 			n.items = slices.Delete(n.items, there, there+1)
 		}
@@ -124,7 +129,8 @@ func (n *nodes) add(it *item) error {
 	return nil
 }
 
-func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func putCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+	_ []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
 	if err != nil {
 		return nil, err
@@ -170,25 +176,28 @@ func (r replacement) insert(into *nodes, line int) error {
 
 // wrapCall wraps a function that contains YAML. The new function returns that YAML unless the
 // function returns a value. The second argument is the first node in the function.
-func wrapCall(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func wrapCall(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+	_ []starlark.Tuple) (starlark.Value, error) {
 	f := args[0].(starlark.Callable)
 	id, _ := starlark.AsInt32(args[1])
-	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		b, err := builderOf(thread)
-		if err != nil {
-			return nil, err
-		}
-		base := frame{item: &item{value: &nodes{kind: stream}}}
-		if first := b.program.parts[id]; first.parent != nil {
-			base = frame{first.parent, &item{value: &nodes{kind: first.parent.holds}}}
-		}
-		depth := len(b.stacks)
-		b.stacks = append(b.stacks, []frame{base})
-		result, err := starlark.Call(thread, f, args, kwargs)
-		b.stacks = b.stacks[:depth]
-		if err != nil || result != starlark.None {
-			return result, err
-		}
-		return fragment(base.item.value.(*nodes)), nil
-	}), nil
+	return starlark.NewBuiltin(f.Name(),
+		func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			kwargs []starlark.Tuple) (starlark.Value, error) {
+			b, err := builderOf(thread)
+			if err != nil {
+				return nil, err
+			}
+			base := frame{item: &item{value: &nodes{kind: stream}}}
+			if first := b.program.parts[id]; first.parent != nil {
+				base = frame{first.parent, &item{value: &nodes{kind: first.parent.holds}}}
+			}
+			depth := len(b.stacks)
+			b.stacks = append(b.stacks, []frame{base})
+			result, err := starlark.Call(thread, f, args, kwargs)
+			b.stacks = b.stacks[:depth]
+			if err != nil || result != starlark.None {
+				return result, err
+			}
+			return fragment(base.item.value.(*nodes)), nil
+		}), nil
 }

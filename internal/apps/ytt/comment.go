@@ -55,7 +55,8 @@ func commentsOf(lines []string, docs []*yaml.Node) map[int]comment {
 			continue
 		}
 		for at := range text {
-			if text[at] == '#' && at >= taken.upTo[i+1] && (at == 0 || text[at-1] == ' ' || text[at-1] == '\t') {
+			if text[at] == '#' && at >= taken.upTo[i+1] &&
+				(at == 0 || text[at-1] == ' ' || text[at-1] == '\t') {
 				found[i+1] = newComment(i+1, text, at)
 				break
 			}

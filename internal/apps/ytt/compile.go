@@ -49,7 +49,8 @@ type programKey struct{ file, text string }
 
 // compileCached returns the program of a text and compiles it the first time. sources splits the
 // text into lines of script.
-func compileCached(file, text string, sources func(string) ([]source, []*part, error)) (*program, error) {
+func compileCached(file, text string, sources func(string) ([]source, []*part, error)) (
+	*program, error) {
 	key := programKey{file, text}
 	known, ok := programs.Load(key)
 	if !ok {
@@ -172,7 +173,8 @@ func (e *emitter) writeAnnotations(p *part) (value string, err error) {
 				return "", err
 			}
 		case c.beside && (p.scalar != nil || p.holds != scalar):
-			return "", fmt.Errorf("line %d: the node has a value in YAML and one in #@%s; it can have one of them", c.line, c.text)
+			return "", fmt.Errorf("line %d: the node has a value in YAML and one in #@%s; it can have "+
+				"one of them", c.line, c.text)
 		case c.beside:
 			value = fmt.Sprintf("%s(%d, (%s\n))", callPut, p.id, c.text)
 		}

@@ -13,10 +13,12 @@ import (
 )
 
 // encodeJSON returns compact JSON with sorted keys, or indented JSON with indent=N.
-func encodeJSON(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func encodeJSON(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var given starlark.Value
 	indent := 0
-	if err := starlark.UnpackArgs(f.Name(), args, kwargs, "value", &given, "indent?", &indent); err != nil {
+	if err := starlark.UnpackArgs(f.Name(), args, kwargs, "value", &given, "indent?",
+		&indent); err != nil {
 		return nil, err
 	}
 	value, err := fromStarlark(given)

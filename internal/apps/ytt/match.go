@@ -51,7 +51,8 @@ type candidate struct {
 
 // find returns the indexes of the candidates that match. skip is true if their number is wrong and
 // when=… says to ignore the item.
-func (o *applier) find(m match, candidates []candidate, it *item) (found []int, skip bool, err error) {
+func (o *applier) find(m match, candidates []candidate, it *item) (
+	found []int, skip bool, err error) {
 	for i, c := range candidates {
 		matches, err := o.matches(m, c, it)
 		if err != nil {
@@ -78,14 +79,16 @@ func (o *applier) matches(m match, c candidate, it *item) (bool, error) {
 	case starlark.String:
 		return sameKey(string(by), c.value, plainData(it.value))
 	case starlark.Callable:
-		args := starlark.Tuple{c.index, toStarlark(typeFragment, c.value), toStarlark(typeFragment, it.value)}
+		args := starlark.Tuple{c.index, toStarlark(typeFragment, c.value),
+			toStarlark(typeFragment, it.value)}
 		result, err := starlark.Call(o.thread, by, args, nil)
 		if err != nil {
 			return false, err
 		}
 		matches, ok := result.(starlark.Bool)
 		if !ok {
-			return false, fmt.Errorf("the function given as by has to return a bool, but returned %s", result.Type())
+			return false, fmt.Errorf("the function given as by has to return a bool, but returned %s",
+				result.Type())
 		}
 		return bool(matches), nil
 	case nil:
@@ -103,7 +106,8 @@ func sameKey(key string, left, right any) (bool, error) {
 			return false, fmt.Errorf("by=%q compares maps, but here is %s", key, typeOf(side))
 		}
 		if values[i], ok = in[key]; !ok {
-			return false, fmt.Errorf("by=%q finds no such key in the map with %s", key, strings.Join(slices.Sorted(maps.Keys(in)), ", "))
+			return false, fmt.Errorf("by=%q finds no such key in the map with %s", key,
+				strings.Join(slices.Sorted(maps.Keys(in)), ", "))
 		}
 	}
 	return equal(values[0], values[1]), nil

@@ -93,9 +93,12 @@ func (o *applier) compareCount(want starlark.Value, count int) (ok bool, text st
 		}
 		met, ok := result.(starlark.Bool)
 		if !ok {
-			return false, "", fmt.Errorf("the function for the number of nodes has to return a bool, but returned %s", result.Type())
+			return false, "", fmt.Errorf(
+				"the function for the number of nodes has to return a bool, but returned %s", result.Type())
 		}
 		return bool(met), "another number of nodes expected by a function", nil
 	}
-	return false, "", fmt.Errorf("expects and when have to be a number, a string, a function or a list of these, but here is %s", want.Type())
+	return false, "", fmt.Errorf(
+		"expects and when have to be a number, a string, a function or a list of these, but here is %s",
+		want.Type())
 }

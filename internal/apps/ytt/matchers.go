@@ -9,7 +9,8 @@ import (
 
 // matcher returns a function for by=…. Its arguments are the index or key, the node, and the node
 // of the overlay.
-func matcher(name string, f func(thread *starlark.Thread, args starlark.Tuple) (bool, error)) starlark.Value {
+func matcher(name string,
+	f func(thread *starlark.Thread, args starlark.Tuple) (bool, error)) starlark.Value {
 	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		if len(args) != 3 {
 			return nil, fmt.Errorf("a matcher is called with 3 arguments, but here are %d", len(args))
@@ -108,10 +109,11 @@ func matchNot(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 	if _, err := oneArgument(args); err != nil {
 		return nil, err
 	}
-	return matcher("overlay.not_op", func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
-		result, err := starlark.Call(thread, args[0], asked, nil)
-		return err == nil && !bool(result.Truth()), err
-	}), nil
+	return matcher("overlay.not_op",
+		func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
+			result, err := starlark.Call(thread, args[0], asked, nil)
+			return err == nil && !bool(result.Truth()), err
+		}), nil
 }
 
 // applyOverlay applies each argument to the result of those before it.

@@ -30,16 +30,23 @@ var modules = map[string]starlark.StringDict{
 		"or_op":   builtin("overlay.or_op", matchOr),
 		"not_op":  builtin("overlay.not_op", matchNot),
 	},
-	"json":     {"encode": starlark.NewBuiltin("json.encode", encodeJSON), "decode": stringFunction("json.decode", decodeJSON)},
-	"yaml":     {"encode": builtin("yaml.encode", encodeYAML), "decode": stringFunction("yaml.decode", decodeYAML)},
-	"struct":   {"make": starlark.NewBuiltin("struct.make", makeStruct), "encode": builtin("struct.encode", encodeStruct), "decode": builtin("struct.decode", decodeStruct)},
+	"json": {"encode": starlark.NewBuiltin("json.encode", encodeJSON),
+		"decode": stringFunction("json.decode", decodeJSON)},
+	"yaml": {"encode": builtin("yaml.encode", encodeYAML),
+		"decode": stringFunction("yaml.decode", decodeYAML)},
+	"struct": {"make": starlark.NewBuiltin("struct.make", makeStruct),
+		"encode": builtin("struct.encode", encodeStruct),
+		"decode": builtin("struct.decode", decodeStruct)},
 	"template": {"replace": builtin("template.replace", replaceTemplate)},
-	"assert":   {"equals": builtin("assert.equals", assertEquals), "fail": stringFunction("assert.fail", assertFail), "try_to": builtin("assert.try_to", tryTo)},
-	"base64":   {"encode": stringFunction("base64.encode", encodeBase64), "decode": stringFunction("base64.decode", decodeBase64)},
-	"md5":      {"sum": stringFunction("md5.sum", sumMD5)},
-	"sha256":   {"sum": stringFunction("sha256.sum", sumSHA256)},
-	"regexp":   {"match": builtin("regexp.match", matchRegexp), "replace": builtin("regexp.replace", replaceRegexp)},
-	"math":     math.Module.Members,
+	"assert": {"equals": builtin("assert.equals", assertEquals),
+		"fail": stringFunction("assert.fail", assertFail), "try_to": builtin("assert.try_to", tryTo)},
+	"base64": {"encode": stringFunction("base64.encode", encodeBase64),
+		"decode": stringFunction("base64.decode", decodeBase64)},
+	"md5":    {"sum": stringFunction("md5.sum", sumMD5)},
+	"sha256": {"sum": stringFunction("sha256.sum", sumSHA256)},
+	"regexp": {"match": builtin("regexp.match", matchRegexp),
+		"replace": builtin("regexp.replace", replaceRegexp)},
+	"math": math.Module.Members,
 }
 
 // load returns the module with a name.
@@ -52,23 +59,27 @@ func load(name string, values map[string]any) (starlark.StringDict, error) {
 	if members, ok := modules[short]; ours && ok {
 		return starlark.StringDict{short: &starlarkstruct.Module{Name: short, Members: members}}, nil
 	}
-	return nil, fmt.Errorf("what can be loaded is @ytt: with data, %s", strings.Join(slices.Sorted(maps.Keys(modules)), ", "))
+	return nil, fmt.Errorf("what can be loaded is @ytt: with data, %s",
+		strings.Join(slices.Sorted(maps.Keys(modules)), ", "))
 }
 
 type call func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error)
 
 // builtin returns a function without keyword arguments.
 func builtin(name string, f call) *starlark.Builtin {
-	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if len(kwargs) > 0 {
-			return nil, fmt.Errorf("%s: arguments by name are not supported, but here is %s", name, kwargs[0][0])
-		}
-		value, err := f(thread, args)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return value, nil
-	})
+	return starlark.NewBuiltin(name,
+		func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+			kwargs []starlark.Tuple) (starlark.Value, error) {
+			if len(kwargs) > 0 {
+				return nil, fmt.Errorf("%s: arguments by name are not supported, but here is %s", name,
+					kwargs[0][0])
+			}
+			value, err := f(thread, args)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			return value, nil
+		})
 }
 
 // stringFunction returns a function of one string.
@@ -165,7 +176,8 @@ func replaceRegexp(thread *starlark.Thread, args starlark.Tuple) (starlark.Value
 		}
 		put, ok := starlark.AsString(result)
 		if !ok {
-			failed = errors.Join(failed, fmt.Errorf("the function has to return a string, but returned %s", result.Type()))
+			failed = errors.Join(failed, fmt.Errorf("the function has to return a string, but returned %s",
+				result.Type()))
 		}
 		return put
 	})

@@ -42,7 +42,8 @@ func (it *item) findAnnotation(name string) (annotation, bool) {
 // hasAnnotations reports whether a value has annotations at any depth.
 func hasAnnotations(value any) bool {
 	n, ok := value.(*nodes)
-	return ok && slices.ContainsFunc(n.items, func(it *item) bool { return len(it.annotations) > 0 || hasAnnotations(it.value) })
+	return ok && slices.ContainsFunc(n.items,
+		func(it *item) bool { return len(it.annotations) > 0 || hasAnnotations(it.value) })
 }
 
 // plainData returns a copy without annotations.
@@ -87,7 +88,8 @@ func toNodes(value any, line int) any {
 			if at == 0 {
 				at = line
 			}
-			out.items = append(out.items, &item{key: it.key, line: at, annotations: it.annotations, value: toNodes(it.value, at)})
+			out.items = append(out.items,
+				&item{key: it.key, line: at, annotations: it.annotations, value: toNodes(it.value, at)})
 		}
 		return out
 	case map[string]any:

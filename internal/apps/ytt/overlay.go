@@ -36,7 +36,8 @@ func operation(it *item) (annotation, error) {
 		switch n.name {
 		case annMerge, annRemove, annReplace, annInsert, annAppend, annAssert:
 			if given {
-				return n, fmt.Errorf("line %d: #@%s and #@%s stand on one node; it can have one of them", n.line, found.name, n.name)
+				return n, fmt.Errorf("line %d: #@%s and #@%s stand on one node; it can have one of them",
+					n.line, found.name, n.name)
 			}
 			found, given = n, true
 		}
@@ -54,7 +55,8 @@ func (o *applier) apply(left, right any, line int, defaults expectation) (any, e
 	case mapping:
 		data, ok := left.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("line %d: a map is laid over %s; #@overlay/replace replaces what is there", line, typeOf(left))
+			return nil, fmt.Errorf(
+				"line %d: a map is laid over %s; #@overlay/replace replaces what is there", line, typeOf(left))
 		}
 		for _, it := range over.items {
 			if err := o.applyMapItem(data, it, defaults); err != nil {
@@ -65,7 +67,9 @@ func (o *applier) apply(left, right any, line int, defaults expectation) (any, e
 	case sequence:
 		data, ok := left.([]any)
 		if !ok {
-			return nil, fmt.Errorf("line %d: an array is laid over %s; #@overlay/replace replaces what is there", line, typeOf(left))
+			return nil, fmt.Errorf(
+				"line %d: an array is laid over %s; #@overlay/replace replaces what is there", line,
+				typeOf(left))
 		}
 		return o.applyArray(data, over, defaults)
 	}
@@ -89,7 +93,8 @@ func (o *applier) applyMapItem(data map[string]any, it *item, defaults expectati
 		return err
 	}
 	if op.name == annInsert || op.name == annAppend {
-		return fmt.Errorf("line %d: #@%s is for array items, but here is the map key %q", op.line, op.name, it.key)
+		return fmt.Errorf("line %d: #@%s is for array items, but here is the map key %q", op.line,
+			op.name, it.key)
 	}
 	keys, skip, err := o.findKeys(data, it, defaults)
 	if skip || err != nil {
@@ -111,7 +116,8 @@ func (o *applier) applyMapItem(data map[string]any, it *item, defaults expectati
 }
 
 // findKeys returns the keys of a map that an item applies to.
-func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) (keys []string, skip bool, err error) {
+func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) (keys []string,
+	skip bool, err error) {
 	m, err := newMatch(it, defaults)
 	if err != nil {
 		return nil, false, err
@@ -152,7 +158,9 @@ func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind)
 		return append(data, plainData(it.value)), nil
 	}
 	if _, ok := it.findAnnotation(annMatch); !ok {
-		return nil, fmt.Errorf("line %d: this %s has no #@overlay/match by=… that says what it is laid over (or #@overlay/append)", it.line, of)
+		return nil, fmt.Errorf(
+			"line %d: this %s has no #@overlay/match by=… that says what it is laid over (or "+
+				"#@overlay/append)", it.line, of)
 	}
 	m, err := newMatch(it, defaults)
 	if err != nil {
@@ -173,7 +181,8 @@ func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind)
 }
 
 // changeItems applies the action of an item to the items that match.
-func (o *applier) changeItems(op annotation, data []any, found []int, it *item, defaults expectation, of kind) ([]any, error) {
+func (o *applier) changeItems(op annotation, data []any, found []int, it *item,
+	defaults expectation, of kind) ([]any, error) {
 	if len(found) == 0 && of == element && addsMissing(op) {
 		added, err := o.addedValue(op, it)
 		return append(data, added), err

@@ -106,7 +106,8 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 		for i := 0; i+1 < len(value.Content); i += 2 {
 			key := value.Content[i]
 			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-				return fmt.Errorf("line %d: a key that is no plain word, or a merge (<<), is not supported in a template", key.Line)
+				return fmt.Errorf("line %d: a key that is no plain word, or a merge (<<), is not supported "+
+					"in a template", key.Line)
 			}
 			child, err := p.add(in, entry, key.Line, value.Content[i+1])
 			if err != nil {

@@ -42,7 +42,8 @@ func (o *applier) via(via starlark.Value, left any, it *item) (starlark.Value, e
 	if !ok {
 		return nil, fmt.Errorf("via has to be a function, but is %s", via.Type())
 	}
-	return starlark.Call(o.thread, f, starlark.Tuple{toStarlark(typeFragment, left), toStarlark(typeFragment, it.value)}, nil)
+	return starlark.Call(o.thread, f,
+		starlark.Tuple{toStarlark(typeFragment, left), toStarlark(typeFragment, it.value)}, nil)
 }
 
 // assert compares a node with the item, or calls the function via.

@@ -29,7 +29,8 @@ const (
 // ApplyOverlay returns the result of applying an overlay to one object, which does not change. The
 // overlay reads values as data.values. Documents without #@overlay/match have no effect. It is an
 // error if other than one object results.
-func ApplyOverlay(resource map[string]any, overlay string, values map[string]any) (out map[string]any, err error) {
+func ApplyOverlay(resource map[string]any, overlay string,
+	values map[string]any) (out map[string]any, err error) {
 	defer recoverPanic(&err)
 	p, err := compileCached(overlayFile, overlay, templateSources)
 	if err != nil {
@@ -115,10 +116,12 @@ func readVerdict(result starlark.Value) (v Verdict, err error) {
 	}
 	said, ok := plainData(value).(map[string]any)
 	if !ok {
-		return v, fmt.Errorf("a dict is expected, with done, successful and message, but here is %s", typeOf(value))
+		return v, fmt.Errorf("a dict is expected, with done, successful and message, but here is %s",
+			typeOf(value))
 	}
 	for key, value := range said {
-		for name, into := range map[string]*bool{"done": &v.Done, "successful": &v.Successful, "unblockChanges": &v.UnblockChanges} {
+		for name, into := range map[string]*bool{"done": &v.Done, "successful": &v.Successful,
+			"unblockChanges": &v.UnblockChanges} {
 			if strings.EqualFold(key, name) && value != nil {
 				if *into, ok = value.(bool); !ok {
 					return v, fmt.Errorf("%s has to be True or False, but is %s", key, typeOf(value))

@@ -21,7 +21,8 @@ func TestGolden(t *testing.T) {
 			if !strings.HasPrefix(name, "overlay") {
 				continue
 			}
-			values := map[string]any{"new": read(t, files["resource.yml"]), "existing": nil, "_current": current}
+			values := map[string]any{"new": read(t, files["resource.yml"]), "existing": nil,
+				"_current": current}
 			if text, ok := files["existing.yml"]; ok {
 				values["existing"] = read(t, text)
 			}
