@@ -2,21 +2,22 @@ package plan
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/graph"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// orderedSteps lays the nodes out as steps: what is applied, then what is removed, each part in an order in which needs come first
-// and ranks decide among the rest. What is deleted waits for all that is applied.
+// orderedSteps returns the steps in order: first the applied nodes, then the removed ones. In each
+// part needs come first, then ranks decide. Deletions wait for everything that is applied.
 func (b *builder) orderedSteps() []Step {
 	b.setRanks()
 	applies, removes := b.partition()
 	position := slices.Repeat([]int{-1}, len(b.nodes))
 	steps := b.appendRounds(nil, b.rounds(applies), position)
 	join := -1
-	if len(applies) > 0 && slices.ContainsFunc(removes, func(i int) bool { return b.in.Policy.Waves || b.nodes[i].Op == Delete }) {
+	waits := func(i int) bool { return b.in.Policy.Waves || b.nodes[i].Op == Delete }
+	if len(applies) > 0 && slices.ContainsFunc(removes, waits) {
 		join = len(steps)
 		steps = append(steps, b.joinApplied(position, applies))
 	}
@@ -35,7 +36,8 @@ func (b *builder) orderedSteps() []Step {
 	return b.recordNamespaceLast(steps)
 }
 
-// setRanks gives every node its place among the kinds; what is removed ranks behind all that is applied, in reverse.
+// setRanks sets the rank of every node by its kind. Removed nodes rank behind all applied ones, in
+// reverse.
 func (b *builder) setRanks() {
 	ranks, highest := b.in.Policy.Order.ranks(), b.in.Policy.Order.highestRank()
 	for i := range b.nodes {
@@ -65,7 +67,7 @@ func (b *builder) partition() (applies, removes []int) {
 	return applies, removes
 }
 
-// joinApplied makes the step that comes after all that is applied.
+// joinApplied returns the step that follows everything that is applied.
 func (b *builder) joinApplied(position, applies []int) Step {
 	step := Step{Op: Guard, Reason: "nothing is pruned after a failure"}
 	if b.in.Policy.PruneAfterFailure {
@@ -78,9 +80,9 @@ func (b *builder) joinApplied(position, applies []int) Step {
 	return step
 }
 
-// recordNamespaceLast makes the deletion of the namespace that holds the record wait for all others to succeed: with the namespace
-// goes the record, so nothing may be left that only the record knows: what does not go with the namespace is waited for,
-// whatever it says. Orphans are not in the record any more.
+// recordNamespaceLast makes the deletion of the record's namespace wait for all other deletions to
+// succeed, because the record goes with it. Objects outside the namespace are then always waited
+// for. Orphans are not in the record any more.
 func (b *builder) recordNamespaceLast(steps []Step) []Step {
 	last := len(steps) - 1
 	if last < 0 || steps[last].Op != Delete || steps[last].Ref != b.in.Policy.RecordNamespace {
@@ -97,27 +99,27 @@ func (b *builder) recordNamespaceLast(steps []Step) []Step {
 	return steps
 }
 
-// appendOrdered appends the nodes in order and notes where each came to stand. What they need is laid out already or among them.
+// appendOrdered appends the steps of the members in order and stores their positions. Their needs
+// have a position already or are members.
 func (b *builder) appendOrdered(steps []Step, members []int, position []int) []Step {
-	blocked := make(map[int]int, len(members))
-	dependants := map[int][]int{}
-	queue := &nodeQueue{nodes: b.nodes}
-	for _, i := range members {
+	index := make(map[int]int, len(members))
+	for k, i := range members {
+		index[i] = k
+	}
+	edges := make([][]int, len(members))
+	for k, i := range members {
 		needs := slices.Compact(slices.Sorted(slices.Values(b.nodes[i].needs)))
 		b.nodes[i].needs = needs
 		for _, j := range needs {
 			if position[j] < 0 {
-				blocked[i]++
-				dependants[j] = append(dependants[j], i)
+				edges[k] = append(edges[k], index[j])
 			}
 		}
-		if blocked[i] == 0 {
-			queue.members = append(queue.members, i)
-		}
 	}
-	heap.Init(queue)
-	for queue.Len() > 0 {
-		i := heap.Pop(queue).(int)
+	next := func(k int) []int { return edges[k] }
+	less := func(x, y int) bool { return b.less(members[x], members[y]) }
+	for _, k := range graph.Sort(len(members), next, less) {
+		i := members[k]
 		position[i] = len(steps)
 		step := b.nodes[i].Step
 		for _, j := range b.nodes[i].needs {
@@ -125,39 +127,17 @@ func (b *builder) appendOrdered(steps []Step, members []int, position []int) []S
 		}
 		slices.Sort(step.Needs)
 		steps = append(steps, step)
-		for _, k := range dependants[i] {
-			if blocked[k]--; blocked[k] == 0 {
-				heap.Push(queue, k)
-			}
-		}
 	}
 	return steps
 }
 
-// nodeQueue is a heap of node indexes: lower rank first, then group, kind, namespace and name; among what is removed the
-// later reference goes first.
-type nodeQueue struct {
-	nodes   []node
-	members []int
-}
-
-func (q *nodeQueue) Len() int { return len(q.members) }
-
-func (q *nodeQueue) Less(x, y int) bool {
-	a, b := &q.nodes[q.members[x]], &q.nodes[q.members[y]]
-	byRef := object.Compare(a.Ref, b.Ref)
-	if a.Op.Removes() {
+// less orders nodes by rank, then by group, kind, namespace and name, which is reversed for
+// removals.
+func (b *builder) less(x, y int) bool {
+	m, n := &b.nodes[x], &b.nodes[y]
+	byRef := object.Compare(m.Ref, n.Ref)
+	if m.Op.Removes() {
 		byRef = -byRef
 	}
-	return cmp.Or(cmp.Compare(a.Rank, b.Rank), byRef) < 0
-}
-
-func (q *nodeQueue) Swap(x, y int) { q.members[x], q.members[y] = q.members[y], q.members[x] }
-
-func (q *nodeQueue) Push(x any) { q.members = append(q.members, x.(int)) }
-
-func (q *nodeQueue) Pop() any {
-	last := q.members[len(q.members)-1]
-	q.members = q.members[:len(q.members)-1]
-	return last
+	return cmp.Or(cmp.Compare(m.Rank, n.Rank), byRef) < 0
 }

@@ -2,115 +2,77 @@ package plan
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/graph"
 )
 
-// Sort puts steps that say themselves what they come after into execution order, for dialects that decide on their own. Needs and
-// After are indexes into the steps as given, in any order; in the plan they are rewritten, ascending and without repetition. A
-// step comes behind all those; of several that could come next it is the one of the lowest rank, then the one given first. Nothing
-// but the steps is set in the plan, and the steps given are left as they are.
+// Sort returns the plan with the given steps in execution order, for dialects that build steps
+// themselves. Needs and After are indexes into the given steps, in any order; in the plan they are
+// rewritten, ascending and each once. Of several steps that could come next, the one of the lowest
+// rank comes first, then the one given first. The given steps are not changed, and nothing else is
+// set in the plan.
 //
-// Steps that wait for each other in a circle, and an index of no step, are an error.
+// A cycle and an index out of range are errors.
 func Sort(steps []Step) (*Plan, error) {
-	l := &layout{steps: steps, blocked: make([]int, len(steps)), position: slices.Repeat([]int{-1}, len(steps))}
-	if err := l.connect(); err != nil {
-		return nil, err
+	edges := make([][]int, len(steps))
+	for i, step := range steps {
+		edges[i] = step.Needs
+		if len(step.Needs) == 0 {
+			edges[i] = step.After
+		} else if len(step.After) > 0 {
+			edges[i] = slices.Concat(step.Needs, step.After)
+		}
+		for _, j := range edges[i] {
+			if j < 0 || j >= len(steps) {
+				return nil, fmt.Errorf("lay out steps: %s waits for step %d of %d",
+					stepName(steps, i), j, len(steps))
+			}
+		}
 	}
-	heap.Init(l)
-	laid := make([]Step, 0, len(steps))
-	for l.Len() > 0 {
-		i := heap.Pop(l).(int)
-		l.position[i] = len(laid)
+	next := func(i int) []int { return edges[i] }
+	order := graph.Sort(len(steps), next, func(a, b int) bool {
+		return cmp.Or(cmp.Compare(steps[a].Rank, steps[b].Rank), cmp.Compare(a, b)) < 0
+	})
+	if len(order) < len(steps) {
+		return nil, cycleError(steps, graph.Cycle(len(steps), next))
+	}
+	position := make([]int, len(steps))
+	for k, i := range order {
+		position[i] = k
+	}
+	sorted := make([]Step, len(steps))
+	for k, i := range order {
 		step := steps[i]
-		step.Needs, step.After = l.rewritten(step.Needs), l.rewritten(step.After)
-		laid = append(laid, step)
-		for _, k := range l.dependants(i) {
-			if l.blocked[k]--; l.blocked[k] == 0 {
-				heap.Push(l, k)
-			}
-		}
+		step.Needs, step.After = positions(step.Needs, position), positions(step.After, position)
+		sorted[k] = step
 	}
-	if len(laid) < len(steps) {
-		return nil, l.circle()
-	}
-	return &Plan{Steps: laid}, nil
+	return &Plan{Steps: sorted}, nil
 }
 
-// layout is a heap of the indexes of steps that could come next.
-type layout struct {
-	steps    []Step
-	blocked  []int // how often a step names others that are not laid out yet
-	position []int // of each step in the plan; -1 as long as it is not laid out
-	free     []int
-
-	begin []int // of each step's part of all
-	all   []int // steps that name each step
-}
-
-// connect finds out which steps name each step.
-func (l *layout) connect() error {
-	l.begin = make([]int, len(l.steps)+1)
-	for i := range l.steps {
-		for _, edges := range [][]int{l.steps[i].Needs, l.steps[i].After} {
-			for _, j := range edges {
-				if j < 0 || j >= len(l.steps) {
-					return fmt.Errorf("lay out steps: %s waits for step %d of %d", l.name(i), j, len(l.steps))
-				}
-				l.begin[j+1]++
-			}
-			l.blocked[i] += len(edges)
-		}
-		if l.blocked[i] == 0 {
-			l.free = append(l.free, i)
-		}
-	}
-	for j := range l.steps {
-		l.begin[j+1] += l.begin[j]
-	}
-	l.all = make([]int, l.begin[len(l.steps)])
-	next := slices.Clone(l.begin)
-	for i := range l.steps {
-		for _, edges := range [][]int{l.steps[i].Needs, l.steps[i].After} {
-			for _, j := range edges {
-				l.all[next[j]] = i
-				next[j]++
-			}
-		}
-	}
-	return nil
-}
-
-func (l *layout) dependants(i int) []int { return l.all[l.begin[i]:l.begin[i+1]] }
-
-// rewritten gives the places of steps in the plan.
-func (l *layout) rewritten(steps []int) []int {
+// positions returns the places of steps in the plan, ascending and each once.
+func positions(steps, position []int) []int {
 	if len(steps) == 0 {
 		return nil
 	}
 	places := make([]int, len(steps))
 	for k, i := range steps {
-		places[k] = l.position[i]
+		places[k] = position[i]
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
 }
 
-// circle tells the objects of one circle among the steps that could not be laid out.
-func (l *layout) circle() error {
-	at := slices.Index(l.position, -1)
-	var path []int
-	for !slices.Contains(path, at) {
-		path = append(path, at)
-		at = l.unlaid(at)
-	}
+// cycleError returns the error for a path of steps that ends in a cycle.
+func cycleError(steps []Step, path []int) error {
+	last := len(path) - 1
 	var names []string
-	for _, i := range path[slices.Index(path, at):] {
-		if l.steps[i].Op.IsObject() {
-			names = append(names, l.name(i))
+	for _, i := range path[slices.Index(path, path[last]):last] {
+		if steps[i].Op.IsObject() {
+			names = append(names, stepName(steps, i))
 		}
 	}
 	if len(names) == 0 {
@@ -120,37 +82,10 @@ func (l *layout) circle() error {
 	return fmt.Errorf("lay out steps: they wait for each other: %s", strings.Join(names, " -> "))
 }
 
-// unlaid gives the first step that a step names and that could not be laid out either.
-func (l *layout) unlaid(i int) int {
-	for _, j := range slices.Concat(l.steps[i].Needs, l.steps[i].After) {
-		if l.position[j] < 0 {
-			return j
-		}
+// stepName returns the object of a step or, if it has none, its operation and index.
+func stepName(steps []Step, i int) string {
+	if steps[i].Op.IsObject() {
+		return steps[i].Ref.String()
 	}
-	return i
-}
-
-// name calls a step by its object, or by its place if it has none.
-func (l *layout) name(i int) string {
-	if l.steps[i].Op.IsObject() {
-		return l.steps[i].Ref.String()
-	}
-	return fmt.Sprintf("%s %d", l.steps[i].Op, i)
-}
-
-func (l *layout) Len() int { return len(l.free) }
-
-func (l *layout) Less(x, y int) bool {
-	a, b := l.free[x], l.free[y]
-	return cmp.Or(cmp.Compare(l.steps[a].Rank, l.steps[b].Rank), cmp.Compare(a, b)) < 0
-}
-
-func (l *layout) Swap(x, y int) { l.free[x], l.free[y] = l.free[y], l.free[x] }
-
-func (l *layout) Push(x any) { l.free = append(l.free, x.(int)) }
-
-func (l *layout) Pop() any {
-	last := l.free[len(l.free)-1]
-	l.free = l.free[:len(l.free)-1]
-	return last
+	return fmt.Sprintf("%s %d", steps[i].Op, i)
 }

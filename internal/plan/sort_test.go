@@ -15,9 +15,9 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestLay lays out the steps of the section steps. A line is an operation and, but for joins, the name of a config map; then the
+// TestSort sorts the steps of the section steps. A line is an operation and, but for joins, the name of a config map; then the
 // words rank, needs and after, each with its numbers.
-func TestLay(t *testing.T) {
+func TestSort(t *testing.T) {
 	golden.Run(t, "testdata/lay/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		steps := parseSteps(t, files["steps"])
 		given := slices.Clone(steps)
@@ -65,8 +65,8 @@ func parseSteps(t *testing.T, text string) []plan.Step {
 	return steps
 }
 
-// TestLayShuffled lays out steps in random orders: all edges lead to the same objects as before, and none forward.
-func TestLayShuffled(t *testing.T) {
+// TestSortShuffled sorts steps in random orders: all edges lead to the same objects as before, and none forward.
+func TestSortShuffled(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		order := r.Perm(30)
@@ -103,8 +103,8 @@ func TestLayShuffled(t *testing.T) {
 	}
 }
 
-// BenchmarkLay lays out steps of which each waits for a join of half of them. The time of a step must not grow with their number.
-func BenchmarkLay(b *testing.B) {
+// BenchmarkSort sorts steps of which each waits for a join of half of them. The time of a step must not grow with their number.
+func BenchmarkSort(b *testing.B) {
 	for _, count := range []int{1_000, 20_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			steps := make([]plan.Step, count+1)

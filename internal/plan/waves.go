@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/graph"
+)
+
 // rounds splits nodes into the groups that run one after the other: a single one, or one for each
 // wave.
 func (b *builder) rounds(members []int) [][]int {
@@ -26,32 +32,12 @@ func (b *builder) rounds(members []int) [][]int {
 // waves numbers the nodes: 0 without dependencies, otherwise one more than the highest of its
 // dependencies. Nodes in a cycle, of which some are deleted and some kept, come last together.
 func (b *builder) waves() []int {
-	waves := make([]int, len(b.nodes))
-	open := make([]int, len(b.nodes)) // dependencies without a number
-	dependents := make([][]int, len(b.nodes))
-	var ready []int
-	for i, n := range b.nodes {
-		open[i] = len(n.dependsOn)
-		for _, j := range n.dependsOn {
-			dependents[j] = append(dependents[j], i)
-		}
-		if open[i] == 0 {
-			ready = append(ready, i)
-		}
-	}
-	for len(ready) > 0 {
-		i := ready[0]
-		ready = ready[1:]
-		for _, k := range dependents[i] {
-			waves[k] = max(waves[k], waves[i]+1)
-			if open[k]--; open[k] == 0 {
-				ready = append(ready, k)
-			}
-		}
-	}
-	for i := range waves {
-		if open[i] > 0 {
-			waves[i] = len(b.nodes)
+	waves := slices.Repeat([]int{len(b.nodes)}, len(b.nodes))
+	next := func(i int) []int { return b.nodes[i].dependsOn }
+	for _, i := range graph.Sort(len(b.nodes), next, func(x, y int) bool { return x < y }) {
+		waves[i] = 0
+		for _, j := range next(i) {
+			waves[i] = max(waves[i], waves[j]+1)
 		}
 	}
 	return waves
