@@ -35,6 +35,7 @@ const machinery = "k8s.io/apimachinery"
 // rooms is the import table. A package of level n imports only lower levels.
 var rooms = map[string]room{
 	"object":         {0, nil, []string{machinery}, "identity needs nothing"},
+	"graph":          {0, nil, nil, "algorithms on numbers"},
 	"golden":         {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
 	"manifest":       {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
 	"builtin":        {0, nil, []string{machinery}, "a table and what is read from it; the types themselves, and with them a third of the program, stay out"},
@@ -76,7 +77,7 @@ var rooms = map[string]room{
 	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
 	"apps/config":      {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
-	"apps/changegraph": {3, []string{"graph", "apps/resource"}, []string{machinery}, "pure: groups and rules to an order"},
+	"apps/changegraph": {4, []string{"graph", "apps/resource", "apps/config"}, []string{machinery}, "pure: annotations and configuration to an order"},
 	"apps/lastapplied": {3, []string{"builtin", "apps/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
 	"apps/change": {4, []string{"apps/resource", "apps/judge", "apps/textdiff"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},

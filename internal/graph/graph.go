@@ -1,14 +1,15 @@
 // Package graph holds algorithms on directed graphs: topological order, strongly connected
 // components, and a cycle for an error message.
 //
-// The nodes of a graph are the numbers from 0 to n-1. A function next returns the targets of a node's
-// edges, which must not change between calls. An edge may occur more than once.
+// The nodes of a graph are the numbers from 0 to n-1. A function next returns the targets of a
+// node's edges, which must not change between calls. An edge may occur more than once.
 package graph
 
 import "container/heap"
 
 // Sort returns the nodes in topological order: each after all of its targets, and of several that
-// could come next the one that less puts first. Nodes that are in a cycle or lead to one are left out.
+// could come next the one that less puts first. Nodes that are in a cycle or lead to one are left
+// out.
 func Sort(n int, next func(node int) []int, less func(a, b int) bool) []int {
 	sources := reverse(n, next)
 	open := make([]int, n) // edges to targets that are not in the order yet

@@ -15,8 +15,9 @@ import (
 // lastApplied keeps the configuration of the objects below.
 const lastApplied = "example.com/last-applied"
 
-// BenchmarkBuild plans ConfigMaps that are not there, that are there as they should be, that are to go, and of which each
-// depends on the one before. The time of an object must not grow with their number.
+// BenchmarkBuild plans ConfigMaps that are not there, that are there as they should be, that are to
+// go, and of which each depends on the one before. The time of an object must not grow with their
+// number.
 func BenchmarkBuild(b *testing.B) {
 	for name, input := range map[string]func(n int) plan.Input{
 		"create": func(n int) plan.Input {
@@ -58,7 +59,11 @@ func someMaps(n int) []plan.Desired {
 	for i := range desired {
 		desired[i].Object = &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"key": "value", "before": fmt.Sprint(i - 1)},
-			"metadata": map[string]any{"name": fmt.Sprintf("map-%d", i), "namespace": "demo", "labels": map[string]any{"app": "web"}},
+			"metadata": map[string]any{
+				"name":      fmt.Sprintf("map-%d", i),
+				"namespace": "demo",
+				"labels":    map[string]any{"app": "web"},
+			},
 		}}
 	}
 	return desired

@@ -11,7 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// BenchmarkTakes plans pairs of which one object takes a value from the other. The time of a pair must not grow with their number.
+// BenchmarkTakes plans pairs of which one object takes a value from the other. The time of a pair
+// must not grow with their number.
 func BenchmarkTakes(b *testing.B) {
 	for _, pairs := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint(pairs), func(b *testing.B) {
@@ -22,10 +23,13 @@ func BenchmarkTakes(b *testing.B) {
 					if len(annotations) > 0 {
 						name = fmt.Sprintf("taker-%d", i)
 					}
-					in.Desired = append(in.Desired, plan.Desired{Object: &unstructured.Unstructured{Object: map[string]any{
-						"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"x": "value"},
-						"metadata": map[string]any{"name": name, "namespace": "demo", "annotations": annotations},
-					}}})
+					in.Desired = append(
+						in.Desired,
+						plan.Desired{Object: &unstructured.Unstructured{Object: map[string]any{
+							"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"x": "value"},
+							"metadata": map[string]any{"name": name, "namespace": "demo", "annotations": annotations},
+						}}},
+					)
 				}
 			}
 			for b.Loop() {

@@ -14,7 +14,8 @@ func configMap(name string) object.Ref {
 	return object.Ref{Kind: "ConfigMap", Namespace: "demo", Name: name}
 }
 
-// TestErrorsAreData pins what other wordings are made of: who depends on whom from where, and all that cannot be put in order.
+// TestErrorsAreData pins what other wordings are made of: who depends on whom from where, and all
+// that cannot be put in order.
 func TestErrorsAreData(t *testing.T) {
 	_, err := plan.Build(input(t, map[string]string{"desired.yaml": `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: demo, annotations: {after: ConfigMap/demo/b}}}
@@ -25,18 +26,35 @@ func TestErrorsAreData(t *testing.T) {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: free, namespace: demo, annotations: {takes: "ConfigMap//x $.a $.b"}}}
 `}))
-	circle, external, of := (*plan.CycleError)(nil), (*plan.ExternalError)(nil), (*plan.ObjectError)(nil)
-	if !errors.As(err, &circle) || !errors.As(err, &external) || !errors.As(err, &of) {
+	cycle, external, of := (*plan.CycleError)(
+		nil,
+	), (*plan.ExternalError)(
+		nil,
+	), (*plan.ObjectError)(
+		nil,
+	)
+	if !errors.As(err, &cycle) || !errors.As(err, &external) || !errors.As(err, &of) {
 		t.Fatalf("error = %v; want one of each sort", err)
 	}
 	edges := []plan.Edge{
-		{From: configMap("a"), To: configMap("b"), Source: "a.yaml"}, {From: configMap("b"), To: configMap("a"), Source: "b.yaml"},
+		{
+			From:   configMap("a"),
+			To:     configMap("b"),
+			Source: "a.yaml",
+		}, {From: configMap("b"), To: configMap("a"), Source: "b.yaml"},
 	}
-	blocked := append(edges[:2:2], plan.Edge{From: configMap("c"), To: configMap("b"), Source: "c.yaml"})
-	if diff := cmp.Diff(plan.CycleError{Edges: edges, Blocked: blocked}, *circle); diff != "" {
-		t.Errorf("circle (-want +got):\n%s", diff)
+	blocked := append(
+		edges[:2:2],
+		plan.Edge{From: configMap("c"), To: configMap("b"), Source: "c.yaml"},
+	)
+	if diff := cmp.Diff(plan.CycleError{Edges: edges, Blocked: blocked}, *cycle); diff != "" {
+		t.Errorf("cycle (-want +got):\n%s", diff)
 	}
-	want := plan.ExternalError{From: configMap("free"), To: object.Ref{Kind: "ConfigMap", Name: "x"}, TakesValue: true}
+	want := plan.ExternalError{
+		From:       configMap("free"),
+		To:         object.Ref{Kind: "ConfigMap", Name: "x"},
+		TakesValue: true,
+	}
 	if diff := cmp.Diff(want, *external); diff != "" {
 		t.Errorf("external dependency (-want +got):\n%s", diff)
 	}

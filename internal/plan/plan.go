@@ -166,8 +166,8 @@ type Plan struct {
 	Force       bool   `json:"force,omitempty"`       // take over fields (server-side apply only)
 	LastApplied string `json:"lastApplied,omitempty"` // annotation with the applied configuration
 
-	Owner       Owner                      `json:"owner,omitzero"`       // which objects may be written
-	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // marks objects that are not updated
+	Owner       Owner                      `json:"owner,omitzero"`
+	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // as in Policy
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
 	// Preconditions makes server-side apply conditional: an object is created only if it does not

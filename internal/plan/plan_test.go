@@ -21,10 +21,12 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestBuild plans what the archives describe. Their sections are desired.yaml, live.yaml, recorded.yaml (documents that only
-// identify objects, in the order of the record), unserved (kinds, one a line) and policy (see setPolicy). Objects belong to
-// the set "me" by the annotation owner; the annotation after names dependencies as Kind.group/namespace/name, and takes gives
-// substitutions, separated by semicolons, as such a name, the path of the value, the path of the field, and perhaps a token.
+// TestBuild plans what the archives describe. Their sections are desired.yaml, live.yaml,
+// recorded.yaml (documents that only identify objects, in the order of the record), unserved
+// (kinds, one a line) and policy (see setPolicy). Objects belong to the set "me" by the annotation
+// owner; the annotation after names dependencies as Kind.group/namespace/name, and takes gives
+// substitutions, separated by semicolons, as such a name, the path of the value, the path of the
+// field, and perhaps a token.
 func TestBuild(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		p, err := plan.Build(input(t, files))
@@ -33,22 +35,24 @@ func TestBuild(t *testing.T) {
 		}
 		expectSound(t, p)
 		out := map[string]string{"plan": p.String()}
-		if text := foreseen(t, p); text != "" {
-			out["foreseen"] = text
+		if text := completed(t, p); text != "" {
+			out["completed"] = text
 		}
 		return out
 	})
 }
 
-// foreseen shows the fields of the objects that take values from others.
-func foreseen(t *testing.T, p *plan.Plan) string {
+// completed returns the fields of the objects that take values from others.
+func completed(t *testing.T, p *plan.Plan) string {
 	t.Helper()
 	var b strings.Builder
 	for _, step := range p.Steps {
 		if step.Draft == nil || step.Unknown != "" {
 			continue
 		}
-		text, err := json.Marshal(map[string]any{"data": step.Want.Object["data"], "spec": step.Want.Object["spec"]})
+		text, err := json.Marshal(
+			map[string]any{"data": step.Want.Object["data"], "spec": step.Want.Object["spec"]},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +61,8 @@ func foreseen(t *testing.T, p *plan.Plan) string {
 	return b.String()
 }
 
-// expectSound checks what holds for every plan: edges ascend and point back, and JSON keeps everything.
+// expectSound checks what holds for every plan: edges ascend and point back, and JSON keeps
+// everything.
 func expectSound(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	for i, step := range p.Steps {
@@ -94,8 +99,15 @@ func input(t *testing.T, files map[string]string) plan.Input {
 		Unserved: object.NewSet(),
 		Policy: plan.Policy{
 			Order: plan.KindOrder{
-				First: []schema.GroupKind{{Kind: "Namespace"}, {Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, {Kind: "ConfigMap"}, {Kind: "Service"}},
-				Last:  []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}},
+				First: []schema.GroupKind{
+					{Kind: "Namespace"},
+					{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+					{Kind: "ConfigMap"},
+					{Kind: "Service"},
+				},
+				Last: []schema.GroupKind{
+					{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
+				},
 			},
 			Owner:         plan.Owner{Annotation: "owner", ID: "me"},
 			Retain:        []plan.Annotation{{Key: "on-remove", Value: "keep"}},
@@ -166,7 +178,10 @@ func substitutions(obj *unstructured.Unstructured) (list []mutation.Substitution
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, mutation.Substitution{Source: ref, From: words[1], To: words[2], Token: words[3]})
+		list = append(
+			list,
+			mutation.Substitution{Source: ref, From: words[1], To: words[2], Token: words[3]},
+		)
 	}
 	return list, nil
 }

@@ -15,22 +15,26 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestSort sorts the steps of the section steps. A line is an operation and, but for joins, the name of a config map; then the
-// words rank, needs and after, each with its numbers.
+// TestSort sorts the steps of the section steps. A line is an operation and, but for joins, the
+// name of a config map; then the words rank, needs and after, each with its numbers.
 func TestSort(t *testing.T) {
-	golden.Run(t, "testdata/lay/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		steps := parseSteps(t, files["steps"])
-		given := slices.Clone(steps)
-		p, err := plan.Sort(steps)
-		if diff := cmp.Diff(given, steps); diff != "" {
-			t.Errorf("the steps given were changed (-before +after):\n%s", diff)
-		}
-		if err != nil {
-			return map[string]string{"error": err.Error()}
-		}
-		expectSound(t, p)
-		return map[string]string{"plan": p.String()}
-	})
+	golden.Run(
+		t,
+		"testdata/lay/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			steps := parseSteps(t, files["steps"])
+			given := slices.Clone(steps)
+			p, err := plan.Sort(steps)
+			if diff := cmp.Diff(given, steps); diff != "" {
+				t.Errorf("the steps given were changed (-before +after):\n%s", diff)
+			}
+			if err != nil {
+				return map[string]string{"error": err.Error()}
+			}
+			expectSound(t, p)
+			return map[string]string{"plan": p.String()}
+		},
+	)
 }
 
 func parseSteps(t *testing.T, text string) []plan.Step {
@@ -65,7 +69,8 @@ func parseSteps(t *testing.T, text string) []plan.Step {
 	return steps
 }
 
-// TestSortShuffled sorts steps in random orders: all edges lead to the same objects as before, and none forward.
+// TestSortShuffled sorts steps in random orders: all edges lead to the same objects as before, and
+// none forward.
 func TestSortShuffled(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -74,7 +79,11 @@ func TestSortShuffled(t *testing.T) {
 		want := map[string][]string{}
 		for k, i := range order { // object k stands at i and waits for objects before k
 			name := fmt.Sprint("o", k)
-			steps[i] = plan.Step{Op: plan.Create, Ref: object.Ref{Kind: "ConfigMap", Name: name}, Rank: r.IntN(3)}
+			steps[i] = plan.Step{
+				Op:   plan.Create,
+				Ref:  object.Ref{Kind: "ConfigMap", Name: name},
+				Rank: r.IntN(3),
+			}
 			for range min(k, r.IntN(4)) {
 				j := r.IntN(k)
 				steps[i].Needs = append(steps[i].Needs, order[j])
@@ -103,7 +112,8 @@ func TestSortShuffled(t *testing.T) {
 	}
 }
 
-// BenchmarkSort sorts steps of which each waits for a join of half of them. The time of a step must not grow with their number.
+// BenchmarkSort sorts steps of which each waits for a join of half of them. The time of a step must
+// not grow with their number.
 func BenchmarkSort(b *testing.B) {
 	for _, count := range []int{1_000, 20_000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {

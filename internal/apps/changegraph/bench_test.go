@@ -6,11 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// large gives objects of which three in five are related to pods and one in five waits for all of those, as the bindings that
-// are built in have it. Of the related ones, some have to come after all deployments, so that the rule gives way for them.
+// large gives objects of which three in five are related to pods and one in five waits for all of
+// those, as the bindings that are built in have it. Of the related ones, some have to come after
+// all deployments, so that the rule gives way for them.
 func large(count, late int) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, 0, count)
 	add := func(version, kind, namespace string, spec map[string]any) map[string]any {
@@ -29,11 +31,15 @@ func large(count, late int) []*unstructured.Unstructured {
 		for range 12 {
 			metadata := add("v1", "ConfigMap", space, nil)
 			if i < late {
-				metadata["annotations"] = map[string]any{"kapp.k14s.io/change-rule": "upsert after upserting demo/deployments"}
+				metadata["annotations"] = map[string]any{
+					"kapp.k14s.io/change-rule": "upsert after upserting demo/deployments",
+				}
 			}
 		}
 		for range 4 {
-			add("apps/v1", "Deployment", space, nil)["annotations"] = map[string]any{"kapp.k14s.io/change-group": "demo/deployments"}
+			add("apps/v1", "Deployment", space, nil)["annotations"] = map[string]any{
+				"kapp.k14s.io/change-group": "demo/deployments",
+			}
 		}
 		add("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", map[string]any{
 			"group": "example.com", "names": map[string]any{"kind": fmt.Sprint("Kind", i)},
@@ -44,12 +50,12 @@ func large(count, late int) []*unstructured.Unstructured {
 	return objects
 }
 
-// BenchmarkGraph reads the groups and rules of objects and orders them. The time of an object must not grow with their number;
-// the part that gives way is allowed to.
+// BenchmarkGraph reads the groups and rules of objects and orders them. The time of an object must
+// not grow with their number; the part that gives way is allowed to.
 func BenchmarkGraph(b *testing.B) {
 	for _, size := range []struct{ count, late int }{{1_000, 0}, {20_000, 0}, {20_000, 8}} {
 		b.Run(fmt.Sprintf("%d/%d", size.count, 12*size.late), func(b *testing.B) {
-			objects, conf := large(size.count, size.late), defaults()
+			objects, conf := large(size.count, size.late), config.Default()
 			b.ReportAllocs()
 			for b.Loop() {
 				nodes := make([]Node, len(objects))
@@ -73,7 +79,7 @@ func BenchmarkGraph(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	for _, late := range []int{0, 8, 100} {
 		b.Run(fmt.Sprint(12*late), func(b *testing.B) {
-			conf := defaults()
+			conf := config.Default()
 			var nodes []Node
 			for _, obj := range large(20_000, late) {
 				node, err := NodeOf(resource.Describe(obj), Upsert, obj, conf)

@@ -4,31 +4,33 @@ import (
 	"slices"
 )
 
-// target is the group that rules aim at, and on which side of it they put their changes. Who counts as a member depends on
-// both.
+// target is the group that rules name, and the side of it on which they put their changes. Both
+// decide which changes are members.
 type target struct {
 	group  string
 	op     Op
 	before bool
 }
 
-// bundle is all edges that the rules with one target make, either the required or the optional ones: each waiter waits for each
-// of the awaited. Both lists are in the order of the nodes, each node once.
-type bundle struct {
+// ruleEdges is the edges that the rules of one target make, either the required or the optional
+// ones: each waiter waits for each awaited node. Both lists are in the order of the nodes, each
+// node once.
+type ruleEdges struct {
 	target
 	optional         bool
 	waiters, awaited []int
 }
 
-// inside is the side of a bundle on which the members of the group are, outside the one with the changes that have the rule.
-func (b *bundle) inside() *[]int {
+// inside returns the side with the members of the group. The other side has the changes with the
+// rule.
+func (b *ruleEdges) inside() *[]int {
 	if b.before {
 		return &b.waiters
 	}
 	return &b.awaited
 }
 
-func (b *bundle) outside() *[]int {
+func (b *ruleEdges) outside() *[]int {
 	if b.before {
 		return &b.awaited
 	}
@@ -38,23 +40,25 @@ func (b *bundle) outside() *[]int {
 type builder struct {
 	nodes   []Node
 	options Options
-	bundles []bundle
-	index   map[target][2]int // of the bundles, counted from 1: the required one and the optional one
+	sets    []ruleEdges
+	index   map[target][2]int // of the sets, counted from 1: the required one and the optional one
 
 	joins [][]int
 	edges []edge
 }
 
-// edge says that one node waits for another one, or for a join, which is counted from the number of nodes on.
+// edge makes one node wait for another, or for a join, which is numbered from the number of nodes
+// on.
 type edge struct{ from, to int }
 
-// Build finds what each change waits for. Rules that are required all count, and the error is a *CycleError if they make a
-// circle. Of what optional rules ask for, an edge is left out if it would close a circle with those that are there before it:
-// rules of a higher weight come first, then the changes in their order.
+// Build returns the dependencies of all changes. All required rules count, and the error is a
+// *CycleError if they form a cycle. An edge of an optional rule is left out if it would close a
+// cycle with the edges before it: rules of a higher weight come first, then the changes in their
+// order.
 func Build(nodes []Node, options Options) (*Graph, error) {
 	b := &builder{nodes: nodes, options: options, index: map[target][2]int{}}
 	b.collect()
-	if err := b.circle(); err != nil {
+	if err := b.findCycle(); err != nil {
 		return nil, err
 	}
 	b.connectAll()
@@ -64,7 +68,7 @@ func Build(nodes []Node, options Options) (*Graph, error) {
 // applies reports whether a change follows a rule.
 func (n *Node) applies(rule Rule) bool { return n.Op == rule.Action }
 
-// slot tells required from optional in the index.
+// slot returns the place of required or optional edges in the index.
 func slot(optional bool) int {
 	if optional {
 		return 1
@@ -72,12 +76,12 @@ func slot(optional bool) int {
 	return 0
 }
 
-// collect sorts all rules that apply into bundles and looks for the members of their groups.
+// collect sorts all rules that apply into edge sets and adds the members of their groups.
 func (b *builder) collect() {
 	for i := range b.nodes {
 		for _, rule := range b.nodes[i].Rules {
 			if b.nodes[i].applies(rule) {
-				side := b.bundle(rule).outside()
+				side := b.ruleEdges(rule).outside()
 				*side = appendOnce(*side, i)
 			}
 		}
@@ -85,42 +89,42 @@ func (b *builder) collect() {
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		op := n.Op
-		held := op == Noop && n.Waits && b.options.AwaitUnchanged
-		if held {
+		awaited := op == Noop && n.Waits && b.options.AwaitUnchanged
+		if awaited {
 			op = Upsert
 		}
 		for _, group := range n.Groups {
 			b.join(i, target{group, op, false})
-			if !held {
+			if !awaited {
 				b.join(i, target{group, op, true})
 			}
 		}
 	}
 }
 
-// bundle gives the bundle that a rule belongs to.
-func (b *builder) bundle(rule Rule) *bundle {
+// ruleEdges returns the set of a rule, adding it if there is none.
+func (b *builder) ruleEdges(rule Rule) *ruleEdges {
 	at := target{rule.Group, rule.Target, rule.Before}
 	known := b.index[at]
 	if known[slot(rule.Optional)] == 0 {
-		b.bundles = append(b.bundles, bundle{target: at, optional: rule.Optional})
-		known[slot(rule.Optional)] = len(b.bundles)
+		b.sets = append(b.sets, ruleEdges{target: at, optional: rule.Optional})
+		known[slot(rule.Optional)] = len(b.sets)
 		b.index[at] = known
 	}
-	return &b.bundles[known[slot(rule.Optional)]-1]
+	return &b.sets[known[slot(rule.Optional)]-1]
 }
 
-// join makes a node a member of the group of all bundles with a target.
+// join adds a node to the groups of all sets with a target.
 func (b *builder) join(node int, at target) {
 	for _, k := range b.index[at] {
 		if k > 0 {
-			side := b.bundles[k-1].inside()
+			side := b.sets[k-1].inside()
 			*side = appendOnce(*side, node)
 		}
 	}
 }
 
-// appendOnce appends a node to a list to which only this one and earlier nodes have been appended.
+// appendOnce appends a node to a list of ascending nodes if it is not the last one.
 func appendOnce(list []int, node int) []int {
 	if len(list) > 0 && list[len(list)-1] == node {
 		return list
@@ -128,62 +132,62 @@ func appendOnce(list []int, node int) []int {
 	return append(list, node)
 }
 
-// connectAll makes the edges of all bundles. Only edges within a knot, a set of nodes that all rules together would have wait
-// for each other, can close a circle; all others are made whatever their order.
+// connectAll makes the edges of all sets. Only edges within a strongly connected component of all
+// rules together can close a cycle. All others are made in any order.
 func (b *builder) connectAll() {
-	knots := newWeb(len(b.nodes), b.bundles).knots()
-	greedy := greedy{builder: b, knots: knots, members: map[[2]int][]int{}}
-	for k := range b.bundles {
-		bundle := &b.bundles[k]
-		clashes := clashes(bundle, knots)
-		if !bundle.optional || len(clashes) == 0 {
-			b.connect(bundle.waiters, bundle.awaited)
+	numbers := components(len(b.nodes), b.sets)
+	pending := optionalEdges{builder: b, components: numbers, members: map[[2]int][]int{}}
+	for k := range b.sets {
+		set := &b.sets[k]
+		ids := sharedComponents(set, numbers)
+		if !set.optional || len(ids) == 0 {
+			b.connect(set.waiters, set.awaited)
 			continue
 		}
-		b.connect(outside(bundle.waiters, knots, clashes), bundle.awaited)
-		for _, knot := range clashes {
-			waiters, _ := divide(bundle.waiters, knots, knot)
-			_, others := divide(bundle.awaited, knots, knot)
+		b.connect(outside(set.waiters, numbers, ids), set.awaited)
+		for _, component := range ids {
+			waiters, _ := divide(set.waiters, numbers, component)
+			_, others := divide(set.awaited, numbers, component)
 			b.connect(waiters, others)
-			greedy.members[[2]int{k, knot}], _ = divide(*bundle.inside(), knots, knot)
+			pending.members[[2]int{k, component}], _ = divide(*set.inside(), numbers, component)
 		}
 	}
-	greedy.run()
+	pending.run()
 }
 
-// clashes gives the knots that have nodes on both sides of a bundle, ascending.
-func clashes(bundle *bundle, knots []int) []int {
+// sharedComponents returns the components that have nodes on both sides of a set, ascending.
+func sharedComponents(set *ruleEdges, numbers []int) []int {
 	waiting := map[int]bool{}
-	for _, i := range bundle.waiters {
-		if knots[i] > 0 {
-			waiting[knots[i]] = true
+	for _, i := range set.waiters {
+		if numbers[i] > 0 {
+			waiting[numbers[i]] = true
 		}
 	}
 	var found []int
-	for _, i := range bundle.awaited {
-		if waiting[knots[i]] {
-			found = append(found, knots[i])
+	for _, i := range set.awaited {
+		if waiting[numbers[i]] {
+			found = append(found, numbers[i])
 		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-// outside gives the nodes that are in none of some knots.
-func outside(nodes, knots, among []int) []int {
-	var rest []int
+// outside returns the nodes that are in none of some components.
+func outside(nodes, numbers, among []int) []int {
+	var others []int
 	for _, i := range nodes {
-		if _, ok := slices.BinarySearch(among, knots[i]); !ok {
-			rest = append(rest, i)
+		if _, ok := slices.BinarySearch(among, numbers[i]); !ok {
+			others = append(others, i)
 		}
 	}
-	return rest
+	return others
 }
 
-// divide tells the nodes of a knot from the others.
-func divide(nodes, knots []int, knot int) (within, others []int) {
+// divide separates the nodes of a component from the others.
+func divide(nodes, numbers []int, component int) (within, others []int) {
 	for _, i := range nodes {
-		if knots[i] == knot {
+		if numbers[i] == component {
 			within = append(within, i)
 		} else {
 			others = append(others, i)
@@ -192,7 +196,8 @@ func divide(nodes, knots []int, knot int) (within, others []int) {
 	return within, others
 }
 
-// connect has all waiters wait for all that is awaited, through a join where that takes fewer edges.
+// connect makes all waiters wait for all awaited nodes, through a join where that takes fewer
+// edges.
 func (b *builder) connect(waiters, awaited []int) {
 	if len(waiters)*len(awaited) <= len(waiters)+len(awaited) {
 		for _, i := range waiters {
@@ -209,7 +214,7 @@ func (b *builder) connect(waiters, awaited []int) {
 	}
 }
 
-// graph sorts the edges by where they start.
+// graph returns the graph, with the edges sorted by their source.
 func (b *builder) graph() *Graph {
 	n := len(b.nodes)
 	g := &Graph{Nodes: n, Needs: make([][]int, n+len(b.joins)), nodes: b.nodes}

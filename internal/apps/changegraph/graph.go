@@ -1,8 +1,8 @@
 // Package changegraph orders the changes of one deployment by change groups and change rules.
 //
-// In go the changes, each with the groups that it belongs to and the rules that it follows; out comes for every change which
-// others it waits for. The package knows how groups and rules are written, in annotations and in bindings, and nothing else of
-// a cluster or of how changes are made.
+// Its input is the changes, each with its groups and rules. Its output is, for every change, the
+// changes it waits for. The package knows how groups and rules are written, in annotations and in
+// the configuration. It knows nothing else of a cluster, nor how changes are made.
 package changegraph
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Op is what a change does, as rules see it.
+// Op is the operation of a change, as rules see it.
 type Op string
 
 // The operations. A Noop follows no rules, and nothing waits for it unless Options say so.
@@ -21,35 +21,36 @@ const (
 	Noop   Op = "noop"
 )
 
-// Node is one change.
+// Node is a change.
 type Node struct {
-	Name   string // how errors call it
+	Name   string // its name in errors
 	Op     Op
-	Waits  bool     // of a Noop: the object is waited for although nothing is done to it
-	Groups []string // in any order; one that is named twice counts once
-	Rules  []Rule   // also those for another Op than this; they do not apply
+	Waits  bool     // of a Noop: the run waits for the object
+	Groups []string // in any order; repeated names count once
+	Rules  []Rule   // rules for another Op do not apply
 }
 
-// Options say where the order differs from that of kapp. The zero value is kapp's.
+// Options are deviations from the order of kapp. The zero value is kapp's order.
 type Options struct {
-	// AwaitUnchanged has changes wait for a Noop with Waits as if it were upserted. To rules that put a change before
-	// others it stays nothing.
+	// AwaitUnchanged makes changes wait for a Noop with Waits as if it were an Upsert. Rules that
+	// put a change before others still ignore it.
 	AwaitUnchanged bool
 }
 
-// Graph says what waits for what. It has no circles.
+// Graph is the dependencies of changes. It is acyclic.
 type Graph struct {
 	// Nodes is the number of changes.
 	Nodes int
-	// Needs holds for every change, by its index, what it waits for: changes, and from Nodes on joins, ascending. Behind the
-	// changes it holds the same for the joins. A join is no change: it is done when all that it waits for is, and stands for
-	// many edges between the members of a group and those that wait for all of them.
+	// Needs holds, ascending, the dependencies of every change by its index, then those of the joins,
+	// which are numbered from Nodes on. A join is done when its dependencies are. It replaces the many
+	// edges between the members of a group and the changes that wait for all of them.
 	Needs [][]int
 
 	nodes []Node
 }
 
-// String is the form that tests compare: a line for each change and join, with the indexes of what it waits for.
+// String returns the form that tests compare: a line for each change and join with its
+// dependencies.
 func (g *Graph) String() string {
 	var b strings.Builder
 	for i, needs := range g.Needs {
@@ -69,12 +70,12 @@ func (g *Graph) String() string {
 	return b.String()
 }
 
-// CycleError says that changes wait for each other by rules that have to be kept.
+// CycleError reports changes that wait for each other by required rules.
 type CycleError struct {
-	Chain []string // names, each waiting for the next; the last is one of those before it
+	Chain []string // names, each waiting for the next; the last one occurs before
 }
 
-// Error tells the chain in the words of kapp.
+// Error returns the chain in kapp's words.
 func (e *CycleError) Error() string {
 	return fmt.Sprintf("Detected cycle while ordering changes: [%s] (found repeated: %s)",
 		strings.Join(e.Chain, "] -> ["), e.Chain[len(e.Chain)-1])

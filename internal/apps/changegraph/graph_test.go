@@ -12,11 +12,12 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// TestGoldens builds the graph of the objects in the sections upsert, delete, noop and unready, in this order; the last are
-// not changed but waited for. If there are any, the graph in which others wait for them is printed as well.
+// TestGoldens builds the graph of the objects in the sections upsert, delete, noop and unready, in
+// this order; the last are not changed but waited for. If there are any, the graph in which others
+// wait for them is printed as well.
 func TestGoldens(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		conf := parseBindings(files["bindings"])
+		conf := parseConfig(t, files["bindings"])
 		var nodes []Node
 		for _, part := range []struct {
 			name string
@@ -68,8 +69,12 @@ func TestCycleErrorIsTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Build([]Node{{Name: "a", Op: Upsert, Groups: []string{"g/a"}, Rules: []Rule{rule}}}, Options{})
-	if cycle := (*CycleError)(nil); !errors.As(err, &cycle) || strings.Join(cycle.Chain, " ") != "a a" {
+	_, err = Build(
+		[]Node{{Name: "a", Op: Upsert, Groups: []string{"g/a"}, Rules: []Rule{rule}}},
+		Options{},
+	)
+	if cycle := (*CycleError)(nil); !errors.As(err, &cycle) ||
+		strings.Join(cycle.Chain, " ") != "a a" {
 		t.Errorf("Build = %v, want a CycleError with the chain a a", err)
 	}
 }

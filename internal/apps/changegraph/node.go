@@ -7,26 +7,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Binding is what a configuration says of the order of an object. Its rules are texts, with placeholders.
-type Binding = struct {
-	Rules    []string
-	Optional bool
-	Weight   int
-}
-
-// Bindings is the configuration that puts objects into groups and under rules, by what they are. Its own type for a Binding may
-// have a name.
-type Bindings[B ~Binding] interface {
-	ChangeGroups(obj *unstructured.Unstructured) []string // names, with placeholders
-	ChangeRules(obj *unstructured.Unstructured) []B
-}
-
-// NodeOf gives the change of an object: its groups and rules are those of its annotations, in the order of their keys, and then
-// those of the configuration, with placeholders replaced. For a change that deletes, the object is the existing one.
-func NodeOf[B ~Binding](name string, op Op, obj *unstructured.Unstructured, conf Bindings[B]) (Node, error) {
+// NodeOf returns the change of an object. Its groups and rules are those of its annotations, in the
+// order of their keys, then those of the configuration, with placeholders replaced. For a deletion,
+// obj is the existing object.
+func NodeOf(
+	name string, op Op, obj *unstructured.Unstructured, conf *config.Config,
+) (Node, error) {
 	r := reader{obj: obj}
 	node := Node{Name: name, Op: op}
 	for _, text := range r.annotations(resource.AnnChangeGroup) {
@@ -38,8 +28,7 @@ func NodeOf[B ~Binding](name string, op Op, obj *unstructured.Unstructured, conf
 	for _, text := range r.annotations(resource.AnnChangeRule) {
 		node.Rules = r.rule(node.Rules, text, false, 0)
 	}
-	for _, b := range conf.ChangeRules(obj) {
-		binding := Binding(b)
+	for _, binding := range conf.ChangeRules(obj) {
 		for _, text := range binding.Rules {
 			node.Rules = r.rule(node.Rules, text, binding.Optional, binding.Weight)
 		}
@@ -50,19 +39,20 @@ func NodeOf[B ~Binding](name string, op Op, obj *unstructured.Unstructured, conf
 	return node, nil
 }
 
-// reader reads what an object says, until the first error.
+// reader reads the groups and rules of an object up to the first error.
 type reader struct {
 	obj *unstructured.Unstructured
 	err error
 }
 
-// annotations gives the values of a key, and of the key with a suffix after a dot, in the order of the keys.
+// annotations returns the values of a key, and of the key with a suffix after a dot, in the order
+// of the keys.
 func (r *reader) annotations(key string) []string {
 	field, _, _ := unstructured.NestedFieldNoCopy(r.obj.Object, "metadata", "annotations")
 	all, _ := field.(map[string]any)
 	var keys []string
 	for name := range all {
-		if rest, ok := strings.CutPrefix(name, key); ok && (rest == "" || rest[0] == '.') {
+		if suffix, ok := strings.CutPrefix(name, key); ok && (suffix == "" || suffix[0] == '.') {
 			keys = append(keys, name)
 		}
 	}
@@ -94,7 +84,8 @@ func (r *reader) rule(to []Rule, text string, optional bool, weight int) []Rule 
 	return append(to, rule)
 }
 
-// replaced puts the values of the object in the place of {api-group}, {kind}, {name}, {namespace}, {crd-kind} and {crd-group}.
+// replaced returns text with the values of {api-group}, {kind}, {name}, {namespace}, {crd-kind} and
+// {crd-group}.
 func (r *reader) replaced(text string) string {
 	rest := text
 	var b strings.Builder
@@ -124,7 +115,7 @@ func (r *reader) replaced(text string) string {
 	return b.String()
 }
 
-// value gives what a placeholder stands for, or nothing if there is no such placeholder or no such value.
+// value returns the value of a placeholder, or "" if there is none.
 func (r *reader) value(placeholder string) string {
 	gk := r.obj.GroupVersionKind().GroupKind()
 	var field []string

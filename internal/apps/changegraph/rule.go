@@ -11,16 +11,16 @@ import (
 
 // Rule puts a change before or after all changes of a group.
 type Rule struct {
-	Action Op     // what the change has to do for the rule to apply: Upsert or Delete
-	Before bool   // the others wait for the change; else the change waits for them
-	Target Op     // what the others have to do to count: Upsert or Delete
-	Group  string // what the others belong to
+	Action Op     // the rule applies to changes of this operation: Upsert or Delete
+	Before bool   // the group waits for the change; else the change waits for the group
+	Target Op     // only members of this operation count: Upsert or Delete
+	Group  string // the name of the group
 
-	Optional bool // the rule gives way where it would close a circle
-	Weight   int  // optional rules of a higher weight come first and win
+	Optional bool // the rule is ignored where it would close a cycle
+	Weight   int  // optional rules of a higher weight come first
 }
 
-// ParseRule reads a rule of four words: "upsert after upserting GROUP".
+// ParseRule parses a rule of four words: "upsert after upserting GROUP".
 func ParseRule(text string) (Rule, error) {
 	words := strings.Split(text, " ")
 	if len(words) != 4 {
@@ -48,7 +48,8 @@ func ParseRule(text string) (Rule, error) {
 	return rule, nil
 }
 
-// checkGroup demands a qualified name of any length. Names that are plainly right, as nearly all are, cost no expressions.
+// checkGroup returns an error unless name is a qualified name of any length. Nearly all names are
+// plain, which saves the regular expressions.
 func checkGroup(name string) error {
 	if name == "" {
 		return errors.New("Expected non-empty group name")
@@ -60,16 +61,21 @@ func checkGroup(name string) error {
 		return problem == "name part "+content.MaxLenError(63)
 	})
 	if len(problems) > 0 {
-		return fmt.Errorf("Expected change group name %q to be a qualified name: %s", name, strings.Join(problems, "; "))
+		return fmt.Errorf(
+			"Expected change group name %q to be a qualified name: %s",
+			name,
+			strings.Join(problems, "; "),
+		)
 	}
 	return nil
 }
 
-// isPlain reports whether a group name has a prefix of at most 253 characters without empty or dashed labels, and a name that
-// is right.
+// isPlain reports whether a group name is valid without an expression: it has a valid name and a
+// prefix of at most 253 characters without empty or dashed labels.
 func isPlain(name string) bool {
 	prefix, rest, ok := strings.Cut(name, "/")
-	if !ok || len(prefix) > 253 || rest == "" || !isAlphanumeric(rest[0]) || !isAlphanumeric(rest[len(rest)-1]) {
+	if !ok || len(prefix) > 253 || rest == "" || !isAlphanumeric(rest[0]) ||
+		!isAlphanumeric(rest[len(rest)-1]) {
 		return false
 	}
 	for i := range len(rest) {
