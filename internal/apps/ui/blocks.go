@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// memory is how long a block is remembered, so that it is not printed twice.
-const memory = time.Minute
+// repeatAfter is how long a block is remembered, so that it is not printed twice.
+const repeatAfter = time.Minute
 
 func (p *Progress) header(format string, values ...any) {
 	p.print("---- " + fmt.Sprintf(format, values...) + " ----")
@@ -48,7 +48,7 @@ func (p *Progress) printState(it *item, e Event) {
 func (p *Progress) print(block ...string) time.Time {
 	now := p.ui.options.Now()
 	key := strings.Join(block, "\n")
-	if at, ok := p.printed[key]; ok && now.Sub(at) <= memory {
+	if at, ok := p.printed[key]; ok && now.Sub(at) <= repeatAfter {
 		return at
 	}
 	p.printed[key] = now

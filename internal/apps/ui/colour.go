@@ -18,8 +18,8 @@ func (s Style) paint(text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Colours tells whether output may be coloured: FORCE_COLOR says so by 1 and 0; else it is on terminals that are not dumb, where
-// NO_COLOR is not set.
+// Colours reports whether output may be coloured. FORCE_COLOR decides by 1 or 0. Otherwise output
+// is coloured on terminals that are not dumb, unless NO_COLOR is set.
 func Colours(terminal bool, getenv func(string) string) bool {
 	switch getenv("FORCE_COLOR") {
 	case "1":
@@ -30,8 +30,8 @@ func Colours(terminal bool, getenv func(string) string) bool {
 	return terminal && getenv("TERM") != "dumb" && getenv("NO_COLOR") == ""
 }
 
-// Paint gives a text its style where output may be coloured. Differences and the lines of a run are painted even with
-// --color=false, as kapp does.
+// Paint returns a text in a style, or as plain text where output has no colours. Like kapp, it
+// ignores --color=false for differences and the lines of a run.
 func (u *UI) Paint(style Style, text string) string {
 	if !u.options.Colour {
 		return text

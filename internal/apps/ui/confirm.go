@@ -14,14 +14,14 @@ import (
 var ErrStopped = errors.New("Stopped")
 
 const (
-	prompt   = "Continue? [yN]: "
-	patience = 10      // how often a question is put
-	longest  = 4 << 10 // bytes of an answer that are kept
+	promptText = "Continue? [yN]: "
+	maxPrompts = 10
+	maxAnswer  = 4 << 10 // bytes
 )
 
-// Confirm asks whether to go on, and gives nil for yes and ErrStopped for no, which an empty line means too. Input that ends without
-// an answer, and an answer that is no line, are errors, as is --json without --yes, where nothing can be asked. A context that
-// ends ends the waiting; the read of the input that is under way is left behind then.
+// Confirm asks the user to continue. It returns nil for yes, and ErrStopped for no and for an empty
+// line. Input that ends without an answer is an error, as is --json without --yes. A read that is
+// under way when the context ends is left behind.
 func (u *UI) Confirm(ctx context.Context, in io.Reader) error {
 	if u.options.Yes {
 		return nil
@@ -30,10 +30,10 @@ func (u *UI) Confirm(ctx context.Context, in io.Reader) error {
 		return errors.New("Cannot ask for confirmation with --json (hint: add --yes)")
 	}
 	u.mu.Lock()
-	u.stand(apart)
+	u.separate(loose)
 	u.mu.Unlock()
-	for range patience {
-		u.output.put(toOut, prompt)
+	for range maxPrompts {
+		u.output.put(toOut, promptText)
 		u.output.drain()
 		answer, err := answerOf(ctx, in)
 		if err != nil {
@@ -50,7 +50,7 @@ func (u *UI) Confirm(ctx context.Context, in io.Reader) error {
 		}
 		u.output.put(toOut, "invalid input (not y, n, yes, or no)\n")
 	}
-	return fmt.Errorf("Asking for confirmation: no answer in %d tries", patience)
+	return fmt.Errorf("Asking for confirmation: no answer in %d tries", maxPrompts)
 }
 
 // echoes reports whether what is typed shows by itself.
@@ -66,7 +66,8 @@ func answerOf(ctx context.Context, in io.Reader) (string, error) {
 		err  error
 	}
 	read := make(chan answer, 1)
-	// A read of a terminal cannot be called off: when the context ends first, the goroutine ends with the process.
+	// A read of a terminal cannot be cancelled: if the context ends first, the goroutine ends with
+	// the process.
 	go func() {
 		text, err := readLine(in)
 		read <- answer{text, err}
@@ -86,7 +87,7 @@ func readLine(in io.Reader) (string, error) {
 		switch {
 		case n == 1 && one[0] == '\n':
 			return string(line), nil
-		case n == 1 && one[0] != '\r' && len(line) < longest:
+		case n == 1 && one[0] != '\r' && len(line) < maxAnswer:
 			line = append(line, one[0])
 		}
 		if err != nil {

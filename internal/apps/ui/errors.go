@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ExitError is an error that ends the program with a code of its own.
+// ExitError is an error with an exit code of its own.
 type ExitError struct {
 	Code int
 	Text string
@@ -14,19 +14,19 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return fmt.Sprintf("%s (exit status %d)", e.Text, e.Code) }
 
-// ExitStatus is the exit code.
+// ExitStatus returns the exit code.
 func (e *ExitError) ExitStatus() int { return e.Code }
 
-// Changes reports what the code of Diffed and Applied tells: whether there were changes.
+// Changes reports whether there were changes.
 func (e *ExitError) Changes() bool { return e.Code == withChanges }
 
-// The exit codes of those who ask whether there were changes.
+// The exit codes of --diff-exit-status and --apply-exit-status.
 const (
 	withoutChanges = 2
 	withChanges    = 3
 )
 
-// DiffExit is the error that tells those who asked for --diff-exit-status whether something would change.
+// DiffExit returns the error that ends a command with --diff-exit-status.
 func DiffExit(changes bool) error {
 	if changes {
 		return &ExitError{withChanges, "Exiting after diffing with pending changes"}
@@ -34,7 +34,7 @@ func DiffExit(changes bool) error {
 	return &ExitError{withoutChanges, "Exiting after diffing with no pending changes"}
 }
 
-// ApplyExit is the error that tells those who asked for --apply-exit-status whether there was something to do.
+// ApplyExit returns the error that ends a command with --apply-exit-status.
 func ApplyExit(changes bool) error {
 	if changes {
 		return &ExitError{withChanges, "Exiting after applying with changes"}
@@ -54,11 +54,12 @@ func exitCode(err error) int {
 	}
 }
 
-// BreakLines breaks the first line of an error's text after every ": " that a capital follows, each piece two spaces further in. What
-// stands in brackets stays whole; a line whose brackets do not match stays as it is.
+// BreakLines breaks the first line of an error after every ": " that a capital letter follows, and
+// indents each part two spaces further. It does not break text in brackets, nor a line whose
+// brackets do not match.
 func BreakLines(text string) string {
 	line, rest, more := strings.Cut(text, "\n")
-	depths, ok := nesting(line)
+	depths, ok := nestingDepths(line)
 	if !ok {
 		return text
 	}
@@ -78,7 +79,7 @@ func BreakLines(text string) string {
 	return b.String()
 }
 
-// List joins the texts of several errors as kapp does; a single one stays as it is.
+// List joins the texts of several errors as kapp does. It returns a single text unchanged.
 func List(texts []string) string {
 	if len(texts) == 1 {
 		return texts[0]
@@ -91,11 +92,12 @@ func List(texts []string) string {
 	return b.String()
 }
 
-// Bullets makes lists of what a text has in square brackets, as servers put the fields that are wrong: an empty line, then every
-// item after "  - " with an empty line after it. The next item begins after a comma where something like a name or the path of a
-// field follows. A list of one item stays in its brackets, and so does all if brackets do not match.
+// Bullets turns lists in square brackets into lists of lines, since API servers report invalid
+// fields in brackets: an empty line, then each item after two spaces and "- ", with an empty line after it. An
+// item begins after a comma if a name or the path of a field follows. Bullets keeps lists of one
+// item, and all lists if brackets do not match.
 func Bullets(text string) string {
-	depths, ok := nesting(text)
+	depths, ok := nestingDepths(text)
 	if !ok {
 		return text
 	}
@@ -123,12 +125,12 @@ func Bullets(text string) string {
 	return b.String()
 }
 
-// items splits what stands between two brackets.
+// items splits the text between two brackets.
 func items(text string, depths []int) []string {
 	var items []string
 	start := 0
 	for i := 0; i+1 < len(text); i++ {
-		if depths[i] == 1 && text[i] == ',' && text[i+1] == ' ' && begins(text[i+2:], depths[i+2:]) {
+		if depths[i] == 1 && text[i] == ',' && text[i+1] == ' ' && beginsItem(text[i+2:], depths[i+2:]) {
 			items = append(items, text[start:i])
 			start = i + 2
 		}
@@ -136,22 +138,24 @@ func items(text string, depths []int) []string {
 	return append(items, text[start:])
 }
 
-// begins reports whether an item may begin with a text: with three characters that names and paths begin with.
-func begins(text string, depths []int) bool {
+// beginsItem reports whether text begins with three characters that may begin a name or a path.
+func beginsItem(text string, depths []int) bool {
 	for i := range 3 {
-		if i >= len(text) || depths[i] != 1 || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz.: \t\n\f\r", rune(text[i])) {
+		if i >= len(text) || depths[i] != 1 ||
+			!strings.ContainsRune("abcdefghijklmnopqrstuvwxyz.: \t\n\f\r", rune(text[i])) {
 			return false
 		}
 	}
 	return true
 }
 
-// How decoders quote parts of what they read. Brackets do not count within.
+// The marks by which decoders quote input. Brackets between them do not count.
 const quoteBegins, quoteEnds = "...|", "|..."
 
-// nesting tells of every byte of a text how deep in brackets it is, an opening one as deep as what it holds and a closing one as
-// what follows it, and whether the brackets match. Of what kind they are does not count.
-func nesting(text string) ([]int, bool) {
+// nestingDepths returns the depth of brackets at every byte of a text, and whether the brackets
+// match. An opening bracket has the depth of its content, a closing one the depth of the text after
+// it. All kinds of brackets count as one.
+func nestingDepths(text string) ([]int, bool) {
 	depths := make([]int, len(text))
 	depth, quotes := 0, 0 // quotes are the innermost levels
 	for i := range len(text) {

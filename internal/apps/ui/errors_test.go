@@ -9,16 +9,21 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// TestLayout lays out the texts of archives, before which Bullets made lists in what stands after "API server says: ".
+// TestLayout lays out the texts of archives, before which Bullets made lists in what stands after
+// "API server says: ".
 func TestLayout(t *testing.T) {
-	golden.Run(t, "testdata/errors/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		text := strings.TrimSuffix(files["text"], "\n")
-		if at := strings.Index(text, "API server says: "); at >= 0 {
-			at += len("API server says: ")
-			text = text[:at] + Bullets(text[at:])
-		}
-		return map[string]string{"text": BreakLines(text)}
-	})
+	golden.Run(
+		t,
+		"testdata/errors/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			text := strings.TrimSuffix(files["text"], "\n")
+			if at := strings.Index(text, "API server says: "); at >= 0 {
+				at += len("API server says: ")
+				text = text[:at] + Bullets(text[at:])
+			}
+			return map[string]string{"text": BreakLines(text)}
+		},
+	)
 }
 
 func TestList(t *testing.T) {

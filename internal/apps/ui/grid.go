@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text gives the table as text. Plain tables are data alone, their columns parted by tabs.
+// text formats the table. A plain table has no titles and separates columns by tabs.
 func (t Table) text(plain, coloured bool) string {
 	g := grid{border: "  ", coloured: coloured}
 	if plain {
@@ -30,7 +30,7 @@ func (t Table) text(plain, coloured bool) string {
 	return b.String()
 }
 
-// fill puts header and rows into the grid.
+// fill adds the header and the rows to the grid.
 func (t Table) fill(g *grid, plain bool) {
 	titles := make([]Cell, len(t.Header))
 	var shown []int
@@ -44,7 +44,7 @@ func (t Table) fill(g *grid, plain bool) {
 		g.add(pick(titles, shown))
 	}
 	above, first := "", true
-	for i, row := range t.sorted() {
+	for i, row := range t.sortedRows() {
 		cells := pick(row, shown)
 		if !t.FillFirst && !plain && len(row) > 0 {
 			repeated := !first && row[0].String() == above
@@ -71,7 +71,7 @@ func (t Table) fill(g *grid, plain bool) {
 	}
 }
 
-// pick gives some of the cells of a row, with "-" for nothing.
+// pick returns the cells of some columns of a row. It replaces empty cells with "-".
 func pick(row []Cell, columns []int) []Cell {
 	cells := make([]Cell, len(columns))
 	for i, column := range columns {
@@ -83,8 +83,8 @@ func pick(row []Cell, columns []int) []Cell {
 	return cells
 }
 
-// grid is lines of cells below each other. Columns are as wide as their widest cell, the last one as wide as each cell is; every
-// cell ends with the border.
+// grid is a list of lines of cells. A column is as wide as its widest cell, except for the last
+// one. Every cell ends with the border.
 type grid struct {
 	border   string
 	coloured bool
@@ -92,7 +92,7 @@ type grid struct {
 	widths   []int    // in runes
 }
 
-// add adds a row, which it may change: as many lines as its highest cell has.
+// add adds a row of one or more lines, and may change the row.
 func (g *grid) add(row []Cell) {
 	for len(g.widths) < len(row) {
 		g.widths = append(g.widths, 0)
@@ -114,7 +114,7 @@ func (g *grid) add(row []Cell) {
 	}
 }
 
-func (c Cell) width() int { return utf8.RuneCountInString(c.Faint) + utf8.RuneCountInString(c.Text) }
+func (c Cell) width() int { return utf8.RuneCountInString(c.Faint + c.Text) }
 
 func (g *grid) write(b *strings.Builder) {
 	for _, line := range g.lines {

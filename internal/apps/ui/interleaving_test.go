@@ -10,7 +10,7 @@ import (
 )
 
 // simulation is a run of an engine that writes several items at once and starts every item as soon
-// as its needs allow. Items are ready as soon as they are written, except for the slow ones.
+// as its needs allow. An item is ready once it is written, unless it is slow.
 type simulation struct {
 	random  *rand.Rand
 	items   []Item
@@ -113,7 +113,7 @@ func take(from *[]int, n int) int {
 	return i
 }
 
-// expected returns the text of kapp for items that are ready as soon as they are written.
+// expected returns the text of kapp for items that are ready once they are written.
 func expected(items []Item) string {
 	rounds := make([]int, len(items)) // the round in which the dependents of an item start
 	last, total := 0, 0
@@ -137,8 +137,22 @@ func expected(items []Item) string {
 				oks = append(oks, "ok: reconcile "+it.Description+"\n")
 			}
 		}
-		fmt.Fprintf(&b, "---- applying %d changes [%d/%d done] ----\n%s", len(creates), done, total, strings.Join(creates, ""))
-		fmt.Fprintf(&b, "---- waiting on %d changes [%d/%d done] ----\n%s", len(oks), done, total, strings.Join(oks, ""))
+		fmt.Fprintf(
+			&b,
+			"---- applying %d changes [%d/%d done] ----\n%s",
+			len(creates),
+			done,
+			total,
+			strings.Join(creates, ""),
+		)
+		fmt.Fprintf(
+			&b,
+			"---- waiting on %d changes [%d/%d done] ----\n%s",
+			len(oks),
+			done,
+			total,
+			strings.Join(oks, ""),
+		)
 		done += len(oks)
 	}
 	fmt.Fprintf(&b, "---- applying complete [%d/%d done] ----\n", total, total)
@@ -146,8 +160,8 @@ func expected(items []Item) string {
 	return b.String()
 }
 
-// TestReadyWhenWritten prints many runs of objects that are ready as soon as they are written. The
-// text depends on the graph alone, and not on the order in which the writes end.
+// TestReadyWhenWritten prints many runs of objects that are ready once they are written. The text
+// depends on the graph only, and not on the order in which the writes end.
 func TestReadyWhenWritten(t *testing.T) {
 	for seed := range uint64(300) {
 		items := randomItems(rand.New(rand.NewPCG(seed, 1)))
@@ -161,8 +175,8 @@ func TestReadyWhenWritten(t *testing.T) {
 	}
 }
 
-// TestReadyBesideSlow prints runs in which some objects become ready late. All others are printed as
-// reconciled in the round in which they were written.
+// TestReadyBesideSlow prints runs in which some objects become ready late. All others are printed
+// as reconciled in the round in which they were written.
 func TestReadyBesideSlow(t *testing.T) {
 	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -176,7 +190,10 @@ func TestReadyBesideSlow(t *testing.T) {
 				continue
 			}
 			_, after, _ := strings.Cut(text, "create "+it.Description+"\n")
-			if round, _, _ := strings.Cut(after, "---- applying"); !strings.Contains(round, "ok: reconcile "+it.Description+"\n") {
+			if round, _, _ := strings.Cut(after, "---- applying"); !strings.Contains(
+				round,
+				"ok: reconcile "+it.Description+"\n",
+			) {
 				t.Fatalf("graph %d: item %d is reconciled in another round:\n%s", seed, i, text)
 			}
 		}
@@ -184,5 +201,11 @@ func TestReadyBesideSlow(t *testing.T) {
 }
 
 func newSimulation(items []Item, random *rand.Rand) *simulation {
-	return &simulation{random: random, items: items, slow: map[int]bool{}, started: map[int]bool{}, done: map[int]bool{}}
+	return &simulation{
+		random:  random,
+		items:   items,
+		slow:    map[int]bool{},
+		started: map[int]bool{},
+		done:    map[int]bool{},
+	}
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// document is what --json prints. Slices that were never added to are null in it.
+// document is the output of --json. Empty slices are null.
 type document struct {
 	Tables []jsonTable
 	Blocks []string
 	Lines  []string
 }
 
-// jsonTable is a table in the document: titles by keys, and rows by keys.
+// jsonTable is a table in the document. Keys of columns identify titles and cells.
 type jsonTable struct {
 	Content string
 	Header  map[string]string
@@ -20,8 +20,8 @@ type jsonTable struct {
 	Notes   []string
 }
 
-// text is the document, without a newline at its end; nothing if nothing was printed.
-func (d document) text() string {
+// encode returns the document without a newline at its end, or nothing for an empty document.
+func (d document) encode() string {
 	if d.Tables == nil && d.Blocks == nil && d.Lines == nil {
 		return ""
 	}
@@ -29,7 +29,7 @@ func (d document) text() string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "    ")
 	if err := encoder.Encode(d); err != nil {
-		return err.Error() // never so: strings in slices and maps can be encoded
+		return err.Error() // cannot happen: strings, slices and maps can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -2,15 +2,15 @@ package ui
 
 import "strings"
 
-// Debug tells what the program does, where --debug asks for it: "03:04:05PM: debug: WHERE: text". Where names the part of the
-// program, the outer parts first.
+// Debug prints a line about the work of the program if --debug is set: "03:04:05PM: debug: WHERE:
+// text". Where names the part of the program, outer parts first.
 func (u *UI) Debug(text string, where ...string) {
 	if u.options.Debug {
 		u.log("debug", text, where)
 	}
 }
 
-// Info tells in a line as that of Debug what the user did not ask for but should know.
+// Info prints a line like that of Debug, with or without --debug.
 func (u *UI) Info(text string, where ...string) { u.log("info", text, where) }
 
 func (u *UI) log(level, text string, where []string) {
@@ -18,17 +18,18 @@ func (u *UI) log(level, text string, where []string) {
 	u.Part(strings.Join(append(fields, text), ": ") + "\n")
 }
 
-// Logs prints the logs of containers, each line with the prefix: "logs" in the midst of a run, or nothing.
+// Logs prints the logs of containers. Prefix is "logs" within a run, and empty otherwise.
 type Logs struct {
 	UI     *UI
 	Prefix string // stands before every line, with " | "
 	Tagged bool   // lines of a container begin with its tag
 }
 
-// Note tells how reading the logs goes: "logs | # starting tailing 'pod > container' logs". Text is what stands after "# ".
+// Note prints a line about the reading of logs: "logs | # starting tailing 'pod > container' logs".
+// Text follows "# ".
 func (l Logs) Note(text string) { l.UI.Part(l.margin() + "# " + text + "\n") }
 
-// Line gives a line of a container's log, which ends with a newline or is the last one of the log.
+// Line prints a line of a container's log. Only the last line may lack a newline.
 func (l Logs) Line(tag, text string) {
 	margin := l.margin()
 	if l.Tagged {

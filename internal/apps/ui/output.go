@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// stream is one of the two streams.
+// stream is the standard output or the standard error.
 type stream int
 
 const (
@@ -16,17 +16,18 @@ const (
 	toErr
 )
 
-// most is how many bytes wait to be written before those who print have to wait too: a reader that stopped reading does not
-// stop the run, nor fill the memory.
-const most = 16 << 20
+// maxQueued is the number of queued bytes from which put blocks. A reader that stops reading thus
+// neither stops the run nor fills the memory.
+const maxQueued = 16 << 20
 
 type chunk struct {
 	to   stream
 	text string
 }
 
-// output writes to two streams in the order of put, from a goroutine of its own, so that a slow reader does not slow those who
-// print. The goroutine lives while there is something to write. A stream that gave an error is written to no more.
+// output writes to two streams in the order of put. A goroutine writes, so that a slow reader does
+// not slow down callers. It lives while the queue is not empty. After an error nothing more is
+// written to that stream.
 type output struct {
 	writers [2]io.Writer
 
@@ -48,7 +49,7 @@ func newOutput(out, err io.Writer) *output {
 func (o *output) put(to stream, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.size > most {
+	for o.size > maxQueued {
 		o.changed.Wait()
 	}
 	o.queue = append(o.queue, chunk{to, text})
@@ -80,7 +81,7 @@ func (o *output) write() {
 	o.changed.Broadcast()
 }
 
-// send writes chunks of one stream at once, and lets the lock go meanwhile.
+// send writes chunks of one stream at once, and releases the lock while it writes.
 func (o *output) send(chunks []chunk) {
 	to := chunks[0].to
 	if o.failed[to] != nil {
@@ -100,7 +101,7 @@ func (o *output) send(chunks []chunk) {
 	o.failed[to] = err
 }
 
-// drain waits until all is written.
+// drain waits until the queue is written.
 func (o *output) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,12 +110,14 @@ func (o *output) drain() {
 	}
 }
 
-// failure is the first error of writing to the standard output.
-func (o *output) failure() error {
+// firstError returns the first error of writing to the standard output.
+func (o *output) firstError() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed[toOut]
 }
 
-// unread reports whether an error of writing is that nobody reads any more, which is nothing to tell.
-func unread(err error) bool { return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) }
+// isClosedPipe reports whether the reader has gone away, which is no error for users.
+func isClosedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// broken takes some bytes and then gives an error.
+// broken is a writer that takes some bytes and then returns an error.
 type broken struct {
 	left int
 	err  error
@@ -56,7 +56,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestSlow prints while nobody reads: all goes on, and nothing is lost.
+// TestSlow prints while nobody reads: printing does not block, and nothing is lost.
 func TestSlow(t *testing.T) {
 	reader, writer := io.Pipe()
 	u := New(Options{Out: writer, Err: io.Discard})
@@ -81,7 +81,9 @@ func TestSlow(t *testing.T) {
 // TestTogether prints from many goroutines.
 func TestTogether(t *testing.T) {
 	var out strings.Builder
-	u := New(Options{Out: &out, Err: io.Discard, Debug: true, Now: func() time.Time { return time.Time{} }})
+	u := New(
+		Options{Out: &out, Err: io.Discard, Debug: true, Now: func() time.Time { return time.Time{} }},
+	)
 	logs := Logs{UI: u, Prefix: "logs", Tagged: true}
 	var all sync.WaitGroup
 	for range 8 {
@@ -100,28 +102,36 @@ func TestTogether(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		counts[line]++
 	}
-	if len(counts) != 3 || counts["Warning: deprecated\n"] != 1 || counts["logs | pod > main | hello\n"] != 400 ||
+	if len(counts) != 3 || counts["Warning: deprecated\n"] != 1 ||
+		counts["logs | pod > main | hello\n"] != 400 ||
 		counts["12:00:00AM: debug: Listing: start\n"] != 400 {
 		t.Errorf("printed %v", counts)
 	}
 }
 
-// TestLogs gives the logs of containers in each mode.
+// TestLogs prints the logs of containers in each mode.
 func TestLogs(t *testing.T) {
 	for mode, want := range map[Mode]string{
-		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | b\nc\n02:03:04PM: info: App: told\n",
+		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | b\nc\n02:03:04PM: info: App: text\n",
 		Plain:     "logs | pod > main | a\npod > main | b\nc\n",
 		JSON: "{\n    \"Tables\": null,\n    \"Blocks\": [\n        \"logs | pod \\u003e main | a\\n\",\n        \"pod \\u003e main | b\\n\",\n" +
-			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod \\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: told\\n\"\n    ]\n}",
+			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod \\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: text\\n\"\n    ]\n}",
 	} {
 		var out strings.Builder
-		u := New(Options{Out: &out, Err: io.Discard, Mode: mode, Now: func() time.Time { return time.Date(2026, 1, 1, 14, 3, 4, 0, time.UTC) }})
+		u := New(
+			Options{
+				Out:  &out,
+				Err:  io.Discard,
+				Mode: mode,
+				Now:  func() time.Time { return time.Date(2026, 1, 1, 14, 3, 4, 0, time.UTC) },
+			},
+		)
 		logs := Logs{UI: u, Prefix: "logs", Tagged: true}
 		logs.Note("starting tailing 'pod > main' logs")
 		logs.Line("pod > main", "a\n")
 		Logs{UI: u, Tagged: true}.Line("pod > main", "b\n")
 		Logs{UI: u}.Line("pod > main", "c")
-		u.Info("told", "App")
+		u.Info("text", "App")
 		u.Debug("not asked for", "App")
 		u.Quiet()
 		if u.Close(nil); out.String() != want {

@@ -10,7 +10,7 @@ type Item struct {
 	Word        string // the operation: "create", "update", "delete", "exists" or "noop"
 	WaitWord    string // the goal of the wait: "reconcile", "delete" or "noop"
 	Description string // the object; empty for a step that only joins others and is never printed
-	Needs       []int  // the items that must be settled as "ok", or released, before this one starts
+	Needs       []int  // the items that must be "ok", or released, before this one starts
 }
 
 // Kind is the kind of an Event.
@@ -27,9 +27,9 @@ const (
 	Dropped             // the item was skipped, timed out or was cut short; no event follows
 )
 
-// Event is a fact about one item. Each item is Written, Refused, GivenUp or Left once, and a Written
-// item is Settled or Left once. The first event after a Written is the first state of that object,
-// unless the object's state is not known yet.
+// Event is a fact about one item. Each item is Written, Refused, GivenUp or Dropped once, and a
+// Written item is Settled or Dropped once. The event after a Written is the first state of that
+// object, unless that state is not known yet.
 type Event struct {
 	Kind     Kind
 	Step     int    // index of the item
@@ -45,14 +45,14 @@ type Event struct {
 type Child struct{ State, Description, Message string }
 
 // Progress prints the events of a run as kapp does. kapp works in rounds: it writes everything that
-// may start, then polls everything that it waits for until something is done. The engine starts each
-// item as soon as its own needs allow, so Progress keeps events until the round that they belong to.
+// may start, then polls everything that it waits for until something is done. The engine starts
+// each item as soon as its own needs allow, so Progress keeps events until their round.
 //
-// The writes of a round, and the states that their objects had at once, are printed in the order of
-// the items. The text therefore does not depend on the speed of single writes.
+// Progress prints the writes of a round in the order of the items, and likewise the states that
+// follow them at once. The speed of single writes therefore does not change the text.
 //
-// A block of lines that is equal to one of the last minute is dropped. Several goroutines may call
-// the methods at the same time.
+// Progress drops a block of lines that is equal to one of the last minute. Several goroutines may
+// call its methods at the same time.
 type Progress struct {
 	ui *UI
 
@@ -103,8 +103,8 @@ type item struct {
 	before  time.Time // the time of the state before last
 }
 
-// span is how long a pass lasts. An item's states are not printed more often than twice a span.
-const span = time.Second
+// passLength is the duration of a pass. An item has at most two states printed in that time.
+const passLength = time.Second
 
 // NewProgress prints the header of the first round and returns the Progress of a run.
 func NewProgress(u *UI, items []Item) *Progress {
@@ -168,14 +168,14 @@ func (p *Progress) Tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.ui.options.Now()
-	if p.open || !p.wrote.IsZero() && now.Sub(p.wrote) < span {
+	if p.open || !p.wrote.IsZero() && now.Sub(p.wrote) < passLength {
 		return
 	}
 	p.wrote = time.Time{}
 	p.advance()
 	for i := range p.items {
 		it := &p.items[i]
-		if it.waiting && !it.printed.IsZero() && now.Sub(it.printed) > memory {
+		if it.waiting && !it.printed.IsZero() && now.Sub(it.printed) > repeatAfter {
 			p.waitingHeader()
 			p.printState(it, it.last)
 		}
@@ -187,7 +187,8 @@ func (p *Progress) End(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.items {
-		if it := &p.items[i]; it.Description != "" && !it.written && len(it.writes) == 0 {
+		it := &p.items[i]
+		if it.Description != "" && !it.written && len(it.writes) == 0 {
 			p.leave(it)
 		}
 	}

@@ -17,9 +17,10 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// TestProgress feeds what happened in runs of kapp and compares with the lines that kapp printed. An archive has the items, a line
-// each: WORD WAITWORD [NEED,…] DESCRIPTION; the events, a line each: TIME KIND ITEM [STATE[: MESSAGE]], with lines below that begin
-// with + and tell of a child; and the lines. The event "again" is the last one of the item once more.
+// TestProgress feeds the events of runs of kapp and compares with the recorded lines. An archive
+// has the items, a line each: WORD WAITWORD [NEED,…] DESCRIPTION; the events, a line each: TIME
+// KIND ITEM [STATE[: MESSAGE]], followed by lines for children that begin with +; and the lines.
+// The event "again" repeats the last one of the item.
 func TestProgress(t *testing.T) {
 	paths, err := filepath.Glob("testdata/progress/*.txtar")
 	if err != nil || len(paths) < 10 {
@@ -41,9 +42,13 @@ func TestProgress(t *testing.T) {
 
 // TestTurns plays runs that no session recorded.
 func TestTurns(t *testing.T) {
-	golden.Run(t, "testdata/turns/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		return map[string]string{"lines": play(t, files["items"], files["events"])}
-	})
+	golden.Run(
+		t,
+		"testdata/turns/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			return map[string]string{"lines": play(t, files["items"], files["events"])}
+		},
+	)
 }
 
 // play gives what a run prints.
@@ -131,8 +136,19 @@ func numbers(t *testing.T, text string) []int {
 	return out
 }
 
-var kinds = map[string]Kind{"written": Written, "refused": Refused, "retried": Retried, "givenup": GivenUp, "seen": Seen, "released": Seen,
-	"settled": Settled, "left": Dropped, "again": Seen, "ends": Refused, "fails": Settled}
+var kinds = map[string]Kind{
+	"written":  Written,
+	"refused":  Refused,
+	"retried":  Retried,
+	"givenup":  GivenUp,
+	"seen":     Seen,
+	"released": Seen,
+	"settled":  Settled,
+	"left":     Dropped,
+	"again":    Seen,
+	"ends":     Refused,
+	"fails":    Settled,
+}
 
 func parseEvent(t *testing.T, kind, rest string) Event {
 	t.Helper()
@@ -143,7 +159,14 @@ func parseEvent(t *testing.T, kind, rest string) Event {
 		t.Fatalf("%s %s: %v", kind, step, err)
 	}
 	state, message, _ := strings.Cut(rest, ": ")
-	e := Event{Kind: k, Step: n, State: state, Message: message, Released: kind == "released", Last: kind == "ends" || kind == "fails"}
+	e := Event{
+		Kind:     k,
+		Step:     n,
+		State:    state,
+		Message:  message,
+		Released: kind == "released",
+		Last:     kind == "ends" || kind == "fails",
+	}
 	if k == Refused || k == Retried || k == GivenUp {
 		e.Err = errors.New(rest)
 	}
@@ -157,14 +180,19 @@ func child(text string) Child {
 	return Child{state, description, message}
 }
 
-// TestProgressLarge runs a wide graph of which one member of the first round is slow, and a long chain.
+// TestProgressLarge runs a wide graph of which one member of the first round is slow, and a long
+// chain.
 func TestProgressLarge(t *testing.T) {
 	var out strings.Builder
 	u := New(Options{Out: &out, Err: &out})
 	const n = 20000
 	var items []Item
 	for i := range n {
-		it := Item{Word: "create", WaitWord: "reconcile", Description: fmt.Sprintf("configmap/c%d (v1) namespace: demo", i)}
+		it := Item{
+			Word:        "create",
+			WaitWord:    "reconcile",
+			Description: fmt.Sprintf("configmap/c%d (v1) namespace: demo", i),
+		}
 		if i >= n/2 {
 			it.Needs = []int{i - n/2}
 		}
@@ -186,10 +214,10 @@ func TestProgressLarge(t *testing.T) {
 	u.Close(nil)
 	text := out.String()
 	if got := strings.Count(text, "create "); got != n {
-		t.Errorf("%d of %d writes were told", got, n)
+		t.Errorf("%d of %d writes were printed", got, n)
 	}
 	if got := strings.Count(text, "ok: reconcile "); got != n {
-		t.Errorf("%d of %d ends were told", got, n)
+		t.Errorf("%d of %d ends were printed", got, n)
 	}
 	if got := strings.Count(text, "----"); got > 30 {
 		t.Errorf("%d headers", got/2)

@@ -58,7 +58,8 @@ func (p *Progress) enqueue(i int) {
 	}
 }
 
-// begin begins a round with the items of the queue that may start, and reports whether there are any.
+// begin begins a round with the items of the queue that may start, and reports whether there are
+// any.
 func (p *Progress) begin() bool {
 	if p.kept == 0 && (p.trouble || p.left > 0) {
 		return false
@@ -191,7 +192,7 @@ func (p *Progress) printStates() {
 		it := &p.items[i]
 		switch e := it.state; {
 		case e == nil:
-		case len(it.writes) > 0, e.Kind == Seen && !e.Released && now.Sub(it.before) < span:
+		case len(it.writes) > 0, e.Kind == Seen && !e.Released && now.Sub(it.before) < passLength:
 			p.states = append(p.states, i)
 		case e.Kind == Dropped:
 			p.leave(it)
@@ -207,7 +208,7 @@ func (p *Progress) report(it *item, e Event, now time.Time) {
 	if !it.waiting || p.over {
 		return
 	}
-	if it.pass == p.pass || now.Sub(p.began) >= span {
+	if it.pass == p.pass || now.Sub(p.began) >= passLength {
 		p.newPass()
 	}
 	p.look(it)

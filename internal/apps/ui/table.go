@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Column is the head of a column: its key in documents and for --column, and its title on terminals.
+// Column is the header of a column: its key for documents and --column, and its title.
 type Column struct {
 	Key, Title string
-	Hidden     bool // shown only where --column names it
+	Hidden     bool // printed only if --column names it
 }
 
-// Columns gives columns whose keys are made of their titles.
+// Columns returns columns with these titles. Key makes their keys.
 func Columns(titles ...string) []Column {
 	columns := make([]Column, 0, len(titles))
 	for _, title := range titles {
@@ -23,10 +23,13 @@ func Columns(titles ...string) []Column {
 	return columns
 }
 
-// Key makes a key of a title: letters and numbers in lower case, and "_" for what stands between them. A title without any has
-// the key "_".
+// Key returns the key for a title: letters and numbers in lower case, with "_" in place of other
+// characters. A title without letters and numbers has the key "_".
 func Key(title string) string {
-	words := strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(
+		title,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) },
+	)
 	if len(words) == 0 {
 		return "_"
 	}
@@ -35,13 +38,13 @@ func Key(title string) string {
 
 // Cell is a value of a table.
 type Cell struct {
-	Text  string // its lines are put below each other; nothing is shown as "-"
+	Text  string // one or more lines; an empty text is printed as "-"
 	Style Style  // of the text, not of the margin
 	Faint string // a margin before the text
-	Sort  string // what the row is sorted by, instead of Text
+	Sort  string // sorts the row instead of Text
 }
 
-// Cells gives cells with texts alone.
+// Cells returns cells with these texts.
 func Cells(texts ...string) []Cell {
 	cells := make([]Cell, 0, len(texts))
 	for _, text := range texts {
@@ -50,7 +53,7 @@ func Cells(texts ...string) []Cell {
 	return cells
 }
 
-// Namespace is the cell of an object's namespace.
+// Namespace returns the cell for an object's namespace.
 func Namespace(name string) Cell {
 	if name == "" {
 		name = "(cluster)"
@@ -67,13 +70,13 @@ func (c Cell) order() string {
 	return c.Text
 }
 
-// Sort is a column that rows are sorted by.
+// Sort is a column by which rows are sorted.
 type Sort struct {
 	Column int
 	Desc   bool // from the last to the first
 }
 
-// SortBy sorts by columns, from the first to the last, the earlier ones before the later ones.
+// SortBy returns ascending sorts by columns. Earlier columns take precedence.
 func SortBy(columns ...int) []Sort {
 	sorts := make([]Sort, 0, len(columns))
 	for _, column := range columns {
@@ -82,20 +85,20 @@ func SortBy(columns ...int) []Sort {
 	return sorts
 }
 
-// Table is what is shown as rows. Printing changes none of it.
+// Table is a table. Printing does not change it.
 type Table struct {
-	Title     string   // the line above
-	Content   string   // what the rows are, for the line below that counts them; none if empty
-	Header    []Column // one for every cell of a row
+	Title     string // the line above
+	Content   string // the noun for the line that counts the rows; no line if empty
+	Header    []Column
 	Rows      [][]Cell
 	Notes     []string
-	SortBy    []Sort // rows that are equal in all of them stay in their order
-	FillFirst bool   // a value of the first column that repeats the one above is shown, not "^"
-	Transpose bool   // every cell has a line of its own after the title of its column
+	SortBy    []Sort // sorts the rows; the sort is stable
+	FillFirst bool   // repeated values of the first column are printed, not replaced by "^"
+	Transpose bool   // each cell has a line of its own, after the title of its column
 }
 
-// only gives the table with the columns of these keys alone.
-func (t Table) only(keys []string) (Table, error) {
+// selectColumns returns the table with the columns of these keys.
+func (t Table) selectColumns(keys []string) (Table, error) {
 	if len(keys) == 0 {
 		return t, nil
 	}
@@ -122,8 +125,9 @@ func (t Table) only(keys []string) (Table, error) {
 	return t, nil
 }
 
-// sorted gives the rows in their order, each with as many cells as there are columns. The outer slice is the caller's own.
-func (t Table) sorted() [][]Cell {
+// sortedRows returns the rows in order, with a cell for each column. The caller owns the outer
+// slice.
+func (t Table) sortedRows() [][]Cell {
 	rows := make([][]Cell, 0, len(t.Rows))
 	for _, row := range t.Rows {
 		if len(row) != len(t.Header) {
@@ -151,10 +155,15 @@ func (t Table) sorted() [][]Cell {
 	return rows
 }
 
-// json gives the table for the document.
-func (t Table) json() jsonTable {
+// encode returns the table for the document.
+func (t Table) encode() jsonTable {
 	keys := make([]string, len(t.Header))
-	out := jsonTable{Content: t.Content, Header: map[string]string{}, Rows: []map[string]string{}, Notes: t.Notes}
+	out := jsonTable{
+		Content: t.Content,
+		Header:  map[string]string{},
+		Rows:    []map[string]string{},
+		Notes:   t.Notes,
+	}
 	for i, column := range t.Header {
 		keys[i] = column.Key
 		if keys[i] == Key("") {
@@ -164,7 +173,7 @@ func (t Table) json() jsonTable {
 			out.Header[keys[i]] = column.Title
 		}
 	}
-	for _, row := range t.sorted() {
+	for _, row := range t.sortedRows() {
 		cells := make(map[string]string, len(out.Header))
 		for i, cell := range row {
 			if !t.Header[i].Hidden {

@@ -23,20 +23,25 @@ func TestKey(t *testing.T) {
 func pets() Table {
 	header := Columns("Kind", "Name", "Age", "!")
 	header[2].Hidden = true
-	return Table{Title: "Pets", Content: "pets", Header: header, SortBy: []Sort{{Column: 0}, {Column: 2, Desc: true}},
+	return Table{
+		Title:   "Pets",
+		Content: "pets",
+		Header:  header,
+		SortBy:  []Sort{{Column: 0}, {Column: 2, Desc: true}},
 		Rows: [][]Cell{
 			{{Text: "cat"}, {Text: "Zoë\r\nthe first", Style: Faint}, {Text: "3d", Sort: "1"}, {Text: "x"}},
 			{{Text: "(none)"}, {Faint: " L ", Text: "", Style: Red}},
 			{{Text: "cat"}, {Faint: " L.. ", Text: "Bo"}, {Text: "2y", Sort: "9"}, {Text: "last and long"}},
 		},
-		Notes: []string{"a note"}}
+		Notes: []string{"a note"},
+	}
 }
 
 func TestTable(t *testing.T) {
 	transposed, filled := pets(), pets()
 	transposed.Transpose, filled.FillFirst = true, true
 	empty := Table{Title: "None", Content: "things", Header: Columns("One", "Two")}
-	named, err := pets().only([]string{"Age", "kind"})
+	named, err := pets().selectColumns([]string{"Age", "kind"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +83,14 @@ func TestTable(t *testing.T) {
 // sortedCopy prints the table and gives it.
 func (t Table) sortedCopy(tt *testing.T) Table {
 	tt.Helper()
-	if t.text(false, false) == "" || len(t.json().Rows) != len(t.Rows) {
+	if t.text(false, false) == "" || len(t.encode().Rows) != len(t.Rows) {
 		tt.Error("nothing printed")
 	}
 	return t
 }
 
 func TestTableDocument(t *testing.T) {
-	got, err := json.Marshal(pets().json())
+	got, err := json.Marshal(pets().encode())
 	want := `{"Content":"pets","Header":{"3":"!","kind":"Kind","name":"Name"},"Rows":[` +
 		`{"3":"","kind":"(none)","name":" L "},{"3":"last and long","kind":"cat","name":" L.. Bo"},` +
 		`{"3":"x","kind":"cat","name":"Zoë\r\nthe first"}],"Notes":["a note"]}`
@@ -147,7 +152,12 @@ func BenchmarkTable(b *testing.B) {
 	for i := range 20000 {
 		rows = append(rows, Cells("demo", strings.Repeat("x", i%40), "ConfigMap", "", "create"))
 	}
-	table := Table{Title: "Changes", Header: Columns("Namespace", "Name", "Kind", "Age", "Op"), Rows: rows, SortBy: SortBy(0, 1, 2)}
+	table := Table{
+		Title:  "Changes",
+		Header: Columns("Namespace", "Name", "Kind", "Age", "Op"),
+		Rows:   rows,
+		SortBy: SortBy(0, 1, 2),
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		u := New(Options{Out: io.Discard, Err: io.Discard})

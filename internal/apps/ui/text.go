@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Age is how old something is, shortly, as kubectl tells it: "5s", "3m", "2h", "4d" or "1y". The zero time has no age.
+// Age returns a short age, like that of kubectl: "5s", "3m", "2h", "4d" or "1y". The age of the
+// zero time is empty.
 func Age(made, now time.Time) string {
 	if made.IsZero() {
 		return ""
@@ -17,11 +18,11 @@ func Age(made, now time.Time) string {
 	return duration.ShortHumanDuration(now.Sub(made))
 }
 
-// Wrap breaks lines between words so that none is wider than width runes, but for single words that are. Breaks of the text
-// itself stay.
+// Wrap breaks lines between words so that they have at most width runes. A longer word stays whole.
+// Line breaks in the text are kept.
 func Wrap(text string, width int) string {
 	var b strings.Builder
-	column, space := 0, "" // the width of the line so far, and the blanks after it that are not written yet
+	column, space := 0, "" // the width of the line, and the blanks after it
 	for text != "" {
 		r, size := utf8.DecodeRuneInString(text)
 		switch {
@@ -31,10 +32,10 @@ func Wrap(text string, width int) string {
 			}
 			b.WriteByte('\n')
 			column, space, text = 0, "", text[1:]
-		case blank(r):
+		case isBlank(r):
 			space, text = space+text[:size], text[size:]
 		default:
-			end := strings.IndexFunc(text, func(r rune) bool { return r == '\n' || blank(r) })
+			end := strings.IndexFunc(text, func(r rune) bool { return r == '\n' || isBlank(r) })
 			if end < 0 {
 				end = len(text)
 			}
@@ -54,5 +55,5 @@ func Wrap(text string, width int) string {
 	return b.String()
 }
 
-// blank reports whether a line may be broken at a rune.
-func blank(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' }
+// isBlank reports whether a line may be broken at a rune.
+func isBlank(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// run is a run as an engine might make it: it starts whatever may start, in any order, and does not work in turns.
+// run is a run of an engine that starts whatever may start, in any order, and does not work in
+// rounds.
 type run struct {
 	random  *rand.Rand
 	items   []Item
@@ -21,9 +22,18 @@ type run struct {
 }
 
 func randomRun(seed uint64, trouble bool) *run {
-	r := &run{random: rand.New(rand.NewPCG(seed, 1)), written: map[int]bool{}, settled: map[int]bool{}, trouble: trouble}
+	r := &run{
+		random:  rand.New(rand.NewPCG(seed, 1)),
+		written: map[int]bool{},
+		settled: map[int]bool{},
+		trouble: trouble,
+	}
 	for i := range 2 + r.random.IntN(40) {
-		it := Item{Word: "create", WaitWord: "reconcile", Description: fmt.Sprintf("configmap/c%d (v1) namespace: demo", i)}
+		it := Item{
+			Word:        "create",
+			WaitWord:    "reconcile",
+			Description: fmt.Sprintf("configmap/c%d (v1) namespace: demo", i),
+		}
 		if r.random.IntN(8) == 0 {
 			it.Description = ""
 		}
@@ -102,8 +112,8 @@ func (r *run) wait(e Event) Event {
 	return e
 }
 
-// TestAnyOrder makes many runs. Whatever the order of events, each write and each end is told once, no item before what it needs,
-// and no end before the write.
+// TestAnyOrder makes many runs. Whatever the order of events, each write and each end is printed
+// once, no item before its needs, and no end before the write.
 func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(600) {
 		r := randomRun(seed, seed%2 == 1)
@@ -118,7 +128,7 @@ func TestAnyOrder(t *testing.T) {
 				break
 			}
 			if r.trouble && r.random.IntN(200) == 0 {
-				cut = e.Step // the run ends here, and nobody tells what came of the item
+				cut = e.Step // the run ends here, and no event of the item follows
 				break
 			}
 			p.Take(e)
@@ -151,17 +161,19 @@ func (r *run) check(t *testing.T, but int, text string) {
 		}
 		write, _ := place(i, "create")
 		end, ends := place(i, "ok: reconcile", "fail: reconcile")
-		if r.written[i] && write < 0 || r.settled[i] != (ends == 1) || ends > 1 || ends == 1 && end < write {
+		if r.written[i] && write < 0 || r.settled[i] != (ends == 1) || ends > 1 ||
+			ends == 1 && end < write {
 			t.Errorf("item %d is written at %d and ends %d times, at %d", i, write, ends, end)
 		}
 		for _, need := range it.Needs {
-			if at, _ := place(need, "ok: reconcile"); r.written[i] && r.items[need].Description != "" && at > write {
+			if at, _ := place(need, "ok: reconcile"); r.written[i] && r.items[need].Description != "" &&
+				at > write {
 				t.Errorf("item %d is written before item %d ends", i, need)
 			}
 		}
 	}
 	if strings.Contains(text, " 0 changes") {
-		t.Error("a header tells of nothing")
+		t.Error("a header has no changes")
 	}
 	if complete := strings.Contains(text, "waiting complete"); complete == r.trouble {
 		t.Errorf("complete is %v", complete)

@@ -1,8 +1,9 @@
-// Package ui prints what kapp prints, to the byte: lines, blocks and tables in three modes, the prompt, errors and the lines of
-// a run. In go texts, cells and small events; out come bytes on two streams. It knows nothing of objects or clusters.
+// Package ui prints the output of kapp, to the byte: lines, blocks and tables in three modes, the
+// prompt, errors and the lines of a run. Its input is texts, cells and events; its output is bytes
+// on two streams. It knows nothing of objects and clusters.
 //
-// Output has two manners. Lines and tables stand alone, with a blank line before them; parts and blocks follow each other
-// closely. Lines and parts inform and are left out in plain mode; blocks and tables are what was asked for.
+// Lines and tables have a blank line before them; parts and blocks have none between them. Lines
+// and parts are messages, which plain mode omits. Blocks and tables are the data of a command.
 package ui
 
 import (
@@ -17,55 +18,59 @@ type Mode int
 
 // The modes.
 const (
-	Decorated Mode = iota // on a terminal, or with --tty
-	Plain                 // for pipes: data alone, in tables that cut reads
-	JSON                  // one document at the end, with --json
+	Decorated Mode = iota // for terminals, and with --tty
+	Plain                 // for pipes: data only, in tables with tabs
+	JSON                  // one document at the end: --json
 )
 
-// Options says how to print. The zero value but for the streams is decorated, without colour.
+// Options are the settings of a UI. The zero value, with streams, is decorated and has no colours.
 type Options struct {
-	Out, Err io.Writer        // where output and errors go; written to by one goroutine of the UI
-	Name     string           // the name by which the program was called; begins every error
-	Mode     Mode             // the form of the output
-	Colour   bool             // the output may be coloured, as Colours tells
-	NoColour bool             // errors and tables are not coloured all the same: --color=false
-	Columns  []string         // the columns that tables show, by their keys; all when empty: --column
-	Yes      bool             // prompts are answered with yes: --yes
-	Debug    bool             // lines of Debug are printed: --debug
-	Now      func() time.Time // the time of day for lines that begin with it; nil is the real one
+	Out, Err io.Writer // one goroutine of the UI writes to them
+	Name     string    // the name of the program, which begins every error
+	Mode     Mode
+	Colour   bool             // colours are allowed; see Colours
+	NoColour bool             // errors and tables have no colours: --color=false
+	Columns  []string         // the keys of the columns of tables; empty for all: --column
+	Yes      bool             // prompts are skipped: --yes
+	Debug    bool             // Debug prints: --debug
+	Now      func() time.Time // the time of day; nil is time.Now
 }
 
-// manner is how a piece of output stands to the one before it.
-type manner int
+// spacing is the kind of a piece of output, which decides about blank lines.
+type spacing int
 
 const (
-	first  manner = iota // nothing was printed yet
-	joined               // parts and blocks
-	apart                // lines, tables, errors and the prompt
+	none  spacing = iota // nothing was printed
+	tight                // parts and blocks
+	loose                // lines, tables, errors and the prompt
 )
 
-// UI prints. Its methods may be called at the same time by several goroutines; each piece stays whole.
+// UI prints. Several goroutines may call its methods at the same time; each piece stays whole.
 type UI struct {
 	options Options
 	output  *output
 
 	mu     sync.Mutex
-	last   manner
+	last   spacing
 	doc    document
 	warned map[string]bool
 	banner bool
-	hushed bool
+	quiet  bool
 }
 
-// New makes a UI. Close ends it.
+// New returns a UI. The caller must call Close.
 func New(options Options) *UI {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &UI{options: options, output: newOutput(options.Out, options.Err), warned: map[string]bool{}}
+	return &UI{
+		options: options,
+		output:  newOutput(options.Out, options.Err),
+		warned:  map[string]bool{},
+	}
 }
 
-// Line tells something, as a line that stands apart. Text has no newline at its end.
+// Line prints a message after a blank line. Text has no newline at its end.
 func (u *UI) Line(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,16 +82,15 @@ func (u *UI) line(text string) {
 	case JSON:
 		u.doc.Lines = append(u.doc.Lines, text)
 	case Decorated:
-		u.stand(apart)
+		u.separate(loose)
 		u.output.put(toOut, text+"\n")
 	}
 }
 
-// Part tells something that follows closely on other parts and blocks, as the lines of a run do. Text is printed as it is, with
-// the newline that ends it.
+// Part prints a message without a blank line before it. Text ends with a newline.
 func (u *UI) Part(text string) { u.parts([]string{text}) }
 
-// parts tells several parts with nothing between them.
+// parts prints several parts with nothing between them.
 func (u *UI) parts(texts []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,14 +98,14 @@ func (u *UI) parts(texts []string) {
 	case JSON:
 		u.doc.Lines = append(u.doc.Lines, texts...)
 	case Decorated:
-		u.stand(joined)
+		u.separate(tight)
 		for _, text := range texts {
 			u.output.put(toOut, text)
 		}
 	}
 }
 
-// Block gives data, which follows closely on other parts and blocks. Text is printed as it is.
+// Block prints data without a blank line before it. Text ends with a newline.
 func (u *UI) Block(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -113,29 +117,30 @@ func (u *UI) block(text string) {
 		u.doc.Blocks = append(u.doc.Blocks, text)
 		return
 	}
-	u.stand(joined)
+	u.separate(tight)
 	u.output.put(toOut, text)
 }
 
-// Table gives a table. The error names the columns of Options.Columns that it does not have; then nothing is printed.
+// Table prints a table. It returns an error and prints nothing if the table lacks a column of
+// Options.Columns.
 func (u *UI) Table(t Table) error {
-	t, err := t.only(u.options.Columns)
+	t, err := t.selectColumns(u.options.Columns)
 	if err != nil {
 		return err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.options.Mode == JSON {
-		u.doc.Tables = append(u.doc.Tables, t.json())
+		u.doc.Tables = append(u.doc.Tables, t.encode())
 		return nil
 	}
-	u.stand(apart)
+	u.separate(loose)
 	u.output.put(toOut, t.text(u.options.Mode == Plain, u.options.Colour && !u.options.NoColour))
 	return nil
 }
 
-// Banner tells once which cluster is worked on: the address of its server, and its oldest node and how many more it has. Without
-// a node the line tells the address alone.
+// Banner prints the target cluster, once: the address of its server, its oldest node, and the
+// number of its other nodes. Without a node it prints the address only.
 func (u *UI) Banner(server, node string, more int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -153,7 +158,7 @@ func (u *UI) Banner(server, node string, more int) {
 	u.line(text)
 }
 
-// Warn passes a warning of the server on, once.
+// Warn prints a warning of the API server, once.
 func (u *UI) Warn(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -164,39 +169,40 @@ func (u *UI) Warn(text string) {
 	u.block("Warning: " + text + "\n")
 }
 
-// Quiet makes Close print no "Succeeded", as after help.
+// Quiet makes Close omit "Succeeded", as after help.
 func (u *UI) Quiet() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.hushed = true
+	u.quiet = true
 }
 
-// stand prints the blank line that parts a piece of output from the one before it, where there is one.
-func (u *UI) stand(next manner) {
-	if u.last != first && (u.last != joined || next != joined) {
+// separate prints the blank line that belongs before a piece of output, if any.
+func (u *UI) separate(next spacing) {
+	if u.last != none && (u.last != tight || next != tight) {
 		u.output.put(toOut, "\n")
 	}
 	u.last = next
 }
 
-// Close prints how the command ended, waits until all is written, and gives the exit code: that of an error with a method
-// ExitStatus, else 1 for an error and 0 for nil. Where output could not be written the code is 1 at least; see Lost.
+// Close prints the result of the command, waits until all output is written, and returns the exit
+// code: that of an error with a method ExitStatus, 1 for other errors, and 0 for nil. The code is
+// at least 1 if output could not be written; see WriteError.
 func (u *UI) Close(failed error) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if failed != nil {
-		u.fail(BreakLines(failed.Error()))
-	} else if !u.hushed {
+		u.printError(BreakLines(failed.Error()))
+	} else if !u.quiet {
 		u.line("Succeeded")
 	}
-	if text := u.doc.text(); text != "" {
+	if text := u.doc.encode(); text != "" {
 		u.output.put(toOut, text)
 	}
 	u.output.drain()
 	code := exitCode(failed)
-	if lost := u.output.failure(); lost != nil {
-		if !unread(lost) {
-			u.output.put(toErr, u.failure("Writing output: "+lost.Error())+"\n")
+	if lost := u.output.firstError(); lost != nil {
+		if !isClosedPipe(lost) {
+			u.output.put(toErr, u.errorText("Writing output: "+lost.Error())+"\n")
 			u.output.drain()
 		}
 		code = max(code, 1)
@@ -204,20 +210,20 @@ func (u *UI) Close(failed error) int {
 	return code
 }
 
-// WriteError is the first error of writing to the standard output, if one occurred. What was printed after it is lost.
-func (u *UI) WriteError() error { return u.output.failure() }
+// WriteError returns the first error of writing to the standard output. All later output is lost.
+func (u *UI) WriteError() error { return u.output.firstError() }
 
-// fail prints an error: to the other stream, or into the document.
-func (u *UI) fail(text string) {
+// printError prints an error to the standard error, or into the document.
+func (u *UI) printError(text string) {
 	if u.options.Mode == JSON {
 		u.doc.Lines = append(u.doc.Lines, u.options.Name+": Error: "+text)
 		return
 	}
-	u.stand(apart)
-	u.output.put(toErr, u.failure(text)+"\n")
+	u.separate(loose)
+	u.output.put(toErr, u.errorText(text)+"\n")
 }
 
-func (u *UI) failure(text string) string {
+func (u *UI) errorText(text string) string {
 	text = u.options.Name + ": Error: " + text
 	if u.options.NoColour {
 		return text
@@ -225,5 +231,5 @@ func (u *UI) failure(text string) string {
 	return u.Paint(Red, text)
 }
 
-// clock is the time of day that begins lines, in a layout of package time.
+// clock formats the time of day.
 func (u *UI) clock(layout string) string { return u.options.Now().Local().Format(layout) }

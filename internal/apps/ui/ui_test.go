@@ -14,8 +14,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestRecorded makes the calls of an archive and compares with what kapp printed in a recorded session. An archive has the mode,
-// the calls, the texts and tables that they name, and at last the two streams and the exit code.
+// TestRecorded makes the calls of an archive and compares with what kapp printed in a recorded
+// session. An archive has the mode, the calls, the texts and tables that they name, and at last the
+// two streams and the exit code.
 func TestRecorded(t *testing.T) {
 	paths, err := filepath.Glob("testdata/recorded/*.txtar")
 	if err != nil || len(paths) < 30 {
@@ -35,7 +36,11 @@ func TestRecorded(t *testing.T) {
 			options := Options{Out: &out, Err: &errs, Name: "kapp"}
 			options.Mode = map[string]Mode{"decorated\n": Decorated, "plain\n": Plain, "json\n": JSON}[files["mode"]]
 			code := perform(t, New(options), files)
-			got := map[string]string{"stdout": ended(out.String()), "stderr": errs.String(), "exit": strconv.Itoa(code) + "\n"}
+			got := map[string]string{
+				"stdout": ended(out.String()),
+				"stderr": errs.String(),
+				"exit":   strconv.Itoa(code) + "\n",
+			}
 			for name, text := range got {
 				if diff := cmp.Diff(files[name], text); diff != "" {
 					t.Errorf("%s (-recorded +got):\n%s", name, diff)
@@ -45,7 +50,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// ended gives a text the newline that a section of an archive has.
+// ended returns a text with the newline that ends a section of an archive.
 func ended(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -55,7 +60,7 @@ func ended(text string) string {
 
 var bannerLine = regexp.MustCompile(`^Target cluster '(.*)' \(nodes: (.*)\)$`)
 
-// perform makes the calls, one a line, and gives the exit code.
+// perform makes the calls, one per line, and returns the exit code.
 func perform(t *testing.T, u *UI, files map[string]string) int {
 	t.Helper()
 	for line := range strings.Lines(files["calls"]) {
@@ -104,8 +109,8 @@ func failure(text string) error {
 	return errors.New(text)
 }
 
-// parseTable reads a title, what the rows are, flags, columns as KEY=TITLE with "!" after hidden ones, rows, and notes after "# ".
-// Cells are parted by tabs.
+// parseTable reads a title, what the rows are, flags, columns as KEY=TITLE with "!" after hidden
+// ones, rows, and notes after "# ". Cells are parted by tabs.
 func parseTable(t *testing.T, text string) Table {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -129,7 +134,10 @@ func parseTable(t *testing.T, text string) Table {
 			table.Notes = append(table.Notes, note)
 			continue
 		}
-		table.Rows = append(table.Rows, Cells(strings.Split(strings.ReplaceAll(line, `\n`, "\n"), "\t")...))
+		table.Rows = append(
+			table.Rows,
+			Cells(strings.Split(strings.ReplaceAll(line, `\n`, "\n"), "\t")...),
+		)
 	}
 	return table
 }
@@ -185,7 +193,8 @@ func TestConfirmEnds(t *testing.T) {
 	defer writer.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
-	if err := u.Confirm(ctx, silent); err == nil || err.Error() != "Asking for confirmation: interrupted" {
+	if err := u.Confirm(ctx, silent); err == nil ||
+		err.Error() != "Asking for confirmation: interrupted" {
 		t.Errorf("error %v", err)
 	}
 }
