@@ -1,9 +1,9 @@
 // Package diff compares and merges two objects as data.
 //
-// It takes objects as they were read, recorded or wanted, and gives their difference (Between), the patch that brings one
-// to the other as client-side apply does (ThreeWay), and whether a server-side apply would change anything (AppliedBy). It
-// does no I/O, lays nothing out for a terminal and never modifies an object that it is given. It knows no vendor's keys.
-// All functions may be called concurrently on the same objects.
+// Between returns the difference of two objects. ThreeWay returns the patch that client-side apply
+// sends. AppliedBy reports whether a server-side apply would change nothing. The package does no
+// I/O, formats nothing for a terminal, never modifies its arguments, and knows no keys of
+// particular tools. All functions may be called concurrently on the same objects.
 package diff
 
 import (
@@ -12,23 +12,25 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// Kind says what happened to the value at a path.
+// Kind is the kind of a change.
 type Kind string
 
-// The kinds of a change, as they are stored.
+// The kinds of changes. Saved plans hold them.
 const (
 	Added   Kind = "added"
 	Removed Kind = "removed"
 	Changed Kind = "changed"
 )
 
-// FieldChange is one difference between two objects. Old is nil when the value was added and New when it was removed; both are
-// JSON values that may be shared with the compared objects and must not be modified.
+// FieldChange is one difference between two objects. Old is nil for an added value, New for a
+// removed one. Both are JSON values that may be shared with the compared objects and must not be
+// modified.
 //
-// Path names map keys as .spec.replicas, or ["app.kubernetes.io/name"] where a key is not a plain word. It names list items by
-// their field name or key, as [name=web], if every item on both sides is a map with a distinct string there, else by index.
+// Path has the form of jsonvalue.Path: .spec.replicas, ["app.kubernetes.io/name"], [name=web], [0].
 type FieldChange struct {
 	Path string `json:"path"`
 	Kind Kind   `json:"kind"`
@@ -36,24 +38,24 @@ type FieldChange struct {
 	New  any    `json:"new,omitempty"`
 }
 
-// String is the change in one line: a sign (+, - or ~), the path, and the values as JSON, shortened in the middle where they are
-// long.
+// String returns the change in one line: a sign (+, - or ~), the path, and the values as JSON,
+// shortened in the middle if they are long.
 func (c FieldChange) String() string {
 	switch c.Kind {
 	case Added:
-		return "+ " + c.Path + ": " + text(c.New)
+		return "+ " + c.Path + ": " + valueText(c.New)
 	case Removed:
-		return "- " + c.Path + ": " + text(c.Old)
+		return "- " + c.Path + ": " + valueText(c.Old)
 	default:
-		return "~ " + c.Path + ": " + text(c.Old) + " -> " + text(c.New)
+		return "~ " + c.Path + ": " + valueText(c.Old) + " -> " + valueText(c.New)
 	}
 }
 
-// Diff is all that differs between two objects; it is empty when they are equal. It is sorted by path: map keys by name, list
-// items by index or in the order in which the old list, then the new one, has them.
+// Diff is the list of all differences between two objects, in the order of jsonvalue.Walk. It is
+// empty if they are equal.
 type Diff []FieldChange
 
-// String is one line per change, without a newline at the end.
+// String returns one line per change, without a newline at the end.
 func (d Diff) String() string {
 	lines := make([]string, len(d))
 	for i, change := range d {
@@ -62,32 +64,60 @@ func (d Diff) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Options says what a comparison leaves out. The zero value leaves out nothing beyond what Between always does.
+// Options control a comparison. The zero value ignores only the fields that Between always ignores.
 type Options struct {
-	// IgnoreAnnotations are keys of annotations that are not compared, such as copies of the object kept in itself.
+	// IgnoreAnnotations are keys of annotations that are not compared, such as copies of the object
+	// kept in itself.
 	IgnoreAnnotations []string
 }
 
-// Between gives the changes that lead from have to want. A nil object is taken as one without fields. What the server alone
-// writes is not compared: status and, of the metadata, managedFields, resourceVersion, uid, generation, creationTimestamp and
-// selfLink. A null value in a map means the same as none. The content of Secrets is masked as Mask does it.
+// Between returns the changes that lead from have to want. A nil object has no fields. Between
+// ignores fields that only the server writes: status and, of the metadata, managedFields,
+// resourceVersion, uid, generation, creationTimestamp and selfLink. A null field equals an absent
+// one. Mask hides the content of Secrets.
 func Between(have, want *unstructured.Unstructured, options Options) Diff {
 	have, want = Comparable(have, want, options)
-	return compare(content(have), content(want))
+	return compare(fieldsOrNil(have), fieldsOrNil(want))
 }
 
-// Comparable gives both objects as people may see them side by side: with what Between compares and nothing else. Either may be
-// nil. The results share values with the arguments and must not be modified.
-func Comparable(have, want *unstructured.Unstructured, options Options) (*unstructured.Unstructured, *unstructured.Unstructured) {
+// compare returns the differences between the fields of two objects.
+func compare(have, want map[string]any) Diff {
+	var diff Diff
+	options := jsonvalue.Options{Lists: jsonvalue.ByName, NullIsAbsent: true}
+	jsonvalue.Walk(have, want, options, func(d jsonvalue.Difference) {
+		kind := Changed
+		switch {
+		case !d.InOld:
+			kind = Added
+		case !d.InNew:
+			kind = Removed
+		}
+		diff = append(diff, FieldChange{Path: d.Path.String(), Kind: kind, Old: d.Old, New: d.New})
+	})
+	return diff
+}
+
+// Comparable returns both objects with exactly the fields that Between compares, for display.
+// Either may be nil. The results share values with the arguments and must not be modified.
+func Comparable(
+	have, want *unstructured.Unstructured, options Options,
+) (*unstructured.Unstructured, *unstructured.Unstructured) {
 	have, want = Mask(have, want)
-	return wrapped(compared(have, options)), wrapped(compared(want, options))
+	return newObject(comparableFields(have, options)), newObject(comparableFields(want, options))
 }
 
-// serverMetadata are the fields of the metadata that the server alone writes, sorted.
-var serverMetadata = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+// serverMetadata are the metadata fields that only the server writes, sorted.
+var serverMetadata = []string{
+	"creationTimestamp",
+	"generation",
+	"managedFields",
+	"resourceVersion",
+	"selfLink",
+	"uid",
+}
 
-// ServerFields names what an object or a patch has of the fields that Between does not compare because the server alone writes
-// them, sorted.
+// ServerFields returns the names of the fields of an object or patch that only the server writes
+// and Between ignores, sorted.
 func ServerFields(fields map[string]any) []string {
 	var names []string
 	metadata := fieldsOf(fields, "metadata")
@@ -102,8 +132,8 @@ func ServerFields(fields map[string]any) []string {
 	return names
 }
 
-// compared gives the fields of an object that take part in a comparison, sharing their values.
-func compared(obj *unstructured.Unstructured, options Options) map[string]any {
+// comparableFields returns the fields of an object that Between compares, sharing their values.
+func comparableFields(obj *unstructured.Unstructured, options Options) map[string]any {
 	if obj == nil {
 		return nil
 	}
@@ -126,7 +156,7 @@ func compared(obj *unstructured.Unstructured, options Options) map[string]any {
 	return fields
 }
 
-// without gives a copy of a map, sharing its values, that lacks the keys.
+// without returns a copy of a map without the keys. The copy shares the values.
 func without(m map[string]any, keys ...string) map[string]any {
 	out := maps.Clone(m)
 	maps.DeleteFunc(out, func(key string, _ any) bool { return slices.Contains(keys, key) })

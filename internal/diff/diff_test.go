@@ -17,52 +17,69 @@ import (
 
 // TestBetween compares have.yaml with want.yaml.
 func TestBetween(t *testing.T) {
-	golden.Run(t, "testdata/between_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		in := parse(t, files)
-		options := Options{IgnoreAnnotations: strings.Fields(files["ignore"])}
-		return map[string]string{"diff": Between(in["have"], in["want"], options).String()}
-	})
+	golden.Run(
+		t,
+		"testdata/between_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			in := parse(t, files)
+			options := Options{IgnoreAnnotations: strings.Fields(files["ignore"])}
+			return map[string]string{"diff": Between(in["have"], in["want"], options).String()}
+		},
+	)
 }
 
 // TestThreeWay merges recorded.yaml, want.yaml and live.yaml. What it shows of Secrets is masked.
 func TestThreeWay(t *testing.T) {
-	golden.Run(t, "testdata/merge_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		in := parse(t, files)
-		patch, result, err := ThreeWay(in["recorded"], in["want"], in["live"])
-		if err != nil {
-			return map[string]string{"error": err.Error()}
-		}
-		options := Options{IgnoreAnnotations: strings.Fields(files["ignore"])}
-		out := map[string]string{"patch": patchText(t, patch), "diff": Between(in["live"], result, options).String()}
-		if len(patch.Data) == 0 {
-			if result != in["live"] {
-				t.Error("nothing to send, but the result is not the live object itself")
+	golden.Run(
+		t,
+		"testdata/merge_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			in := parse(t, files)
+			patch, result, err := ThreeWay(in["recorded"], in["want"], in["live"])
+			if err != nil {
+				return map[string]string{"error": err.Error()}
 			}
+			options := Options{IgnoreAnnotations: strings.Fields(files["ignore"])}
+			out := map[string]string{
+				"patch": patchText(t, patch),
+				"diff":  Between(in["live"], result, options).String(),
+			}
+			if len(patch.Data) == 0 {
+				if result != in["live"] {
+					t.Error("nothing to send, but the result is not the live object itself")
+				}
+				return out
+			}
+			if isSecret(result) {
+				_, result = Mask(in["live"], result)
+				out["patch"] = string(patch.Type) + ", not shown"
+			}
+			out["result"] = yamlText(t, result.Object)
 			return out
-		}
-		if isSecret(result) {
-			_, result = Mask(in["live"], result)
-			out["patch"] = string(patch.Type) + ", not shown"
-		}
-		out["result"] = yamlText(t, result.Object)
-		return out
-	})
+		},
+	)
 }
 
-// TestServerSide decides about want.yaml and live.yaml for the field manager in the section manager.
+// TestServerSide decides about want.yaml and live.yaml for the field manager in the section
+// manager.
 func TestServerSide(t *testing.T) {
-	golden.Run(t, "testdata/applied_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		in := parse(t, files)
-		manager := strings.TrimSpace(files["manager"])
-		applied, err := AppliedBy(in["want"], in["live"], manager)
-		if err != nil {
-			return map[string]string{"error": err.Error()}
-		}
-		return map[string]string{"applied": fmt.Sprint(applied)}
-	})
+	golden.Run(
+		t,
+		"testdata/applied_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			in := parse(t, files)
+			manager := strings.TrimSpace(files["manager"])
+			applied, err := AppliedBy(in["want"], in["live"], manager)
+			if err != nil {
+				return map[string]string{"error": err.Error()}
+			}
+			return map[string]string{"applied": fmt.Sprint(applied)}
+		},
+	)
 }
 
-// parse reads the sections named *.yaml and checks, when the test ends, that nobody changed the objects.
+// parse reads the sections named *.yaml and checks, when the test ends, that nobody changed the
+// objects.
 func parse(t *testing.T, files map[string]string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	objects := map[string]*unstructured.Unstructured{}

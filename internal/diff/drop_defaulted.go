@@ -9,10 +9,10 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// dropDefaulted takes out of a patch the lists that would only undo defaults: a list that is replaced as a whole differs from
-// the live one as soon as the server has completed its items. Such a list need not be sent if it is wanted just as it was
-// recorded and the live list still has everything that is wanted. So fields that nobody asked for are left alone inside
-// lists as they are inside maps.
+// dropDefaulted removes lists from a patch that would only undo defaults. An atomic list differs
+// from the live one as soon as the server has set defaults in its items. It need not be sent if the
+// wanted list equals the recorded one and the live list covers it. So defaulted fields stay inside
+// lists just like inside maps.
 func dropDefaulted(data []byte, recorded, want, live *unstructured.Unstructured) ([]byte, error) {
 	if recorded == nil {
 		return data, nil
@@ -27,7 +27,7 @@ func dropDefaulted(data []byte, recorded, want, live *unstructured.Unstructured)
 	return json.Marshal(patch)
 }
 
-// dropLists works on the maps of one level and reports whether it took anything out.
+// dropLists removes such lists below the maps of one level and reports whether it removed any.
 func dropLists(patch, recorded, want, live map[string]any) bool {
 	dropped := false
 	for key, value := range patch {
@@ -43,7 +43,8 @@ func dropLists(patch, recorded, want, live map[string]any) bool {
 				}
 			}
 		case []any:
-			if jsonvalue.Equal(value, want[key]) && jsonvalue.Equal(recorded[key], want[key]) && covers(live[key], value) {
+			unchanged := jsonvalue.Equal(value, want[key]) && jsonvalue.Equal(recorded[key], want[key])
+			if unchanged && covers(live[key], value) {
 				delete(patch, key)
 				dropped = true
 			}
@@ -52,8 +53,8 @@ func dropLists(patch, recorded, want, live map[string]any) bool {
 	return dropped
 }
 
-// covers reports whether a live value has everything that is wanted: the same scalars, all keys of maps, and for lists as many
-// items in the same order. An empty list or map is covered by nothing at all.
+// covers reports whether a live value has everything wanted: the same scalars, all keys of maps,
+// and for lists as many items in the same order. No value covers an empty list or map.
 func covers(live, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -9,14 +9,15 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// fieldSet is a set of fields as metadata.managedFields writes them (the format FieldsV1): below a field that is a map, its
-// keys; below one that is a list, its items. A set without either is a leaf: the value as a whole. A nil set is a leaf.
+// fieldSet is a set of fields in the structure of metadata.managedFields (FieldsV1): keys below a
+// map, items below a list. A set without either, and a nil set, is a leaf: the value as a whole.
 type fieldSet struct {
 	fields map[string]*fieldSet
-	items  map[string]*listItem // by the text that selects them
+	items  map[string]*listItem // by selector text
 }
 
-// listItem selects one item of a list, by key fields, by value or by index, and the fields of it.
+// listItem is a selector of one list item, by key fields, by value or by index, with the fields of
+// the item.
 type listItem struct {
 	fieldSet
 	keys  map[string]any
@@ -43,10 +44,10 @@ func (s *fieldSet) item(selector string) *fieldSet {
 	return &s.items[selector].fieldSet
 }
 
-// add puts the fields of a FieldsV1 document into the set.
+// add adds the fields of a FieldsV1 document to the set.
 func (s *fieldSet) add(document map[string]any) error {
 	for key, value := range document {
-		if key == "." { // the value itself is there: told by what is below it, or by there being nothing below it
+		if key == "." { // the value itself, which its fields imply
 			continue
 		}
 		below, ok := value.(map[string]any)
@@ -64,13 +65,13 @@ func (s *fieldSet) add(document map[string]any) error {
 	return nil
 }
 
-// child gives the set below a key of a FieldsV1 document, a new one if there is none yet.
+// child returns the set below a key of a FieldsV1 document, creating it if necessary.
 func (s *fieldSet) child(key string) (*fieldSet, error) {
 	if len(key) < 2 || key[1] != ':' {
 		return nil, fmt.Errorf("%q names no field", key)
 	}
 	if key[0] != 'f' {
-		return s.selected(key)
+		return s.itemSet(key)
 	}
 	if s.fields == nil {
 		s.fields = map[string]*fieldSet{}
@@ -82,7 +83,7 @@ func (s *fieldSet) child(key string) (*fieldSet, error) {
 	return s.fields[name], nil
 }
 
-func (s *fieldSet) selected(key string) (*fieldSet, error) {
+func (s *fieldSet) itemSet(key string) (*fieldSet, error) {
 	if s.items == nil {
 		s.items = map[string]*listItem{}
 	}
@@ -112,8 +113,9 @@ func parseItem(by byte, selector string) (*listItem, error) {
 	return item, err
 }
 
-// is reports whether the item selects a value at an index of a live list, where the server has filled in all keys.
-func (l *listItem) is(value any, index int) bool {
+// selects reports whether the selector matches the value at an index of a live list, in which the
+// server has set all keys.
+func (l *listItem) selects(value any, index int) bool {
 	switch l.by {
 	case 'k':
 		return l.matches(value, false)
@@ -124,8 +126,8 @@ func (l *listItem) is(value any, index int) bool {
 	}
 }
 
-// matches reports whether a map has the key fields; if lenient, those that it lacks do not count, since the server may have
-// defaulted them.
+// matches reports whether a map has the key fields. With lenient it may lack some, which the server
+// may have defaulted.
 func (l *listItem) matches(value any, lenient bool) bool {
 	fields, ok := value.(map[string]any)
 	if !ok {

@@ -7,12 +7,16 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// FuzzBetween feeds any two JSON objects: no panic, no difference to itself, and none in one direction only.
+// FuzzBetween feeds any two JSON objects: no panic, no difference to itself, and none in one
+// direction only.
 func FuzzBetween(f *testing.F) {
 	for _, archive := range []string{"between_paths", "between_secret"} {
 		f.Add(jsonOf(f, archive, "have.yaml"), jsonOf(f, archive, "want.yaml"))
 	}
-	f.Add([]byte(`{"a":[{"name":"x"},{"name":"x"}],"metadata":[]}`), []byte(`{"a":[{"name":1}],"metadata":{"annotations":"x"}}`))
+	f.Add(
+		[]byte(`{"a":[{"name":"x"},{"name":"x"}],"metadata":[]}`),
+		[]byte(`{"a":[{"name":1}],"metadata":{"annotations":"x"}}`),
+	)
 	f.Add([]byte(`{"kind":"Secret","data":{"a":null}}`), []byte(`{"kind":7,"data":[{}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		have, want := &unstructured.Unstructured{}, &unstructured.Unstructured{}
@@ -29,10 +33,15 @@ func FuzzBetween(f *testing.F) {
 	})
 }
 
-// FuzzThreeWay feeds three documents to both kinds of merge and to the readers of managed fields: no panic.
+// FuzzThreeWay feeds three documents to both kinds of merge and to the readers of managed fields:
+// no panic.
 func FuzzThreeWay(f *testing.F) {
 	for _, archive := range []string{"merge_container_removed", "merge_service_ports", "merge_custom", "merge_secret"} {
-		f.Add(jsonOf(f, archive, "recorded.yaml"), jsonOf(f, archive, "want.yaml"), jsonOf(f, archive, "live.yaml"))
+		f.Add(
+			jsonOf(f, archive, "recorded.yaml"),
+			jsonOf(f, archive, "want.yaml"),
+			jsonOf(f, archive, "live.yaml"),
+		)
 	}
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		recorded, want, live := &unstructured.Unstructured{}, &unstructured.Unstructured{}, &unstructured.Unstructured{}

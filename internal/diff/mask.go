@@ -10,36 +10,41 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// What stands for a hidden value: the same on both sides, or different on either side.
+// The text in place of a hidden value: equal on both sides, or different if the values differ.
 const (
 	masked       = "***"
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
 
-// Mask hides the content of Secrets: it gives both objects with every value under data and stringData replaced by "***", or by
-// "*** (before)" and "*** (after)" where both sides have one and they differ. The same is done to any field that a Secret should
-// not have, and to annotations that hold a document, since it may be a copy of the Secret. Objects of other kinds are given back
-// as they are. Either may be nil. The results share values with the arguments and must not be modified.
-func Mask(have, want *unstructured.Unstructured) (*unstructured.Unstructured, *unstructured.Unstructured) {
+// Mask returns both objects with the content of Secrets hidden: "***" in place of every value under
+// data and stringData, or "*** (before)" and "*** (after)" where both sides have a value and they
+// differ. Mask also hides fields that a Secret should not have, and annotations that hold a
+// document, which may be a copy of the Secret. It returns objects of other kinds unchanged. Either
+// may be nil. The results share values with the arguments and must not be modified.
+func Mask(
+	have, want *unstructured.Unstructured,
+) (*unstructured.Unstructured, *unstructured.Unstructured) {
 	if !isSecret(have) && !isSecret(want) {
 		return have, want
 	}
-	p := clones(content(have), content(want))
+	p := newMapPair(fieldsOrNil(have), fieldsOrNil(want))
 	p.hide(isPrivate)
-	metadata := clones(fieldsOf(p.old, "metadata"), fieldsOf(p.new, "metadata"))
-	annotations := clones(fieldsOf(metadata.old, "annotations"), fieldsOf(metadata.new, "annotations"))
+	metadata := newMapPair(fieldsOf(p.old, "metadata"), fieldsOf(p.new, "metadata"))
+	annotations := newMapPair(
+		fieldsOf(metadata.old, "annotations"), fieldsOf(metadata.new, "annotations"),
+	)
 	annotations.hide(isDocument)
 	metadata.put("annotations", annotations)
 	p.put("metadata", metadata)
-	return wrapped(p.old), wrapped(p.new)
+	return newObject(p.old), newObject(p.new)
 }
 
 func isSecret(obj *unstructured.Unstructured) bool {
 	return obj != nil && obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
-// isPrivate reports whether a top-level field of a Secret must not be shown; what is not known is private.
+// isPrivate reports whether a top-level field of a Secret must be hidden; unknown fields must.
 func isPrivate(key string, _ any) bool {
 	switch key {
 	case "apiVersion", "kind", "metadata", "type", "immutable":
@@ -48,22 +53,23 @@ func isPrivate(key string, _ any) bool {
 	return true
 }
 
-// isDocument reports whether an annotation holds more than a word or a sentence: JSON, or several lines.
+// isDocument reports whether an annotation holds JSON or several lines.
 func isDocument(_ string, value any) bool {
 	s, _ := value.(string)
 	s = strings.TrimSpace(s)
 	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") || strings.Contains(s, "\n")
 }
 
-// pair is the same map of two objects; either may be nil. They are copies whose values are shared with the objects.
-type pair struct{ old, new map[string]any }
+// mapPair is the same map of two objects; either may be nil. Both are copies that share their
+// values with the objects.
+type mapPair struct{ old, new map[string]any }
 
-func clones(old, new map[string]any) pair {
-	return pair{maps.Clone(old), maps.Clone(new)}
+func newMapPair(old, new map[string]any) mapPair {
+	return mapPair{maps.Clone(old), maps.Clone(new)}
 }
 
 // hide masks the values that are private on either side; of a map, each value by itself.
-func (p pair) hide(private func(key string, value any) bool) {
+func (p mapPair) hide(private func(key string, value any) bool) {
 	for key := range p.keys {
 		if private(key, p.old[key]) || private(key, p.new[key]) {
 			p.mask(key)
@@ -71,8 +77,8 @@ func (p pair) hide(private func(key string, value any) bool) {
 	}
 }
 
-func (p pair) mask(key string) {
-	values := clones(fieldsOf(p.old, key), fieldsOf(p.new, key))
+func (p mapPair) mask(key string) {
+	values := newMapPair(fieldsOf(p.old, key), fieldsOf(p.new, key))
 	if values.old == nil && p.old[key] != nil || values.new == nil && p.new[key] != nil {
 		p.maskValue(key)
 		return
@@ -84,7 +90,7 @@ func (p pair) mask(key string) {
 }
 
 // keys yields the keys of either side, each once.
-func (p pair) keys(yield func(string) bool) {
+func (p mapPair) keys(yield func(string) bool) {
 	for key := range p.old {
 		if !yield(key) {
 			return
@@ -97,7 +103,7 @@ func (p pair) keys(yield func(string) bool) {
 	}
 }
 
-func (p pair) maskValue(key string) {
+func (p mapPair) maskValue(key string) {
 	old, new := p.old[key], p.new[key]
 	before, after := masked, masked
 	if old != nil && new != nil && !jsonvalue.Equal(old, new) {
@@ -111,8 +117,8 @@ func (p pair) maskValue(key string) {
 	}
 }
 
-// put stores maps under a key on the sides that have one.
-func (p pair) put(key string, values pair) {
+// put stores maps under a key on the sides where they exist.
+func (p mapPair) put(key string, values mapPair) {
 	if values.old != nil {
 		p.old[key] = values.old
 	}
@@ -121,20 +127,20 @@ func (p pair) put(key string, values pair) {
 	}
 }
 
-// fieldsOf gives the map under a key, nil if there is none.
+// fieldsOf returns the map under a key, or nil.
 func fieldsOf(m map[string]any, key string) map[string]any {
 	fields, _ := m[key].(map[string]any)
 	return fields
 }
 
-func content(obj *unstructured.Unstructured) map[string]any {
+func fieldsOrNil(obj *unstructured.Unstructured) map[string]any {
 	if obj == nil {
 		return nil
 	}
 	return obj.Object
 }
 
-func wrapped(fields map[string]any) *unstructured.Unstructured {
+func newObject(fields map[string]any) *unstructured.Unstructured {
 	if fields == nil {
 		return nil
 	}

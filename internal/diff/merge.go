@@ -11,30 +11,34 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// Patch is what is sent to the server to change an object: a strategic merge patch or a JSON merge patch. The zero value, and any
-// without data, means that there is nothing to send. The patch of a Secret contains what Mask hides elsewhere.
+// Patch is a change to send to the server: a strategic merge patch, a JSON merge patch or a JSON
+// patch. A patch without data means that there is nothing to send. The patch of a Secret contains
+// its values.
 type Patch struct {
 	Type types.PatchType `json:"type,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// ThreeWay gives the patch that brings live to want, deleting what recorded (the object as it was applied last, nil if unknown)
-// had and want has no longer, and the object that results. Fields that are in neither stay as they are in live, and null in want
-// deletes a field. It decides as kubectl apply does: a strategic merge for the kinds of Kubernetes itself, else a JSON merge; only
-// that lists are not sent to undo the defaults in their items, and that a patch that would change nothing is the zero Patch,
-// with live itself as the result. The result is what the patch makes
-// of live here; the server may still default and mutate it.
+// ThreeWay returns the patch that brings live to want, and the object that results. It deletes the
+// fields that recorded (the last applied configuration, nil if unknown) had and want lacks. Fields
+// in neither stay; null in want deletes a field. It decides as kubectl apply does: a strategic
+// merge for built-in kinds, else a JSON merge. Two things differ: it sends no lists that would only
+// undo defaults in their items, and if the patch would change nothing, it returns the zero Patch
+// and live itself. The server may still default and mutate the result.
 //
-// Where live could only be read in another version than that of want, the fields of the two cannot be compared: all of want is
-// sent, in its version. It is an error if group, kind or name of live and want differ, since no patch can change them.
-func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstructured.Unstructured, error) {
+// If live could only be read in another version than want's, their fields cannot be compared: the
+// patch is all of want. ThreeWay returns an error if the group, kind or name of live and want
+// differ, which no patch can change.
+func ThreeWay(
+	recorded, want, live *unstructured.Unstructured,
+) (Patch, *unstructured.Unstructured, error) {
 	if want == nil || live == nil {
 		return Patch{}, nil, errors.New("build patch: both the wanted and the live object are needed")
 	}
 	if err := sameObject(want, live); err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	known := live // as far as it can be compared
+	known := live // without fields of another version
 	if live.GetAPIVersion() != want.GetAPIVersion() {
 		known = &unstructured.Unstructured{Object: map[string]any{}}
 		live = live.DeepCopy()
@@ -66,7 +70,7 @@ func ThreeWay(recorded, want, live *unstructured.Unstructured) (Patch, *unstruct
 	return Patch{Type: merge.patchType(), Data: data}, result, nil
 }
 
-// sameObject checks what a patch cannot change.
+// sameObject returns an error if want and live differ in a field that no patch can change.
 func sameObject(want, live *unstructured.Unstructured) error {
 	for _, field := range []struct{ name, want, live string }{
 		{"group", want.GroupVersionKind().Group, live.GroupVersionKind().Group},
@@ -74,8 +78,12 @@ func sameObject(want, live *unstructured.Unstructured) error {
 		{"metadata.name", want.GetName(), live.GetName()},
 	} {
 		if field.want != field.live {
-			return fmt.Errorf("%s of an object cannot change: it is %q in the cluster and %q in the manifest",
-				field.name, field.live, field.want)
+			return fmt.Errorf(
+				"%s of an object cannot change: it is %q in the cluster and %q in the manifest",
+				field.name,
+				field.live,
+				field.want,
+			)
 		}
 	}
 	return nil

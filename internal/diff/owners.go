@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// FieldOwner is a manager that owns a field, and since when: the time of the last change of what it owns.
+// FieldOwner is a manager that owns a field. Since is the time of the last change to its fields.
 type FieldOwner struct {
 	Manager string
 	Since   time.Time // zero if the object does not say it
 }
 
-// Owners gives the managers that own a field of a live object, as its managed fields list them. The field is named as the
-// server names it in a conflict: .spec.ports[name="http"].port.
+// Owners returns the managers that own a field of a live object, from its managed fields. The field
+// has the form of the server's conflict messages: .spec.ports[name="http"].port.
 func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error) {
 	var owners []FieldOwner
 	for _, entry := range live.GetManagedFields() {
@@ -43,8 +43,9 @@ func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error)
 	return owners, nil
 }
 
-// ClientSideManagers are the managers that applied a live object on the client's side: those that own, by Update, the annotation
-// which keeps the configuration. What they own is removed by a server-side apply only once it has gone over to its manager.
+// ClientSideManagers returns the managers that applied a live object client-side: those that own,
+// by Update, the last-applied annotation. A server-side apply removes their fields only after these
+// have moved to its own manager.
 func ClientSideManagers(live *unstructured.Unstructured, annotation string) sets.Set[string] {
 	found := sets.New[string]()
 	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, annotationPath(annotation)) {
@@ -55,23 +56,30 @@ func ClientSideManagers(live *unstructured.Unstructured, annotation string) sets
 	return found
 }
 
-// IsAnnotationApplied reports whether a manager keeps an annotation of a live object by server-side apply.
+// IsAnnotationApplied reports whether a manager owns an annotation of a live object by server-side
+// apply.
 func IsAnnotationApplied(live *unstructured.Unstructured, annotation string) bool {
-	return len(csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationApply, annotationPath(annotation))) > 0
+	return len(
+		csaupgrade.FindFieldsOwners(
+			live.GetManagedFields(), metav1.ManagedFieldsOperationApply, annotationPath(annotation),
+		),
+	) > 0
 }
 
-// UpgradePatch is the patch that gives to a manager, for server-side apply, all that others own who applied the object on the
-// client's side; zero if there are none. It holds for the resource version of live alone.
+// UpgradePatch returns the patch that moves the fields of client-side managers to a manager of
+// server-side apply; zero if there are none. It is valid for the resource version of live only.
 func UpgradePatch(live *unstructured.Unstructured, annotation, manager string) (Patch, error) {
-	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, ClientSideManagers(live, annotation), manager)
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(
+		live, ClientSideManagers(live, annotation), manager,
+	)
 	if err != nil || data == nil {
 		return Patch{}, err
 	}
 	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
 }
 
-// UpdateToApplyPatch is the patch that makes a manager the applier, for server-side apply, of all that it owns by updates of a live object;
-// zero if there is nothing. It holds for the resource version of live alone.
+// UpdateToApplyPatch returns the patch that moves the fields that a manager owns by Update to its
+// ownership by Apply; zero if there are none. It is valid for the resource version of live only.
 func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch, error) {
 	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(manager), manager)
 	if err != nil || data == nil {

@@ -17,12 +17,13 @@ import (
 	"github.com/muster-deploy/muster/internal/builtin"
 )
 
-// merge makes and applies patches: strategic ones if it has the metadata of a type, else JSON merge patches.
+// merge creates and applies patches: strategic ones if it has the metadata of a type, else JSON
+// merge patches.
 type merge struct {
 	meta strategicpatch.LookupPatchMeta
 }
 
-// mergeFor chooses the strategic merge for the built-in kinds.
+// mergeFor returns the strategic merge for built-in kinds, and the JSON merge for others.
 func mergeFor(obj *unstructured.Unstructured) merge {
 	if meta, ok := builtin.PatchMeta(obj.GroupVersionKind()); ok {
 		return merge{meta}
@@ -37,17 +38,19 @@ func (m merge) patchType() types.PatchType {
 	return types.StrategicMergePatchType
 }
 
-func (m merge) create(in encoded) (patch []byte, err error) {
-	defer recovered(&err)
+func (m merge) create(in jsonSides) (patch []byte, err error) {
+	defer recoverError(&err)
 	if m.meta == nil {
 		return jsonmergepatch.CreateThreeWayJSONMergePatch(in.recorded, in.want, in.live)
 	}
 	patch, err = strategicpatch.CreateThreeWayMergePatch(in.recorded, in.want, in.live, m.meta, true)
-	return patch, unquoted(err)
+	return patch, withoutValues(err)
 }
 
-func (m merge) apply(live *unstructured.Unstructured, patch []byte) (result *unstructured.Unstructured, err error) {
-	defer recovered(&err)
+func (m merge) apply(
+	live *unstructured.Unstructured, patch []byte,
+) (result *unstructured.Unstructured, err error) {
+	defer recoverError(&err)
 	if m.meta == nil {
 		return applyJSON(live, patch)
 	}
@@ -55,34 +58,36 @@ func (m merge) apply(live *unstructured.Unstructured, patch []byte) (result *uns
 	if err := utiljson.Unmarshal(patch, &fields); err != nil {
 		return nil, err
 	}
-	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(live.DeepCopy().Object, fields, m.meta)
+	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
+		live.DeepCopy().Object, fields, m.meta,
+	)
 	if err != nil {
-		return nil, unquoted(err)
+		return nil, withoutValues(err)
 	}
 	return &unstructured.Unstructured{Object: merged}, nil
 }
 
-// keyless is what the library says of an item of a list that lacks the key by which the list is merged.
+// keyless matches the library's error for a list item that lacks the merge key of the list.
 var keyless = regexp.MustCompile(`(?s)^map: map\[.*\] does not contain declared merge key: (\S+)$`)
 
-// unquoted leaves out of an error of the library the parts of the object that it prints: they may be secret, and nobody can
-// read them.
-func unquoted(err error) error {
+// withoutValues removes from an error of the library the parts of objects that it prints: they may
+// be secret, and nobody can read them.
+func withoutValues(err error) error {
 	if err == nil {
 		return nil
 	}
 	if found := keyless.FindStringSubmatch(err.Error()); found != nil {
-		return fmt.Errorf("an item of a list has no %s, by which the items are told apart", found[1])
+		return fmt.Errorf("a list item has no %s, the key by which the list is merged", found[1])
 	}
 	if strings.Contains(err.Error(), "map[") {
-		return errors.New("what is wanted cannot be merged with what is there")
+		return errors.New("the manifest cannot be merged with the live object")
 	}
 	return err
 }
 
-// recovered makes an error of a panic: the library compares the keys of list items without looking at what they are, and a
-// manifest may have a map or a list there.
-func recovered(err *error) {
+// recoverError turns a panic into an error. The library compares the keys of list items without
+// checking their types, and a manifest may have a map or a list there.
+func recoverError(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("the object is malformed: %v", cause)
 	}
@@ -101,11 +106,12 @@ func applyJSON(live *unstructured.Unstructured, patch []byte) (*unstructured.Uns
 	return merged, utiljson.Unmarshal(after, &merged.Object)
 }
 
-// encoded are the three sides of a merge as JSON; recorded is empty if unknown.
-type encoded struct{ recorded, want, live []byte }
+// jsonSides are the three sides of a merge as JSON; recorded is empty if unknown.
+type jsonSides struct{ recorded, want, live []byte }
 
-// encode leaves status and managedFields out of live if want does not speak of them: a merge never deletes what only live has.
-func encode(recorded, want, live *unstructured.Unstructured) (out encoded, err error) {
+// encode omits status and managedFields of live unless want has them: a merge never deletes fields
+// that only live has.
+func encode(recorded, want, live *unstructured.Unstructured) (out jsonSides, err error) {
 	if recorded != nil {
 		if out.recorded, err = json.Marshal(withoutCreation(recorded.Object)); err != nil {
 			return out, err
@@ -118,7 +124,9 @@ func encode(recorded, want, live *unstructured.Unstructured) (out encoded, err e
 	if want.Object["status"] == nil {
 		fields = without(fields, "status")
 	}
-	if metadata := fieldsOf(fields, "metadata"); fieldsOf(want.Object, "metadata")["managedFields"] == nil && metadata != nil {
+	metadata := fieldsOf(fields, "metadata")
+	if fieldsOf(want.Object, "metadata")["managedFields"] == nil &&
+		metadata != nil {
 		fields = without(fields, "metadata")
 		fields["metadata"] = without(metadata, "managedFields")
 	}
@@ -126,7 +134,8 @@ func encode(recorded, want, live *unstructured.Unstructured) (out encoded, err e
 	return out, err
 }
 
-// withoutCreation leaves out a null creationTimestamp, which generated manifests are full of: the server never deletes its own.
+// withoutCreation omits a null creationTimestamp, as in many generated manifests: the server never
+// deletes its own.
 func withoutCreation(fields map[string]any) map[string]any {
 	metadata := fieldsOf(fields, "metadata")
 	if value, ok := metadata["creationTimestamp"]; !ok || value != nil {

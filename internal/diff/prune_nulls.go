@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// PruneNulls gives a copy of an object without the map values that are null. In a patch null deletes a field; an object that is
-// created must not have them, or the first apply and the second would not mean the same. Null items of lists stay.
+// PruneNulls returns a copy of an object without the map values that are null. In a patch null
+// deletes a field; an object that is created must not have nulls, or the first apply and the second
+// would differ. Null list items stay.
 func PruneNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
@@ -32,7 +33,7 @@ func pruneNulls(value any) {
 	}
 }
 
-// foldStringData does to a Secret what the server does when it stores one: stringData goes into data, encoded.
+// foldStringData moves stringData of a Secret into data, encoded, as the server does.
 func foldStringData(obj *unstructured.Unstructured) {
 	plain, ok := obj.Object["stringData"].(map[string]any)
 	if !ok || !isSecret(obj) {

@@ -17,9 +17,10 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// TestAppliedByAgreesWithServer lets the API server's own field manager judge many random histories: an object is
-// applied, someone updates it, something fills in fields that nobody owns, and another object is wanted. When AppliedBy says that
-// applying it changes nothing, that must be so; when it was only applied before, AppliedBy must see it.
+// TestAppliedByAgreesWithServer lets the API server's own field manager judge many random
+// histories: an object is applied, someone updates it, something fills in fields that nobody owns,
+// and another object is wanted. When AppliedBy says that applying it changes nothing, that must be
+// so; when it was only applied before, AppliedBy must see it.
 func TestAppliedByAgreesWithServer(t *testing.T) {
 	builtin := applyconfigurations.NewTypeConverter(scheme.Scheme)
 	for _, tc := range []struct {
@@ -33,12 +34,21 @@ func TestAppliedByAgreesWithServer(t *testing.T) {
 	} {
 		t.Run(tc.archive, func(t *testing.T) {
 			base := section(t, tc.archive, "want.yaml")
-			h := history{t: t, server: managedfieldstest.NewFakeFieldManager(tc.converter, base.GroupVersionKind())}
+			h := history{
+				t:      t,
+				server: managedfieldstest.NewFakeFieldManager(tc.converter, base.GroupVersionKind()),
+			}
 			for h.seed = range uint64(400) {
 				h.rand = rand.New(rand.NewPCG(h.seed, 1))
 				h.play(base)
 			}
-			t.Logf("of %d no-ops AppliedBy saw %d, of %d right after an apply %d", h.same, h.seen, h.pristineSame, h.pristineSeen)
+			t.Logf(
+				"of %d no-ops AppliedBy saw %d, of %d right after an apply %d",
+				h.same,
+				h.seen,
+				h.pristineSame,
+				h.pristineSeen,
+			)
 			if h.seen < h.same/2 || h.pristineSeen < h.pristineSame*95/100 {
 				t.Error("AppliedBy sees too few no-ops")
 			}
@@ -68,7 +78,9 @@ type history struct {
 // play plays one history. One that the server refuses, a list where a word belongs, is no history.
 func (h *history) play(base *unstructured.Unstructured) {
 	first := h.mutated(base, h.rand.IntN(3))
-	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": base.GetAPIVersion(), "kind": base.GetKind()}}
+	live := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": base.GetAPIVersion(), "kind": base.GetKind()},
+	}
 	live = h.apply(live, first)
 	if live == nil {
 		return
@@ -115,7 +127,8 @@ func (h *history) apply(live, want *unstructured.Unstructured) *unstructured.Uns
 	return applied
 }
 
-// setDefaults fills in the protocol of ports, the one default that takes part in telling list items apart.
+// setDefaults fills in the protocol of ports, the one default that takes part in telling list items
+// apart.
 func setDefaults(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -237,7 +250,8 @@ func (h *history) filler() any {
 	return []any{nil, map[string]any{}, []any{}, "1", map[string]any{"a": "b"}}[h.rand.IntN(5)]
 }
 
-// timeless is an object without the times at which managers wrote it, and without nulls, which mean the same as nothing.
+// timeless is an object without the times at which managers wrote it, and without nulls, which mean
+// the same as nothing.
 func timeless(obj *unstructured.Unstructured) map[string]any {
 	out := PruneNulls(obj)
 	entries, _, _ := unstructured.NestedSlice(out.Object, "metadata", "managedFields")

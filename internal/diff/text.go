@@ -10,8 +10,8 @@ import (
 // maxText is the length, in runes, from which a value is shortened.
 const maxText = 120
 
-// text is a value as compact JSON, shortened in the middle.
-func text(v any) string {
+// valueText returns a value as compact JSON, shortened in the middle.
+func valueText(v any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)

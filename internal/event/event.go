@@ -22,7 +22,7 @@ type Kind string
 // most one Waiting, any number of Observed, and one Settled. Only an interrupted step lacks its
 // Acted.
 const (
-	Acted    Kind = "acted"    // the write ended or was not necessary: Op, Outcome and Err hold the result
+	Acted    Kind = "acted"    // the write ended: Op, Outcome and Err hold the result
 	Waiting  Kind = "waiting"  // the object is written but not ready yet, or not deleted yet
 	Observed Kind = "observed" // the object has a new Status
 	Settled  Kind = "settled"  // the step ended: Outcome
@@ -58,7 +58,7 @@ type Event struct {
 	Kind    Kind         `json:"kind"`
 	Step    int          `json:"step"`
 	Ref     object.Ref   `json:"ref"`
-	Op      plan.Op      `json:"op,omitempty"` // the actual operation: an update without changes is unchanged
+	Op      plan.Op      `json:"op,omitempty"` // an update without changes is unchanged
 	Status  ready.Status `json:"status,omitzero"`
 	Outcome Outcome      `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"` // why it was skipped or kept, from the plan
@@ -73,7 +73,7 @@ type Event struct {
 	Facts  *ready.Facts  `json:"-"` // of the object that has the Status; nil if none was read
 	Err    error         `json:"-"`
 
-	Released    bool `json:"released,omitempty"` // dependents may start although it is not ready; sent once
+	Released    bool `json:"released,omitempty"` // dependents may start although it is not ready
 	StepTimeout bool `json:"own,omitempty"`      // the step's own limit expired, not that of the run
 
 	// Children are the child objects that the rules show beside the object (Waiting, Observed,

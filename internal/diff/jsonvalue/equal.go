@@ -1,8 +1,8 @@
 // Package jsonvalue compares JSON values as package unstructured holds them: maps, lists, strings,
 // booleans, numbers and null.
 //
-// Equal compares two values, Walk visits each place at which two values differ. The functions modify
-// nothing and may be called concurrently on the same values.
+// Equal compares two values, Walk visits each place at which two values differ. The functions
+// modify nothing and may be called concurrently on the same values.
 package jsonvalue
 
 import (

@@ -58,8 +58,8 @@ func (s Step) writeTo(b *strings.Builder) {
 	}
 }
 
-// isWord reports whether a text consists of ASCII letters, digits, underscores, hyphens and the extra
-// characters, and is not empty.
+// isWord reports whether a text consists of ASCII letters, digits, underscores, hyphens and the
+// extra characters, and is not empty.
 func isWord(s, extra string) bool {
 	for i := range len(s) {
 		b := s[i]

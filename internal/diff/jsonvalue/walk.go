@@ -178,7 +178,8 @@ func itemsByName(list []any, field string) (out namedItems, ok bool) {
 	return out, true
 }
 
-// namesIn returns the names that another list has as well, in the order of this one, as a JSON list.
+// namesIn returns the names that another list has as well, in the order of this one, as a JSON
+// list.
 func (n namedItems) namesIn(other namedItems) []any {
 	var names []any
 	for _, name := range n.names {
