@@ -122,8 +122,15 @@ func hasPrefix(imported string, prefixes []string) bool {
 // TestArchitecture compares the tables of packages and of decisions in docs/architecture.md with the
 // import table, the comments of the packages, and the titles of the decisions.
 func TestArchitecture(t *testing.T) {
-	golden.Block(t, "../docs/architecture.md", "packages", packageTable(t))
-	golden.Block(t, "../docs/architecture.md", "decisions", decisionList(t))
+	const file = "../docs/architecture.md"
+	golden.Block(t, file, "packages", packageTable(t), withoutPurposes)
+	golden.Block(t, file, "decisions", decisionList(t), strings.TrimSpace)
+}
+
+// withoutPurposes removes the third column of a table: a new comment of a package does not fail the
+// test. With -update it appears in the document.
+func withoutPurposes(table string) string {
+	return regexp.MustCompile(`(?m)^(\|[^|]*\|[^|]*\|)[^|]*\|`).ReplaceAllString(table, "$1")
 }
 
 // packageTable returns a row for each package, by level.

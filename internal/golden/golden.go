@@ -151,28 +151,26 @@ func updated(archive *txtar.Archive, got map[string]string) *txtar.Archive {
 }
 
 // Block compares the text between the lines "<!-- NAME -->" and "<!-- end of NAME -->" of a document
-// with what it should be. With -update it replaces the text.
-func Block(t *testing.T, path, name, want string) {
+// with the wanted text, both reduced by a function. With -update it replaces the text.
+func Block(t *testing.T, path, name, want string, reduce func(string) string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(data), "<!-- "+name+" -->\n")
-	got, after, ended := strings.Cut(rest, "<!-- end of "+name+" -->\n")
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
+	before, rest, found := strings.Cut(string(data), begin)
+	got, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
 		t.Fatalf("%s has no block %q", path, name)
 	}
-	if got == want {
-		return
-	}
-	if !*update {
-		t.Errorf("%s: the block %q is outdated; run \"go test ./internal -update\":\n%s",
-			path, name, cmp.Diff(got, want))
-		return
-	}
-	text := before + "<!-- " + name + " -->\n" + want + "<!-- end of " + name + " -->\n" + after
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	if *update {
+		text := before + begin + want + end + after
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(reduce(got), reduce(want)); diff != "" {
+		t.Errorf("%s: the block %q is outdated (-document +code); rewrite it with -update:\n%s",
+			path, name, diff)
 	}
 }

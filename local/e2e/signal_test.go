@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -121,10 +122,19 @@ func signalled(
 
 // command returns a command that runs in the folder of a script, with its cluster.
 func command(ctx context.Context, ts *testscript.TestScript, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	name := args[0]
+	if link := filepath.Join(ts.Getenv("HOME"), name); fileExists(link) {
+		name = link // kapp, kpt
+	}
+	cmd := exec.CommandContext(ctx, name, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
 	return cmd
+}
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // wait waits for the end of a command, however it ends.
