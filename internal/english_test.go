@@ -39,6 +39,9 @@ var notVerbs = regexp.MustCompile(
 // exceptions are banned words that stay. An empty file stands for every file.
 var exceptions = []struct{ file, word, reason string }{
 	{"internal/english_test.go", "", "the list itself"},
+	{"internal/apps/ytt/overlay.go", "what is there", "errors that users of kapp's rules read"},
+	{"internal/apps/ytt/replace.go", "what is there", "errors that users of kapp's rules read"},
+	{"internal/apps/ytt/ytt_test.go", "what is there", "errors that users of kapp's rules read"},
 }
 
 // unfinished are folders and files that do not follow the rules yet. The list may only shrink.

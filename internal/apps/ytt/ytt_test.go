@@ -62,8 +62,8 @@ func write(t *testing.T, value any) string {
 	return string(out)
 }
 
-// mistakes are overlays with the beginnings of their errors: "=== error" stands before an overlay that
-// follows the usual first lines, "==! error" before a complete one.
+// mistakes are overlays with the beginnings of their errors: "=== error" stands before an overlay
+// that follows the usual first lines, "==! error" before a complete one.
 const mistakes = `
 ==! overlay.yml: yaml: line 1
 a: [
@@ -247,7 +247,8 @@ kind: Pod
 --- 7
 `
 
-// TestMistakes checks the error of each mistake. It names the line and contains no value of the object.
+// TestMistakes checks the error of each mistake. It names the line and contains no value of the
+// object.
 func TestMistakes(t *testing.T) {
 	const head = "#@ load('@ytt:overlay', 'overlay')\n#@ load('@ytt:data', 'data')\n" +
 		"#@overlay/match by=overlay.all\n---\n"
