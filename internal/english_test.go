@@ -48,8 +48,8 @@ var exceptions = []struct{ file, word, reason string }{
 var unfinished = []string{
 	"internal/apps", "internal/arch_test.go", "internal/builtin", "internal/cli", "internal/cluster",
 	"internal/diff", "internal/engine", "internal/event", "internal/golden",
-	"internal/manifest", "internal/mutation", "internal/object", "internal/packages",
-	"internal/plan", "internal/ready", "internal/record", "internal/view",
+	"internal/manifest", "internal/mutation", "internal/packages",
+	"internal/plan", "internal/ready", "internal/view",
 }
 
 // TestEnglish checks the language of Go files and documents in both modules: banned words, comments
