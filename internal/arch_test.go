@@ -1,5 +1,6 @@
-// Package internal holds no code. Its test keeps the boundaries between the packages: who imports whom, which libraries
-// each may use, and where the keys of particular tools may be known. docs/architecture.md explains the table.
+// Package internal holds no code. Its tests enforce the boundaries between packages: imports,
+// libraries, and the places of annotation keys. docs/architecture.md has the table. They also check
+// the language of code and documents.
 package internal
 
 import (
@@ -21,8 +22,9 @@ import (
 
 const module = "github.com/muster-deploy/muster"
 
-// room is what one package may import: packages of this module, by their path below internal, and libraries, by prefix.
-type room struct {
+// boundary is what one package may import: packages of this module, by their path below internal,
+// and libraries, by prefix.
+type boundary struct {
 	level     int
 	module    []string
 	libraries []string
@@ -32,82 +34,123 @@ type room struct {
 // machinery is the part of the Kubernetes libraries that describes objects and talks to nobody.
 const machinery = "k8s.io/apimachinery"
 
-// rooms is the import table. A package of level n imports only lower levels.
-var rooms = map[string]room{
-	"object":         {0, nil, []string{machinery}, "identity needs nothing"},
-	"graph":          {0, nil, nil, "algorithms on numbers"},
-	"golden":         {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "support for tests"},
-	"manifest":       {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"}, "YAML is parsed by a library"},
-	"builtin":        {0, nil, []string{machinery}, "a table and what is read from it; the types themselves, and with them a third of the program, stay out"},
+// boundaries is the import table. A package of level n imports only lower levels.
+var boundaries = map[string]boundary{
+	"object": {0, nil, []string{machinery}, "identity needs nothing"},
+	"graph":  {0, nil, nil, "algorithms on numbers"},
+	"golden": {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"},
+		"support for tests"},
+	"manifest": {1, []string{"object"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+		"YAML is parsed by a library"},
+	"builtin": {0, nil, []string{machinery},
+		"a table of the types; the types themselves would be a third of the program"},
 	"diff/jsonvalue": {0, nil, nil, "two values in, their differences out"},
-	"diff": {1, []string{"object", "builtin", "diff/jsonvalue"}, []string{machinery, "k8s.io/client-go/util/csaupgrade",
-		"sigs.k8s.io/structured-merge-diff", "gopkg.in/evanphx/json-patch.v4"},
-		"the built-in types say how their lists merge, managed fields are read by their library; nothing here connects to a server"},
-	"mutation":          {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"}, "JSONPath is a library's; taking values over is pure"},
-	"ready":             {1, []string{"object"}, []string{machinery}, "judging is pure"},
-	"ready/rules":       {2, []string{"ready"}, []string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"}, "rules are YAML with expressions"},
-	"record":            {1, []string{"object"}, nil, "the neutral form knows no storage"},
-	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"}, "support for tests"},
-	"cluster":           {1, []string{"object"}, []string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/net/http2", "golang.org/x/sync"}, "the only package that connects"},
-	"manifest/kustomize": {2, []string{"object", "manifest"}, []string{"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
-		"kustomizations are built by their own library, and what they give is read as every other manifest"},
-	"plan":  {2, []string{"object", "graph", "diff", "mutation"}, []string{machinery}, "deciding is pure"},
+	"diff": {1, []string{"object", "builtin", "diff/jsonvalue"},
+		[]string{machinery, "k8s.io/client-go/util/csaupgrade", "sigs.k8s.io/structured-merge-diff",
+			"gopkg.in/evanphx/json-patch.v4"},
+		"built-in types define how lists merge; no connection to a server"},
+	"mutation": {1, []string{"object"}, []string{machinery, "github.com/spyzhov/ajson"},
+		"JSONPath is a library's; taking values over is pure"},
+	"ready": {1, []string{"object"}, []string{machinery}, "judging is pure"},
+	"ready/rules": {2, []string{"ready"},
+		[]string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"},
+		"rules are YAML with expressions"},
+	"record": {1, []string{"object"}, nil, "the neutral form knows no storage"},
+	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"},
+		"support for tests"},
+	"cluster": {1, []string{"object"},
+		[]string{machinery, "k8s.io/client-go", "k8s.io/utils", "golang.org/x/net/http2",
+			"golang.org/x/sync"},
+		"the only package that connects"},
+	"manifest/kustomize": {2, []string{"object", "manifest"},
+		[]string{"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+		"kustomizations are built by their own library, and read as manifests"},
+	"plan": {2, []string{"object", "graph", "diff", "mutation"}, []string{machinery},
+		"deciding is pure"},
 	"event": {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
-	"engine": {4, []string{"object", "diff", "mutation", "ready", "record", "cluster", "plan", "event"}, []string{machinery, "golang.org/x/sync"},
+	"engine": {4, []string{"object", "diff", "mutation", "ready", "record", "cluster", "plan",
+		"event"},
+		[]string{machinery, "golang.org/x/sync"},
 		"it reaches the server through cluster and prints nothing"},
-	"engine/enginetest": {4, []string{"object", "record", "cluster"}, []string{machinery, "gopkg.in/evanphx/json-patch.v4"}, "support for tests"},
+	"engine/enginetest": {4, []string{"object", "record", "cluster"},
+		[]string{machinery, "gopkg.in/evanphx/json-patch.v4"},
+		"support for tests"},
 	"view": {4, []string{"object", "diff", "plan", "event", "ready"},
-		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"}, "shapes, no words"},
+		[]string{machinery, "sigs.k8s.io/yaml", "github.com/rogpeppe/go-internal/diff"},
+		"shapes, no words"},
 	"cli": {5, []string{"object", "cluster", "event", "engine", "view", "manifest"},
-		[]string{"github.com/spf13", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog", "golang.org/x/term", machinery}, "flags, signals and exit codes"},
+		[]string{"github.com/spf13", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd",
+			"k8s.io/klog", "golang.org/x/term", machinery},
+		"flags, signals and exit codes"},
 	"packages/inventory": {2, []string{"object", "manifest", "record", "cluster"},
-		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"}, "formats of the record; it reads and writes records alone"},
-	"packages": {5, []string{"object", "manifest", "manifest/kustomize", "diff", "mutation", "ready", "ready/rules", "record", "cluster", "plan", "event", "engine", "view",
-		"packages/inventory"}, []string{machinery, "sigs.k8s.io/yaml"}, "operations on packages: no flags, no streams, no clock"},
-	"packages/cmd": {6, []string{"object", "manifest", "diff", "diff/jsonvalue", "mutation", "ready", "cluster", "plan", "event", "engine", "view", "cli", "packages", "packages/inventory"},
-		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"}, "flags and output"},
+		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"},
+		"formats of the record; it reads and writes records alone"},
+	"packages": {5, []string{"object", "manifest", "manifest/kustomize", "diff", "mutation", "ready",
+		"ready/rules", "record", "cluster", "plan", "event", "engine", "view", "packages/inventory"},
+		[]string{machinery, "sigs.k8s.io/yaml"},
+		"operations on packages: no flags, no streams, no clock"},
+	"packages/cmd": {6, []string{"object", "manifest", "diff", "diff/jsonvalue", "mutation", "ready",
+		"cluster", "plan", "event", "engine", "view", "cli", "packages", "packages/inventory"},
+		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"},
+		"flags and output"},
 	"apps/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},
 	"apps/textdiff": {1, nil, nil, "two texts in, lines out"},
-	"apps/ytt":      {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"}, "pure: texts of rules and plain data"},
-	"apps/app": {2, []string{"object", "cluster", "apps/resource"}, []string{machinery, "golang.org/x/sync"},
+	"apps/ytt": {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"},
+		"pure: texts of rules and plain data"},
+	"apps/app": {2, []string{"object", "cluster", "apps/resource"},
+		[]string{machinery, "golang.org/x/sync"},
 		"the records of apps are ConfigMaps; it reads and writes these alone"},
 	"apps/filter": {2, nil, []string{machinery}, "pure: which objects and changes are meant"},
-	"apps/input":  {2, []string{"apps/resource"}, []string{machinery, "go.yaml.in/yaml"}, "YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
-	"apps/judge":  {2, []string{"object", "ready", "apps/resource"}, []string{machinery}, "pure: objects to judgements"},
+	"apps/input": {2, []string{"apps/resource"}, []string{machinery, "go.yaml.in/yaml"},
+		"YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
+	"apps/judge": {2, []string{"object", "ready", "apps/resource"}, []string{machinery},
+		"pure: objects to judgements"},
 	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
-	"apps/config":      {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"}, []string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"}, "pure: rules, and objects before and after them"},
-	"apps/changegraph": {4, []string{"graph", "apps/resource", "apps/config"}, []string{machinery}, "pure: annotations and configuration to an order"},
-	"apps/lastapplied": {3, []string{"builtin", "apps/resource"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
-		"pure: what was recorded on objects, and what a server would make of them, for which the built-in types and their defaults are needed"},
-	"apps/change": {4, []string{"apps/resource", "apps/judge", "apps/textdiff"}, []string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+	"apps/config": {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"},
+		[]string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"},
+		"pure: rules, and objects before and after them"},
+	"apps/changegraph": {4, []string{"graph", "apps/resource", "apps/config"}, []string{machinery},
+		"pure: annotations and configuration to an order"},
+	"apps/lastapplied": {3, []string{"builtin", "apps/resource"},
+		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+		"pure: annotations of objects, and a prediction from built-in types and defaults"},
+	"apps/change": {4, []string{"apps/resource", "apps/judge", "apps/textdiff"},
+		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"pure: objects and rules to changes; rules and history are handed in"},
 	"apps/ui": {4, nil, []string{machinery + "/pkg/util/duration", "golang.org/x/term"},
 		"texts to bytes; it knows neither objects nor the engine"},
-	"apps": {5, []string{"object", "cluster", "plan", "event", "engine", "apps/resource", "apps/app", "apps/filter", "apps/input",
-		"apps/preflight", "apps/config", "apps/change"}, []string{machinery},
+	"apps": {5, []string{"object", "cluster", "plan", "event", "engine", "apps/resource", "apps/app",
+		"apps/filter", "apps/input", "apps/preflight", "apps/config", "apps/change"},
+		[]string{machinery},
 		"use cases as functions of a cluster and a request: no flags, no output, no environment"},
-	"apps/cmd": {6, []string{"object", "diff", "ready", "ready/rules", "cluster", "plan", "event", "record", "engine", "view", "cli", "apps", "apps/resource", "apps/textdiff", "apps/app",
-		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/changegraph", "apps/lastapplied", "apps/change", "apps/ui"},
-		[]string{machinery, "github.com/spf13", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml"}, "a dialect may use all below, and no other dialect"},
+	"apps/cmd": {6, []string{"object", "diff", "ready", "ready/rules", "cluster", "plan", "event",
+		"record", "engine", "view", "cli", "apps", "apps/resource", "apps/textdiff", "apps/app",
+		"apps/filter", "apps/input", "apps/judge", "apps/preflight", "apps/config", "apps/changegraph",
+		"apps/lastapplied", "apps/change", "apps/ui"},
+		[]string{machinery, "github.com/spf13", "k8s.io/client-go/tools/clientcmd", "sigs.k8s.io/yaml"},
+		"a dialect may use all below, and no other dialect"},
 }
 
 func TestImports(t *testing.T) {
 	for dir, imports := range packages(t) {
-		allowed, ok := rooms[dir]
+		allowed, ok := boundaries[dir]
 		if !ok {
-			t.Errorf("internal/%s is not in the import table; add it there and to docs/architecture.md", dir)
+			t.Errorf("internal/%s is not in the import table; add it, and run with -update", dir)
 			continue
 		}
 		for _, imported := range imports {
 			inside, ours := strings.CutPrefix(imported, module+"/internal/")
 			switch {
 			case ours && !slices.Contains(allowed.module, inside):
-				t.Errorf("internal/%s imports internal/%s, which the table does not allow: %s", dir, inside, allowed.why)
-			case ours && rooms[inside].level >= allowed.level:
-				t.Errorf("internal/%s (level %d) imports internal/%s (level %d)", dir, allowed.level, inside, rooms[inside].level)
+				t.Errorf("internal/%s imports internal/%s, which the table does not allow: %s",
+					dir, inside, allowed.why)
+			case ours && boundaries[inside].level >= allowed.level:
+				t.Errorf("internal/%s (level %d) imports internal/%s (level %d)",
+					dir, allowed.level, inside, boundaries[inside].level)
 			case !ours && strings.Contains(imported, ".") && !hasPrefix(imported, allowed.libraries):
-				t.Errorf("internal/%s imports %s, which the table does not allow: %s", dir, imported, allowed.why)
+				t.Errorf("internal/%s imports %s, which the table does not allow: %s",
+					dir, imported, allowed.why)
 			}
 		}
 	}
@@ -119,8 +162,8 @@ func hasPrefix(imported string, prefixes []string) bool {
 	})
 }
 
-// TestArchitecture compares the tables of packages and of decisions in docs/architecture.md with the
-// import table, the comments of the packages, and the titles of the decisions.
+// TestArchitecture compares the tables of packages and of decisions in docs/architecture.md with
+// the import table, the comments of the packages, and the titles of the decisions.
 func TestArchitecture(t *testing.T) {
 	const file = "../docs/architecture.md"
 	golden.Block(t, file, "packages", packageTable(t), withoutPurposes)
@@ -142,14 +185,14 @@ func packageTable(t *testing.T) string {
 		words := strings.SplitN(doc, " ", 3) // Package NAME PURPOSE
 		purposes[dir] = strings.TrimPrefix(strings.TrimSuffix(words[len(words)-1], "."), "is ")
 	}
-	names := slices.SortedFunc(maps.Keys(rooms), func(a, b string) int {
-		return cmp.Or(cmp.Compare(rooms[a].level, rooms[b].level), cmp.Compare(a, b))
+	names := slices.SortedFunc(maps.Keys(boundaries), func(a, b string) int {
+		return cmp.Or(cmp.Compare(boundaries[a].level, boundaries[b].level), cmp.Compare(a, b))
 	})
 	var b strings.Builder
 	b.WriteString("| Level | Package | Purpose | May import |\n|---|---|---|---|\n")
 	for _, name := range names {
-		imports := strings.Join(rooms[name].module, ", ")
-		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", rooms[name].level, name, purposes[name],
+		imports := strings.Join(boundaries[name].module, ", ")
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", boundaries[name].level, name, purposes[name],
 			cmp.Or(imports, "none"))
 	}
 	return b.String()
@@ -174,11 +217,12 @@ func decisionList(t *testing.T) string {
 	return b.String()
 }
 
-// packages gives the imports of every package below internal, tests left out.
+// packages returns the imports of every package below internal, tests left out.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for line := range strings.Lines(run(t, "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")) {
+	const format = `{{.ImportPath}} {{join .Imports " "}}`
+	for line := range strings.Lines(run(t, "go", "list", "-f", format, "./...")) {
 		fields := strings.Fields(line)
 		if dir, ok := strings.CutPrefix(fields[0], module+"/internal/"); ok {
 			found[dir] = fields[1:]
@@ -201,15 +245,19 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestVendorKeys keeps annotation and label keys of particular tools in the dialects: the engine gets them as policy.
+// TestVendorKeys keeps annotation and label keys of particular tools in the dialects: the engine
+// gets them as policy.
 func TestVendorKeys(t *testing.T) {
-	key := regexp.MustCompile(`"[^"\s]*(cli-utils\.sigs\.k8s\.io|config\.kubernetes\.io|config\.k8s\.io|kpt\.dev|kapp\.k14s\.io|kubectl\.kubernetes\.io|cnrm\.cloud\.google\.com)[^"\s]*"`)
+	key := regexp.MustCompile(`"[^"\s]*(cli-utils\.sigs\.k8s\.io|config\.kubernetes\.io|` +
+		`config\.k8s\.io|kpt\.dev|kapp\.k14s\.io|` +
+		`kubectl\.kubernetes\.io|cnrm\.cloud\.google\.com)[^"\s]*"`)
 	scanned := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		if dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/"); dialect == "packages" || dialect == "apps" {
+		dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		if dialect == "packages" || dialect == "apps" {
 			return nil
 		}
 		scanned++
@@ -227,7 +275,7 @@ func TestVendorKeys(t *testing.T) {
 // TestDependencies keeps what is heavy or another deployer's engine out of the tool's module.
 func TestDependencies(t *testing.T) {
 	refused := map[string]string{
-		"go.etcd.io/etcd":                     "a database server has no place in a client; it belongs in local/go.mod",
+		"go.etcd.io/etcd":                     "a database server belongs in local/go.mod",
 		"k8s.io/kubernetes":                   "the control plane belongs in local/go.mod",
 		"k8s.io/kubectl":                      "kubectl's commands are another deployer's engine",
 		"sigs.k8s.io/kwok":                    "simulated nodes belong in local/go.mod",
@@ -237,7 +285,8 @@ func TestDependencies(t *testing.T) {
 		"carvel.dev/kapp":                     "another deployer's engine",
 		"github.com/vmware-tanzu/carvel-kapp": "another deployer's engine",
 	}
-	modules := strings.Fields(run(t, "go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}", module+"/..."))
+	modules := strings.Fields(run(t, "go", "list", "-deps", "-test", "-f",
+		"{{with .Module}}{{.Path}}{{end}}", module+"/..."))
 	modules = append(modules, strings.Fields(run(t, "go", "mod", "edit", "-print"))...)
 	if len(modules) < 10 {
 		t.Fatalf("go list found %d modules only", len(modules))

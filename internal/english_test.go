@@ -46,8 +46,8 @@ var exceptions = []struct{ file, word, reason string }{
 
 // unfinished are folders and files that do not follow the rules yet. The list may only shrink.
 var unfinished = []string{
-	"internal/apps", "internal/arch_test.go", "internal/builtin", "internal/cli", "internal/cluster",
-	"internal/diff", "internal/engine", "internal/event", "internal/golden",
+	"internal/apps", "internal/builtin", "internal/cli", "internal/cluster",
+	"internal/diff", "internal/engine", "internal/golden",
 	"internal/manifest", "internal/mutation", "internal/packages",
 	"internal/plan", "internal/ready", "internal/view",
 }
