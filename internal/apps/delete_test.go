@@ -1,0 +1,154 @@
+package apps
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+)
+
+// Delete deletes the objects and the record, unless something has to stay.
+func TestDelete(t *testing.T) {
+	const all, rest = "configmap/a configmap/b configmap/web", "configmap/b configmap/web"
+	const partial = "App 'web' (namespace: demo) will not be fully deleted because some resources are excluded by filters"
+	for _, tc := range []struct {
+		name    string
+		edit    func(*world, *DeleteRequest)
+		objects string
+		output  string
+		err     string
+	}{
+		{"all", nil, "", "", ""},
+		{"filtered", func(_ *world, r *DeleteRequest) { r.Filter.Names = []string{"a"} }, rest, partial, ""},
+		{"filter of changes", func(w *world, _ *DeleteRequest) { w.exclude = true }, "configmap/web", partial, ""},
+		{"invalid filter", func(_ *world, r *DeleteRequest) { r.Filter.Age = "x" }, all, "", "age"},
+		{"dry run", func(_ *world, r *DeleteRequest) { r.Review.DryRun = true }, all, "", ""},
+		{"served", func(_ *world, r *DeleteRequest) {
+			r.Review.Serve = func(context.Context, Run) error { return errTest }
+		}, all, "", "no"},
+		{"printing fails", func(_ *world, r *DeleteRequest) {
+			r.Review.Print = func(Run) error { return errTest }
+		}, all, "", "no"},
+		{"not confirmed", func(w *world, _ *DeleteRequest) { w.answer = func() error { return errTest } }, all, "", "no"},
+		{"another app", func(_ *world, r *DeleteRequest) { r.App.Name = "none" }, all,
+			"App 'none' (namespace: demo) does not exist", ""},
+		{"previous name", func(_ *world, r *DeleteRequest) { r.App.Name, r.PrevName = "none", "web" }, "", "", ""},
+		{"no previous name", func(_ *world, r *DeleteRequest) { r.App.Name, r.PrevName = "none", "old" }, all,
+			"App 'old' (namespace: demo) does not exist\nApp 'none' (namespace: demo) does not exist", ""},
+		{"everything", func(_ *world, r *DeleteRequest) { r.App.Name = "label:" }, all, "", "Expected label selector to be non-empty"},
+		{"list fails", func(w *world, _ *DeleteRequest) {
+			w.cluster.ListFails = map[schema.GroupKind]error{configMapKind: errTest}
+		}, all, "", "Listing "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy(configMap("a", "1"), configMap("b", "1"))
+			request := w.deleteRequest()
+			if tc.edit != nil {
+				tc.edit(w, &request)
+			}
+			result, err := w.Delete(t.Context(), request)
+			checkError(t, err, tc.err)
+			check(t, "objects", w.objects(), tc.objects)
+			if output := w.output(); !strings.HasPrefix(output, tc.output) || tc.output == "" && output != "" {
+				t.Errorf("output %q, want %q", output, tc.output)
+			}
+			if want := !strings.Contains(tc.output, "does not exist"); err == nil && result.Found != want {
+				t.Errorf("found %t, want %t", result.Found, want)
+			}
+		})
+	}
+}
+
+// An app whose objects cannot all be listed is not deleted, unless the request says so.
+func TestDeleteUnlistable(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		edit    func(*DeleteRequest)
+		objects string
+		err     string
+	}{
+		{"refused", nil, "configmap/a configmap/web secret/s",
+			"Refusing to delete app 'web' (namespace: demo): Resources of it may be left that nothing would find any more. " +
+				"Missing permissions:\n- list secrets in namespaces: demo, other\n(hint: "},
+		{"forgotten", func(r *DeleteRequest) { r.ForgetUnlistable = true }, "secret/s", ""},
+		{"filtered", func(r *DeleteRequest) { r.Filter.Kinds = []string{"ConfigMap"} }, "configmap/web secret/s", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}")
+			w.cluster.Unlistable = map[schema.GroupKind][]string{secretKind: {enginetest.Everywhere}}
+			request := w.deleteRequest()
+			if tc.edit != nil {
+				tc.edit(&request)
+			}
+			_, err := w.Delete(t.Context(), request)
+			checkError(t, err, tc.err)
+			check(t, "objects", w.objects(), tc.objects)
+		})
+	}
+}
+
+// A failed deletion keeps the record, with the namespaces of the app.
+func TestDeleteFails(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}")
+	w.execute = func() error { return errTest }
+	_, err := w.Delete(t.Context(), w.deleteRequest())
+	checkError(t, err, "no")
+	last := w.find().Meta.LastDeployment
+	check(t, "namespaces", strings.Join(last.Namespaces, " "), "demo other")
+	check(t, "description", last.Description, "delete")
+	if last.Successful == nil || *last.Successful {
+		t.Errorf("last change %+v", last)
+	}
+}
+
+// A deployment that adds objects during a deletion keeps the record.
+func TestDeleteWhileDeploying(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"))
+	w.execute = func() error {
+		w.execute = nil
+		w.deploy(configMap("b", "1"))
+		return nil
+	}
+	_, err := w.Delete(t.Context(), w.deleteRequest())
+	checkError(t, err, "Expected all resources to be gone, but found: configmap/b (v1) namespace: demo")
+	check(t, "objects", w.objects(), "configmap/b configmap/web")
+}
+
+// A deployment that begins during a deletion keeps the record although it has no objects yet.
+func TestDeleteWhileDeploymentBegins(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"))
+	w.execute = func() error {
+		other := w.find()
+		return other.Begin(t.Context(), "another run", []string{"demo"}, false)
+	}
+	_, err := w.Delete(t.Context(), w.deleteRequest())
+	checkError(t, err, "another run has changed the app meanwhile")
+	check(t, "objects", w.objects(), "configmap/web")
+}
+
+// An app whose record names no kinds is searched in all, also in those that are new.
+func TestDeleteWithoutKinds(t *testing.T) {
+	w := newWorld(t)
+	request := w.request(configMap("a", "1"))
+	request.App = Name{Name: "label:tier=web"}
+	if _, err := w.Deploy(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	deletion := w.deleteRequest()
+	deletion.App = request.App
+	if _, err := w.Delete(t.Context(), deletion); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "objects", w.objects(), "")
+	if w.cluster.Rediscovered != 1 {
+		t.Errorf("discovered %d times", w.cluster.Rediscovered)
+	}
+}
