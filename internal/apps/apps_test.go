@@ -41,7 +41,8 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, cluster: &enginetest.Cluster{}, now: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}
+	w := &world{t: t, cluster: &enginetest.Cluster{}, now: time.Date(2026, 5, 1, 0, 0, 0, 0,
+		time.UTC)}
 	for _, gk := range []schema.GroupKind{configMapKind, secretKind, podKind} {
 		w.cluster.Serve(gk, true)
 	}
@@ -85,7 +86,10 @@ type testRun struct {
 func (r *testRun) Calculate(existing, inputs []liveObject) (err error) {
 	r.changes, err = change.Calculate(existing, inputs, r.Config, change.Options{
 		Now: r.now, Wait: true, Adopted: r.Adopted, DeleteOwned: r.Deletes,
-		LastApplied: func(live liveObject) (liveObject, bool, error) { return lastapplied.Base(live, r.Config) },
+		LastApplied: func(live liveObject) (liveObject, bool,
+			error) {
+			return lastapplied.Base(live, r.Config)
+		},
 	})
 	return err
 }
@@ -133,8 +137,11 @@ func (w *world) review() Review {
 // request returns a request that deploys manifests as the app "web".
 func (w *world) request(manifests ...string) DeployRequest {
 	return DeployRequest{
-		App:   Name{Name: "web", Namespace: "demo"},
-		Input: input.Options{Files: []string{"-"}, Stdin: strings.NewReader(strings.Join(manifests, "\n---\n"))},
+		App: Name{Name: "web", Namespace: "demo"},
+		Input: input.Options{
+			Files: []string{"-"},
+			Stdin: strings.NewReader(strings.Join(manifests, "\n---\n")),
+		},
 		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(),
 	}
 }
@@ -176,7 +183,8 @@ func (w *world) objects() string {
 
 // configMap returns the manifest of a ConfigMap.
 func configMap(name, value string) string {
-	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {value: '" + value + "'}}"
+	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {value: '" +
+		value + "'}}"
 }
 
 // put places the object of a manifest into the cluster.

@@ -18,12 +18,13 @@ import (
 
 // DeleteRequest asks to delete an app.
 type DeleteRequest struct {
-	App              Name
-	PrevName         string       // the name that the app may have had before; empty for none
-	Filter           filter.Flags // of live objects; an app that keeps some of them stays
-	Search           SearchOptions
-	Review           Review
-	ForgetUnlistable bool // delete the record although objects may be left that the user may not list
+	App      Name
+	PrevName string       // the name that the app may have had before; empty for none
+	Filter   filter.Flags // of live objects; an app that keeps some of them stays
+	Search   SearchOptions
+	Review   Review
+	// delete the record although objects may be left that the user may not list
+	ForgetUnlistable bool
 }
 
 // DeleteResult is the outcome of a deletion.
@@ -54,8 +55,14 @@ func (c *Client) Delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	}
 	result := DeleteResult{Found: true, Changes: len(run.Changes())}
 	if d.partial {
-		c.Printer.Line(fmt.Sprintf("App '%s' (namespace: %s) will not be fully deleted because some resources are excluded by filters",
-			d.app.Name, c.Namespace))
+		c.Printer.Line(
+			fmt.Sprintf(
+				"App '%s' (namespace: %s) will not be fully deleted because some resources are "+
+					"excluded by filters",
+				d.app.Name,
+				c.Namespace,
+			),
+		)
 	}
 	switch {
 	case r.Review.Serve != nil:
@@ -71,8 +78,8 @@ func (c *Client) Delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	return result, d.execute(ctx, run)
 }
 
-// open finds the app, or the app of the previous name. If neither exists, it prints so and leaves the
-// app nil.
+// open finds the app, or the app of the previous name. If neither exists, it prints so and leaves
+// the app nil.
 func (d *deletion) open(ctx context.Context) error {
 	target, err := d.Find(ctx, d.req.App)
 	if err != nil {
@@ -105,8 +112,11 @@ func (d *deletion) calculate(ctx context.Context) (Run, error) {
 	}
 	filtered := matching != nil || d.req.Review.ChangeFilter != ""
 	if d.app.Selector() == "" && !filtered {
-		return nil, errors.New("Expected label selector to be non-empty: it selects whatever was deployed to the cluster " +
-			"(hint: a filter, as --filter-ns, says what of it is meant)")
+		return nil, errors.New(
+			"Expected label selector to be non-empty: it selects whatever was deployed to the " +
+				"cluster " +
+				"(hint: a filter, as --filter-ns, says what of it is meant)",
+		)
 	}
 	if err := d.readLive(ctx); err != nil {
 		return nil, err
@@ -145,7 +155,9 @@ func (d *deletion) execute(ctx context.Context, run Run) error {
 	if err := run.Plan(ctx); err != nil {
 		return err
 	}
-	namespaces := append(namespacesOf(nil, withoutTransient(d.objects)), d.app.Meta.LastDeployment.Namespaces...)
+	namespaces := append(
+		namespacesOf(nil, withoutTransient(d.objects)),
+		d.app.Meta.LastDeployment.Namespaces...)
 	if err := d.app.Begin(ctx, "delete", namespaces, false); err != nil {
 		return err
 	}
@@ -190,7 +202,10 @@ func (d *deletion) deleteRecord(ctx context.Context, changes []*change.Change) e
 		return err
 	}
 	if len(left) > 0 {
-		return errors.New("Expected all resources to be gone, but found: " + strings.Join(describeAll(left), ", "))
+		return errors.New(
+			"Expected all resources to be gone, but found: " + strings.Join(describeAll(left),
+				", "),
+		)
 	}
 	return d.app.Delete(ctx)
 }

@@ -13,7 +13,8 @@ import (
 // Delete deletes the objects and the record, unless something has to stay.
 func TestDelete(t *testing.T) {
 	const all, rest = "configmap/a configmap/b configmap/web", "configmap/b configmap/web"
-	const partial = "App 'web' (namespace: demo) will not be fully deleted because some resources are excluded by filters"
+	const partial = "App 'web' (namespace: demo) will not be fully deleted because some " +
+		"resources are excluded by filters"
 	for _, tc := range []struct {
 		name    string
 		edit    func(*world, *DeleteRequest)
@@ -22,8 +23,10 @@ func TestDelete(t *testing.T) {
 		err     string
 	}{
 		{"all", nil, "", "", ""},
-		{"filtered", func(_ *world, r *DeleteRequest) { r.Filter.Names = []string{"a"} }, rest, partial, ""},
-		{"filter of changes", func(w *world, _ *DeleteRequest) { w.exclude = true }, "configmap/web", partial, ""},
+		{"filtered", func(_ *world, r *DeleteRequest) { r.Filter.Names = []string{"a"} }, rest,
+			partial, ""},
+		{"filter of changes", func(w *world, _ *DeleteRequest) { w.exclude = true },
+			"configmap/web", partial, ""},
 		{"invalid filter", func(_ *world, r *DeleteRequest) { r.Filter.Age = "x" }, all, "", "age"},
 		{"dry run", func(_ *world, r *DeleteRequest) { r.Review.DryRun = true }, all, "", ""},
 		{"served", func(_ *world, r *DeleteRequest) {
@@ -32,13 +35,24 @@ func TestDelete(t *testing.T) {
 		{"printing fails", func(_ *world, r *DeleteRequest) {
 			r.Review.Print = func(Run) error { return errTest }
 		}, all, "", "no"},
-		{"not confirmed", func(w *world, _ *DeleteRequest) { w.answer = func() error { return errTest } }, all, "", "no"},
+		{"not confirmed", func(w *world,
+			_ *DeleteRequest) {
+			w.answer = func() error { return errTest }
+		}, all, "", "no"},
 		{"another app", func(_ *world, r *DeleteRequest) { r.App.Name = "none" }, all,
 			"App 'none' (namespace: demo) does not exist", ""},
-		{"previous name", func(_ *world, r *DeleteRequest) { r.App.Name, r.PrevName = "none", "web" }, "", "", ""},
-		{"no previous name", func(_ *world, r *DeleteRequest) { r.App.Name, r.PrevName = "none", "old" }, all,
-			"App 'old' (namespace: demo) does not exist\nApp 'none' (namespace: demo) does not exist", ""},
-		{"everything", func(_ *world, r *DeleteRequest) { r.App.Name = "label:" }, all, "", "Expected label selector to be non-empty"},
+		{"previous name", func(_ *world, r *DeleteRequest) {
+			r.App.Name, r.PrevName = "none",
+				"web"
+		}, "", "", ""},
+		{"no previous name", func(_ *world, r *DeleteRequest) {
+			r.App.Name, r.PrevName = "none",
+				"old"
+		}, all,
+			"App 'old' (namespace: demo) does not exist\nApp 'none' (namespace: demo) does not " +
+				"exist", ""},
+		{"everything", func(_ *world, r *DeleteRequest) { r.App.Name = "label:" }, all, "",
+			"Expected label selector to be non-empty"},
 		{"list fails", func(w *world, _ *DeleteRequest) {
 			w.cluster.ListFails = map[schema.GroupKind]error{configMapKind: errTest}
 		}, all, "", "Listing "},
@@ -53,10 +67,12 @@ func TestDelete(t *testing.T) {
 			result, err := w.Delete(t.Context(), request)
 			checkError(t, err, tc.err)
 			check(t, "objects", w.objects(), tc.objects)
-			if output := w.output(); !strings.HasPrefix(output, tc.output) || tc.output == "" && output != "" {
+			if output := w.output(); !strings.HasPrefix(output, tc.output) ||
+				tc.output == "" && output != "" {
 				t.Errorf("output %q, want %q", output, tc.output)
 			}
-			if want := !strings.Contains(tc.output, "does not exist"); err == nil && result.Found != want {
+			if want := !strings.Contains(tc.output, "does not exist"); err == nil &&
+				result.Found != want {
 				t.Errorf("found %t, want %t", result.Found, want)
 			}
 		})
@@ -72,14 +88,19 @@ func TestDeleteUnlistable(t *testing.T) {
 		err     string
 	}{
 		{"refused", nil, "configmap/a configmap/web secret/s",
-			"Refusing to delete app 'web' (namespace: demo): Resources of it may be left that nothing would find any more. " +
+			"Refusing to delete app 'web' (namespace: demo): Resources of it may be left that " +
+				"nothing would find any more. " +
 				"Missing permissions:\n- list secrets in namespaces: demo, other\n(hint: "},
 		{"forgotten", func(r *DeleteRequest) { r.ForgetUnlistable = true }, "secret/s", ""},
-		{"filtered", func(r *DeleteRequest) { r.Filter.Kinds = []string{"ConfigMap"} }, "configmap/web secret/s", ""},
+		{"filtered", func(r *DeleteRequest) { r.Filter.Kinds = []string{"ConfigMap"} },
+			"configmap/web secret/s", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}")
+			w.deploy(
+				configMap("a", "1"),
+				"{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}",
+			)
 			w.cluster.Unlistable = map[schema.GroupKind][]string{secretKind: {enginetest.Everywhere}}
 			request := w.deleteRequest()
 			if tc.edit != nil {
@@ -95,7 +116,10 @@ func TestDeleteUnlistable(t *testing.T) {
 // A failed deletion keeps the record, with the namespaces of the app.
 func TestDeleteFails(t *testing.T) {
 	w := newWorld(t)
-	w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}")
+	w.deploy(
+		configMap("a", "1"),
+		"{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}",
+	)
 	w.execute = func() error { return errTest }
 	_, err := w.Delete(t.Context(), w.deleteRequest())
 	checkError(t, err, "no")
@@ -117,7 +141,11 @@ func TestDeleteWhileDeploying(t *testing.T) {
 		return nil
 	}
 	_, err := w.Delete(t.Context(), w.deleteRequest())
-	checkError(t, err, "Expected all resources to be gone, but found: configmap/b (v1) namespace: demo")
+	checkError(
+		t,
+		err,
+		"Expected all resources to be gone, but found: configmap/b (v1) namespace: demo",
+	)
 	check(t, "objects", w.objects(), "configmap/b configmap/web")
 }
 

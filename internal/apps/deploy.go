@@ -142,8 +142,12 @@ func (d *deployment) calculate(ctx context.Context) (Run, error) {
 	}
 	inputs := Filter(unwrap(d.inputs), matching)
 	if len(inputs) == 0 && !d.req.Patch && !d.req.AllowEmpty {
-		return nil, errors.New("Trying to apply empty set of resources will result in deletion of resources on cluster. " +
-			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified.")
+		return nil, errors.New(
+			"Trying to apply empty set of resources will result in deletion of resources on " +
+				"cluster. " +
+				"Refusing to continue unless --dangerous-allow-empty-list-of-resources is " +
+				"specified.",
+		)
 	}
 	run := d.req.Review.NewRun(RunOptions{
 		Config: d.config, App: d.app, Adopted: d.live.adopted, CheckOwner: d.checkOwner,

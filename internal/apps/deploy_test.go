@@ -21,7 +21,10 @@ import (
 // A new app gets a record that names its kinds and namespaces, and objects with its label.
 func TestDeployNew(t *testing.T) {
 	w := newWorld(t)
-	request := w.request(configMap("a", "1"), "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: other}}")
+	request := w.request(
+		configMap("a", "1"),
+		"{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: other}}",
+	)
 	saved := ""
 	request.SaveMetadata = func(json string) error { saved = json; return nil }
 	result, err := w.Deploy(t.Context(), request)
@@ -35,8 +38,13 @@ func TestDeployNew(t *testing.T) {
 	}
 	last := found.Meta.LastDeployment
 	check(t, "namespaces", strings.Join(last.Namespaces, " "), "demo other")
-	check(t, "description", last.Description,
-		"update: Op: 2 create, 0 delete, 0 update, 0 noop, 0 exists / Wait to: 2 reconcile, 0 delete, 0 noop")
+	check(
+		t,
+		"description",
+		last.Description,
+		"update: Op: 2 create, 0 delete, 0 update, 0 noop, 0 exists / Wait to: 2 reconcile, 0 "+
+			"delete, 0 noop",
+	)
 	if last.Successful == nil || !*last.Successful || len(*found.Meta.UsedGKs) != 2 {
 		t.Errorf("record %+v", found.Meta)
 	}
@@ -53,19 +61,29 @@ func TestDeployAgain(t *testing.T) {
 		objects   string
 		err       string
 	}{
-		{"unchanged", nil, []string{configMap("a", "1"), configMap("b", "1")}, 0, "configmap/a configmap/b configmap/web", ""},
-		{"update and prune", nil, []string{configMap("a", "2")}, 2, "configmap/a configmap/web", ""},
-		{"patch", func(r *DeployRequest) { r.Patch = true }, []string{configMap("a", "2")}, 1, "configmap/a configmap/b configmap/web", ""},
-		{"filter", func(r *DeployRequest) { r.Filter.Names = []string{"a"} }, []string{configMap("a", "2")}, 1,
+		{"unchanged", nil, []string{configMap("a", "1"), configMap("b", "1")}, 0,
 			"configmap/a configmap/b configmap/web", ""},
-		{"invalid filter", func(r *DeployRequest) { r.Filter.Age = "x" }, []string{configMap("a", "2")}, 0,
+		{"update and prune", nil, []string{configMap("a", "2")}, 2, "configmap/a configmap/web",
+			""},
+		{"patch", func(r *DeployRequest) { r.Patch = true }, []string{configMap("a", "2")}, 1,
+			"configmap/a configmap/b configmap/web", ""},
+		{"filter", func(r *DeployRequest) { r.Filter.Names = []string{"a"} },
+			[]string{configMap("a", "2")}, 1,
+			"configmap/a configmap/b configmap/web", ""},
+		{"invalid filter", func(r *DeployRequest) { r.Filter.Age = "x" }, []string{configMap("a",
+			"2")}, 0,
 			"configmap/a configmap/b configmap/web", "age"},
-		{"empty", nil, nil, 0, "configmap/a configmap/b configmap/web", "Trying to apply empty set of resources"},
-		{"allowed empty", func(r *DeployRequest) { r.AllowEmpty = true }, nil, 2, "configmap/web", ""},
-		{"empty patch", func(r *DeployRequest) { r.Patch = true }, nil, 0, "configmap/a configmap/b configmap/web", ""},
-		{"dry run", func(r *DeployRequest) { r.Review.DryRun = true }, []string{configMap("a", "2")}, 2,
+		{"empty", nil, nil, 0, "configmap/a configmap/b configmap/web", "Trying to apply empty " +
+			"set of resources"},
+		{"allowed empty", func(r *DeployRequest) { r.AllowEmpty = true }, nil, 2, "configmap/web",
+			""},
+		{"empty patch", func(r *DeployRequest) { r.Patch = true }, nil, 0, "configmap/a " +
+			"configmap/b configmap/web", ""},
+		{"dry run", func(r *DeployRequest) { r.Review.DryRun = true }, []string{configMap("a",
+			"2")}, 2,
 			"configmap/a configmap/b configmap/web", ""},
-		{"all kinds", func(r *DeployRequest) { r.AllKinds = true }, []string{configMap("a", "1")}, 1, "configmap/a configmap/web", ""},
+		{"all kinds", func(r *DeployRequest) { r.AllKinds = true }, []string{configMap("a", "1")},
+			1, "configmap/a configmap/web", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -92,9 +110,13 @@ func TestDeployRefused(t *testing.T) {
 		prepare        func(*world, *DeployRequest)
 		err            string
 	}{
-		{"no files", "", func(_ *world, r *DeployRequest) { r.Input.Files = nil }, "Expected at least one --file"},
+		{"no files", "", func(_ *world, r *DeployRequest) { r.Input.Files = nil },
+			"Expected at least one --file"},
 		{"invalid YAML", "{", nil, "yaml"},
-		{"not confirmed", configMap("a", "1"), func(w *world, _ *DeployRequest) { w.answer = func() error { return errTest } }, "no"},
+		{"not confirmed", configMap("a", "1"), func(w *world,
+			_ *DeployRequest) {
+			w.answer = func() error { return errTest }
+		}, "no"},
 		{"printing fails", configMap("a", "1"), func(_ *world, r *DeployRequest) {
 			r.Review.Print = func(Run) error { return errTest }
 		}, "no"},
@@ -105,13 +127,20 @@ func TestDeployRefused(t *testing.T) {
 		{"preflight", configMap("a", "1"), func(w *world, r *DeployRequest) {
 			w.cluster.Denied, r.Checks = denied, []string{"PermissionValidation"}
 		}, "create"},
-		{"preflight of the configuration", configMap("a", "1") + "\n---\n{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, " +
-			"preflightRules: [{name: PermissionValidation}]}", func(w *world, _ *DeployRequest) { w.cluster.Denied = denied }, ""},
-		{"unknown kind", "{apiVersion: example.com/v1, kind: Unknown, metadata: {name: a}}", nil, "Unknown"},
-		{"namespace that is not allowed", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}",
+		{"preflight of the configuration", configMap("a", "1") + "\n---\n{apiVersion: " +
+			"kapp.k14s.io/v1alpha1, kind: Config, " +
+			"preflightRules: [{name: PermissionValidation}]}", func(w *world,
+			_ *DeployRequest) {
+			w.cluster.Denied = denied
+		}, ""},
+		{"unknown kind", "{apiVersion: example.com/v1, kind: Unknown, metadata: {name: a}}", nil,
+			"Unknown"},
+		{"namespace that is not allowed", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, " +
+			"namespace: other}}",
 			func(_ *world, r *DeployRequest) { r.Preparation.AllowCheck = true }, "other"},
 		{"unreadable object", configMap("a", "1"), func(w *world, _ *DeployRequest) {
-			refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errTest)
+			refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
+				errTest)
 			w.cluster.Unreadable = map[object.Ref]error{configMapRef("a"): refused}
 		}, "Checking existence of resource configmap/a (v1) namespace: demo: API server says: "},
 	} {
@@ -172,19 +201,23 @@ func TestDeployOwnership(t *testing.T) {
 	annotated := func(key string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/" + key + ": ''}}}"
 	}
-	const label = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {kapp.k14s.io/app: '7'}}}"
+	const label = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: " +
+		"{kapp.k14s.io/app: '7'}}}"
 	for _, tc := range []struct {
 		name, live, input string
 		edit              func(*DeployRequest)
 		err               string
 	}{
 		{"foreign", label, configMap("a", "1"), nil,
-			"Ownership errors:\n- Resource 'configmap/a (v1) namespace: demo' is already associated with a different label 'kapp.k14s.io/app=7'"},
-		{"overridden", label, configMap("a", "1"), func(r *DeployRequest) { r.OverrideOwnership = true }, ""},
+			"Ownership errors:\n- Resource 'configmap/a (v1) namespace: demo' is already " +
+				"associated with a different label 'kapp.k14s.io/app=7'"},
+		{"overridden", label, configMap("a", "1"),
+			func(r *DeployRequest) { r.OverrideOwnership = true }, ""},
 		{"exists", label, annotated("exists"), nil, ""},
 		{"noop", label, annotated("noop"), nil, ""},
 		{"without label", configMap("a", "0"), configMap("a", "1"), nil, ""},
-		{"not looked for", label, configMap("a", "1"), func(r *DeployRequest) { r.Adopt = false }, "already exists"},
+		{"not looked for", label, configMap("a", "1"), func(r *DeployRequest) { r.Adopt = false },
+			"already exists"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -206,7 +239,11 @@ func TestDeployOwnershipByApp(t *testing.T) {
 	request := w.request(configMap("a", "1"))
 	request.App.Name = "other"
 	_, err := w.Deploy(t.Context(), request)
-	checkError(t, err, "already associated with a different app 'web' namespace: demo (label 'kapp.k14s.io/app=")
+	checkError(
+		t,
+		err,
+		"already associated with a different app 'web' namespace: demo (label 'kapp.k14s.io/app=",
+	)
 
 	live := w.cluster.Object(configMapRef("a"))
 	request = w.request(configMap("b", "1"))
@@ -241,7 +278,8 @@ func TestDeployFails(t *testing.T) {
 	w.execute = func() error { cancel(errTest); return context.Cause(ctx) }
 	_, err = w.Deploy(ctx, w.request(configMap("a", "2")))
 	checkError(t, err, "no")
-	if last := w.find().Meta.LastDeployment; last.Successful == nil || *last.Successful || last.FinishedAt.IsZero() {
+	if last := w.find().Meta.LastDeployment; last.Successful == nil || *last.Successful ||
+		last.FinishedAt.IsZero() {
 		t.Errorf("last change after an interrupt %+v", last)
 	}
 }
@@ -256,8 +294,13 @@ func TestDeployTrims(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "output", w.output(), "Deleted 1 older app changes")
-	check(t, "description", w.find().Meta.LastDeployment.Description,
-		"update: Op: 0 create, 0 delete, 0 update, 0 noop, 0 exists / Wait to: 0 reconcile, 0 delete, 0 noop")
+	check(
+		t,
+		"description",
+		w.find().Meta.LastDeployment.Description,
+		"update: Op: 0 create, 0 delete, 0 update, 0 noop, 0 exists / Wait to: 0 reconcile, 0 "+
+			"delete, 0 noop",
+	)
 }
 
 // A kind of the inputs may be defined by them, or may be new to the server.
@@ -267,9 +310,17 @@ func TestDeployNewKinds(t *testing.T) {
 	const definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com},
 		spec: {group: example.com, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true}]}}`
 	w := newWorld(t)
-	w.cluster.Serve(schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, false)
+	w.cluster.Serve(
+		schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+		false,
+	)
 	w.deploy(definition, widget)
-	check(t, "objects", w.objects(), "configmap/web customresourcedefinition/widgets.example.com widget/a")
+	check(
+		t,
+		"objects",
+		w.objects(),
+		"configmap/web customresourcedefinition/widgets.example.com widget/a",
+	)
 
 	w = newWorld(t)
 	w.cluster.Discovers = func() { w.cluster.Serve(custom, true) }
@@ -280,7 +331,8 @@ func TestDeployNewKinds(t *testing.T) {
 	}
 }
 
-// A broken group version matters only if the app uses it; then the server is asked again for a while.
+// A broken group version matters only if the app uses it; then the server is asked again for a
+// while.
 func TestDeployBrokenDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -316,22 +368,38 @@ func TestDeployListFails(t *testing.T) {
 	w.deploy(configMap("a", "1"))
 	w.cluster.ListFails = map[schema.GroupKind]error{configMapKind: errTest}
 	_, err := w.Deploy(t.Context(), w.request(configMap("a", "2")))
-	checkError(t, err, `Listing schema.GroupVersionResource{Group:"", Version:"v1", Resource:"configmaps"}, namespaced: true: no`)
+	checkError(
+		t,
+		err,
+		`Listing schema.GroupVersionResource{Group:"", Version:"v1", Resource:"configmaps"}, namespaced: true: no`,
+	)
 }
 
 // Objects that the user may not list stay, and the record keeps their kinds and namespaces.
 func TestDeployUnlistable(t *testing.T) {
-	const role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}"
+	const role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " +
+		"r}}"
 	secret := "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}"
 	w := newWorld(t)
 	w.deploy(configMap("a", "1"), secret, role)
-	w.cluster.Unlistable = map[schema.GroupKind][]string{secretKind: {enginetest.Everywhere}, clusterRoleKind: nil}
+	w.cluster.Unlistable = map[schema.GroupKind][]string{
+		secretKind:      {enginetest.Everywhere},
+		clusterRoleKind: nil,
+	}
 	w.deploy(configMap("a", "2"))
-	check(t, "output", w.output(), "info: Leaving resources of the app that cannot be seen, if there are any that are not in the files. "+
-		"Missing permissions: list secrets in namespaces: demo, other; list clusterroles.rbac.authorization.k8s.io")
+	check(
+		t,
+		"output",
+		w.output(),
+		"info: Leaving resources of the app that cannot be seen, if there are any that are not "+
+			"in the files. "+
+			"Missing permissions: list secrets in namespaces: demo, other; list "+
+			"clusterroles.rbac.authorization.k8s.io",
+	)
 	check(t, "objects", w.objects(), "clusterrole/r configmap/a configmap/web secret/s")
 	meta := w.find().Meta
-	check(t, "namespaces", strings.Join(meta.LastDeployment.Namespaces, " "), "(cluster) demo other")
+	check(t, "namespaces", strings.Join(meta.LastDeployment.Namespaces, " "),
+		"(cluster) demo other")
 	if len(*meta.UsedGKs) != 3 {
 		t.Errorf("kinds %v", *meta.UsedGKs)
 	}
@@ -344,7 +412,10 @@ func TestDeployUnlistable(t *testing.T) {
 // A namespace in which the user may list no kind of the app may hold objects as well.
 func TestDeployUnlistableNamespace(t *testing.T) {
 	w := newWorld(t)
-	w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: other}}")
+	w.deploy(
+		configMap("a", "1"),
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: other}}",
+	)
 	w.cluster.Unlistable = map[schema.GroupKind][]string{configMapKind: {"other"}}
 	w.deploy(configMap("a", "2"))
 	if text := w.output(); !strings.Contains(text, "list anything of the app in namespace: other") {
@@ -357,9 +428,11 @@ func TestDeployUnlistableNamespace(t *testing.T) {
 func TestDeployFiles(t *testing.T) {
 	w := newWorld(t)
 	file := filepath.Join(t.TempDir(), "a.yml")
-	const versioned = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/versioned: ''}}, data: {value: '%'}}"
+	const versioned = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+		"{kapp.k14s.io/versioned: ''}}, data: {value: '%'}}"
 	for _, value := range []string{"1", "2"} {
-		if err := os.WriteFile(file, []byte(strings.Replace(versioned, "%", value, 1)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Replace(versioned, "%", value, 1)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		request := w.request()

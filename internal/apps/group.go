@@ -23,20 +23,25 @@ type GroupMember struct{ Name, Folder string }
 
 // DeployGroupRequest asks to deploy a group of apps.
 type DeployGroupRequest struct {
-	Group      GroupName
-	Directory  string                      // of the members
-	Members    []GroupMember               // the apps to deploy; other apps of the group are deleted
-	AllowEmpty bool                        // delete the group if it has no members
-	Connect    func(context.Context) error // connects the client, once a line has named the first app
-	Deploy     DeployRequest               // for each member, without its name and input
-	Delete     DeleteRequest               // for each other app, without its name
+	Group     GroupName
+	Directory string // of the members
+	// the apps to deploy; other apps of the group are deleted
+	Members    []GroupMember
+	AllowEmpty bool // delete the group if it has no members
+	// connects the client, once a line has named the first app
+	Connect func(context.Context) error
+	Deploy  DeployRequest // for each member, without its name and input
+	Delete  DeleteRequest // for each other app, without its name
 }
 
 // GroupResult reports whether a group has changed.
 type GroupResult struct{ Deployed, Deleted bool }
 
 // DeployGroup deploys the members of a group one after the other, and deletes its other apps.
-func (c *Client) DeployGroup(ctx context.Context, r DeployGroupRequest) (result GroupResult, err error) {
+func (c *Client) DeployGroup(
+	ctx context.Context,
+	r DeployGroupRequest,
+) (result GroupResult, err error) {
 	if len(r.Members) == 0 {
 		if err := r.Connect(ctx); err != nil {
 			return result, err
@@ -46,7 +51,14 @@ func (c *Client) DeployGroup(ctx context.Context, r DeployGroupRequest) (result 
 		}
 	}
 	for _, member := range r.Members {
-		c.Printer.Line(fmt.Sprintf("--- deploying app '%s' (namespace: %s) from %s", member.Name, r.Group.Namespace, member.Folder))
+		c.Printer.Line(
+			fmt.Sprintf(
+				"--- deploying app '%s' (namespace: %s) from %s",
+				member.Name,
+				r.Group.Namespace,
+				member.Folder,
+			),
+		)
 		if err := r.Connect(ctx); err != nil {
 			return result, err
 		}
@@ -79,14 +91,23 @@ func (c *Client) checkEmptyGroup(ctx context.Context, r DeployGroupRequest) erro
 	for i, one := range apps {
 		names[i] = one.Name
 	}
-	return fmt.Errorf("Directory '%s' has no folders, so that all apps of group '%s' would be deleted: %s. "+
-		"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified (hint: app-group delete deletes a group)",
-		r.Directory, r.Group.Name, strings.Join(names, ", "))
+	return fmt.Errorf(
+		"Directory '%s' has no folders, so that all apps of group '%s' would be deleted: %s. "+
+			"Refusing to continue unless --dangerous-allow-empty-list-of-resources is specified "+
+			"(hint: app-group delete deletes a group)",
+		r.Directory,
+		r.Group.Name,
+		strings.Join(names, ", "),
+	)
 }
 
 // DeleteGroup deletes all apps of a group, each as the request says but for its name. It reports
 // whether there were any.
-func (c *Client) DeleteGroup(ctx context.Context, group GroupName, r DeleteRequest) (deleted bool, err error) {
+func (c *Client) DeleteGroup(
+	ctx context.Context,
+	group GroupName,
+	r DeleteRequest,
+) (deleted bool, err error) {
 	return c.deleteApps(ctx, group, r, func(*app.App) bool { return true })
 }
 
@@ -103,7 +124,8 @@ func (c *Client) deleteApps(
 			continue
 		}
 		deleted = true
-		c.Printer.Line(fmt.Sprintf("--- deleting app '%s' (namespace: %s)", one.Name, group.Namespace))
+		c.Printer.Line(fmt.Sprintf("--- deleting app '%s' (namespace: %s)", one.Name,
+			group.Namespace))
 		request := r
 		request.App = Name{Name: one.Name, Namespace: group.Namespace}
 		if _, err := c.Delete(ctx, request); err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// groupRequest returns a request that deploys folders, each with one ConfigMap, as the group "shop".
+// groupRequest returns a request that deploys folders, each with one ConfigMap, as the group
+// "shop".
 func (w *world) groupRequest(folders ...string) DeployGroupRequest {
 	request := DeployGroupRequest{
 		Group: GroupName{Name: "shop", Namespace: "demo"}, Directory: "apps",
@@ -20,7 +21,8 @@ func (w *world) groupRequest(folders ...string) DeployGroupRequest {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			w.t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(path, "a.yml"), []byte(configMap(folder, "1")), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(path, "a.yml"), []byte(configMap(folder, "1")),
+			0o600); err != nil {
 			w.t.Fatal(err)
 		}
 		request.Members = append(request.Members, GroupMember{Name: "shop-" + folder, Folder: path})
@@ -35,7 +37,8 @@ func TestGroup(t *testing.T) {
 	if err != nil || result != (GroupResult{Deployed: true}) {
 		t.Fatalf("%+v, error %v", result, err)
 	}
-	check(t, "objects", w.objects(), "configmap/db configmap/shop-db configmap/shop-web configmap/web")
+	check(t, "objects", w.objects(), "configmap/db configmap/shop-db configmap/shop-web "+
+		"configmap/web")
 
 	result, err = w.DeployGroup(t.Context(), w.groupRequest("db"))
 	if err != nil || result != (GroupResult{Deleted: true}) {
@@ -44,14 +47,20 @@ func TestGroup(t *testing.T) {
 	check(t, "objects", w.objects(), "configmap/db configmap/shop-db")
 
 	_, err = w.DeployGroup(t.Context(), w.groupRequest())
-	checkError(t, err, "Directory 'apps' has no folders, so that all apps of group 'shop' would be deleted: shop-db. Refusing")
+	checkError(
+		t,
+		err,
+		"Directory 'apps' has no folders, so that all apps of group 'shop' would be deleted: "+
+			"shop-db. Refusing",
+	)
 	empty := w.groupRequest()
 	empty.AllowEmpty = true
 	if result, err = w.DeployGroup(t.Context(), empty); err != nil || !result.Deleted {
 		t.Fatalf("%+v, error %v", result, err)
 	}
 	check(t, "objects", w.objects(), "")
-	if result, err = w.DeployGroup(t.Context(), w.groupRequest()); err != nil || result != (GroupResult{}) {
+	if result, err = w.DeployGroup(t.Context(), w.groupRequest()); err != nil ||
+		result != (GroupResult{}) {
 		t.Errorf("empty group: %+v, error %v", result, err)
 	}
 }
@@ -64,11 +73,16 @@ func TestDeleteGroup(t *testing.T) {
 	}
 	w.output()
 	w.execute = func() error { return errTest }
-	_, err := w.DeleteGroup(t.Context(), GroupName{Name: "shop", Namespace: "demo"}, w.deleteRequest())
+	_, err := w.DeleteGroup(t.Context(), GroupName{Name: "shop", Namespace: "demo"},
+		w.deleteRequest())
 	checkError(t, err, "no")
 	check(t, "output", w.output(), "--- deleting app 'shop-db' (namespace: demo)")
 	w.execute = nil
-	deleted, err := w.DeleteGroup(t.Context(), GroupName{Name: "shop", Namespace: "demo"}, w.deleteRequest())
+	deleted, err := w.DeleteGroup(
+		t.Context(),
+		GroupName{Name: "shop", Namespace: "demo"},
+		w.deleteRequest(),
+	)
 	if err != nil || !deleted {
 		t.Errorf("deleted %t, error %v", deleted, err)
 	}

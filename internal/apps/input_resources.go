@@ -17,7 +17,8 @@ import (
 // loadInputs reads the files, and prepares and labels the resources that they describe.
 func (d *deployment) loadInputs(ctx context.Context) error {
 	if len(d.req.Input.Files) == 0 {
-		return errors.New("Expected at least one --file (-f) specified with a file or directory path")
+		return errors.New("Expected at least one --file (-f) specified with a file or directory " +
+			"path")
 	}
 	all, err := input.Load(ctx, d.req.Input)
 	if err != nil {
@@ -35,7 +36,9 @@ func (d *deployment) loadInputs(ctx context.Context) error {
 		return err
 	}
 	d.preparation = d.req.Preparation
-	d.preparation.Namespace, d.preparation.Kinds, d.preparation.Now = d.Namespace, d.kindOf(ctx), d.Now()
+	d.preparation.Namespace, d.preparation.Kinds, d.preparation.Now = d.Namespace, d.kindOf(
+		ctx,
+	), d.Now()
 	if d.inputs, err = d.preparation.Run(all); err != nil {
 		return err
 	}
@@ -60,9 +63,10 @@ func (d *deployment) learnKinds(ctx context.Context, inputs []resource.Resource)
 	return nil
 }
 
-// kindOf returns a function that looks up a kind in a version: whether it is namespaced, and whether
-// the cluster has it. For an unknown kind it asks the server once more, since the kind may be new. A
-// kind of a broken group version counts as unknown: awaitDiscovery has found it to be ignorable.
+// kindOf returns a function that looks up a kind in a version: whether it is namespaced, and
+// whether the cluster has it. For an unknown kind it asks the server once more, since the kind
+// may be new. A kind of a broken group version counts as unknown: awaitDiscovery has found it to
+// be ignorable.
 func (d *deployment) kindOf(
 	ctx context.Context,
 ) func(schema.GroupVersionKind) (namespaced, known bool, err error) {
@@ -70,7 +74,8 @@ func (d *deployment) kindOf(
 	return func(gvk schema.GroupVersionKind) (bool, bool, error) {
 		for {
 			kind, err := d.Cluster.Kind(ctx, gvk.GroupKind())
-			if unknown := (*cluster.UnknownKindError)(nil); err != nil && !errors.As(err, &unknown) {
+			if unknown := (*cluster.UnknownKindError)(nil); err != nil && !errors.As(err,
+				&unknown) {
 				return false, false, err
 			}
 			if served := slices.Contains(kind.Versions(), gvk.Version); served || refreshed {
@@ -98,5 +103,9 @@ func (d *deployment) label(r resource.Resource) error {
 			return err
 		}
 	}
-	return d.config.AddScopingLabels(r.Unstructured, map[string]string{key: value}, d.req.ScopeSelectors)
+	return d.config.AddScopingLabels(
+		r.Unstructured,
+		map[string]string{key: value},
+		d.req.ScopeSelectors,
+	)
 }

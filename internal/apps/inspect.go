@@ -75,9 +75,18 @@ func (c *Client) ConfigMaps(ctx context.Context, name Name) ([]liveObject, error
 // ServiceAccounts returns the service accounts of an app, its roles and their bindings.
 func (c *Client) ServiceAccounts(ctx context.Context, name Name) ([]liveObject, error) {
 	const rbac = "rbac.authorization.k8s.io"
-	return c.existingKinds(ctx, name, schema.GroupKind{Kind: "ServiceAccount"},
-		schema.GroupKind{Group: rbac, Kind: "Role"}, schema.GroupKind{Group: rbac, Kind: "ClusterRole"},
-		schema.GroupKind{Group: rbac, Kind: "RoleBinding"}, schema.GroupKind{Group: rbac, Kind: "ClusterRoleBinding"})
+	return c.existingKinds(
+		ctx,
+		name,
+		schema.GroupKind{Kind: "ServiceAccount"},
+		schema.GroupKind{Group: rbac, Kind: "Role"},
+		schema.GroupKind{Group: rbac, Kind: "ClusterRole"},
+		schema.GroupKind{
+			Group: rbac,
+			Kind:  "RoleBinding",
+		},
+		schema.GroupKind{Group: rbac, Kind: "ClusterRoleBinding"},
+	)
 }
 
 // existingKinds returns the objects of some kinds of an app that must exist.

@@ -46,7 +46,10 @@ func TestInspect(t *testing.T) {
 func TestList(t *testing.T) {
 	w := newWorld(t)
 	w.deploy(configMap("a", "1"))
-	w.put("{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, labels: {kapp.k14s.io/is-app: ''}}, data: {spec: '{'}}")
+	w.put(
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, labels: {kapp.k14s.io/is-app: " +
+			"''}}, data: {spec: '{'}}",
+	)
 	young, err := filter.Flags{Age: "1h-"}.ResourceFilter(w.now) // records in memory have no time
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +57,8 @@ func TestList(t *testing.T) {
 	for _, tc := range []struct {
 		request ListRequest
 		want    int
-	}{{ListRequest{Namespace: "demo"}, 2}, {ListRequest{Namespace: "demo", Age: young}, 1}, {ListRequest{Namespace: "other"}, 0}} {
+	}{{ListRequest{Namespace: "demo"}, 2}, {ListRequest{Namespace: "demo", Age: young}, 1},
+		{ListRequest{Namespace: "other"}, 0}} {
 		if found, err := w.List(t.Context(), tc.request); err != nil || len(found) != tc.want {
 			t.Errorf("%+v: %d apps, error %v", tc.request, len(found), err)
 		}
@@ -71,7 +75,8 @@ func TestChanges(t *testing.T) {
 	for _, tc := range []struct {
 		request ChangesRequest
 		want    int
-	}{{ChangesRequest{App: web}, 2}, {ChangesRequest{App: web, After: middle}, 1}, {ChangesRequest{App: web, Before: middle}, 1}} {
+	}{{ChangesRequest{App: web}, 2}, {ChangesRequest{App: web, After: middle}, 1},
+		{ChangesRequest{App: web, Before: middle}, 1}} {
 		if found, err := w.Changes(t.Context(), tc.request); err != nil || len(found) != tc.want {
 			t.Errorf("%+v: %d changes, error %v", tc.request, len(found), err)
 		}
@@ -80,7 +85,11 @@ func TestChanges(t *testing.T) {
 	checkError(t, err, "does not exist")
 
 	printed := 0
-	request := TrimRequest{App: web, Keep: 1, Print: func(old []app.RecordedDeployment) error { printed = len(old); return nil }}
+	request := TrimRequest{
+		App:   web,
+		Keep:  1,
+		Print: func(old []app.RecordedDeployment) error { printed = len(old); return nil },
+	}
 	w.answer = func() error { return errTest }
 	checkError(t, w.TrimChanges(t.Context(), request), "no")
 	w.answer = nil
@@ -99,12 +108,22 @@ func TestRename(t *testing.T) {
 	web := Name{Name: "web", Namespace: "demo"}
 	w.deploy(configMap("a", "1"))
 	w.answer = func() error { return errTest }
-	checkError(t, w.Rename(t.Context(), RenameRequest{App: web, To: Name{Namespace: "other"}}), "no")
+	checkError(t, w.Rename(t.Context(), RenameRequest{App: web, To: Name{Namespace: "other"}}),
+		"no")
 	w.answer = nil
 	checkError(t, w.Rename(t.Context(), RenameRequest{App: web, To: Name{Namespace: "other"}}), "")
-	if found, err := w.Existing(t.Context(), Name{Name: "web", Namespace: "other"}); err != nil || found.Name != "web" {
+	if found, err := w.Existing(t.Context(), Name{Name: "web", Namespace: "other"}); err != nil ||
+		found.Name != "web" {
 		t.Errorf("error %v", err)
 	}
-	checkError(t, w.Rename(t.Context(), RenameRequest{App: web, To: Name{Name: "x"}}), "does not exist")
-	checkError(t, w.Rename(t.Context(), RenameRequest{App: Name{Name: "label:a=b"}, To: Name{Name: "x"}}), "Not supported")
+	checkError(
+		t,
+		w.Rename(t.Context(), RenameRequest{App: web, To: Name{Name: "x"}}),
+		"does not exist",
+	)
+	checkError(
+		t,
+		w.Rename(t.Context(), RenameRequest{App: Name{Name: "label:a=b"}, To: Name{Name: "x"}}),
+		"Not supported",
+	)
 }

@@ -31,8 +31,16 @@ func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Printer.Debug(fmt.Sprintf("%d resources in files, %d of the app in the cluster, %d in the cluster without its label",
-		len(d.inputs), len(labelled), len(adopted)), "Resources")
+	d.Printer.Debug(
+		fmt.Sprintf(
+			"%d resources in files, %d of the app in the cluster, %d in the cluster without its "+
+				"label",
+			len(d.inputs),
+			len(labelled),
+			len(adopted),
+		),
+		"Resources",
+	)
 	d.live.adopted = make(map[liveObject]bool, len(adopted))
 	for _, obj := range adopted {
 		d.live.adopted[obj] = true
@@ -70,8 +78,14 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 		return nil, err
 	}
 	if lines := d.live.unlistable.permissions(); len(lines) > 0 {
-		d.Printer.Info("Leaving resources of the app that cannot be seen, if there are any that are not in the files. " +
-			"Missing permissions: " + strings.Join(lines, "; "))
+		d.Printer.Info(
+			"Leaving resources of the app that cannot be seen, if there are any that are not in " +
+				"the files. " +
+				"Missing permissions: " + strings.Join(
+				lines,
+				"; ",
+			),
+		)
 	}
 	return found, nil
 }
@@ -80,15 +94,19 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 func (d *deployment) checkRecordName() error {
 	for _, r := range d.inputs {
 		if object.RefOf(r.Unstructured) == d.app.RecordRef() {
-			return fmt.Errorf("Resource '%s' would overwrite the record of the app, which is kept under this name (hint: give the app or the resource another name) (%s)",
-				resource.Describe(r.Unstructured), r.Origin)
+			return fmt.Errorf(
+				"Resource '%s' would overwrite the record of the app, which is kept under this "+
+					"name (hint: give the app or the resource another name) (%s)",
+				resource.Describe(r.Unstructured),
+				r.Origin,
+			)
 		}
 	}
 	return nil
 }
 
-// deploySelection returns the selection of the app's objects, limited to the kinds of its record and
-// of its inputs.
+// deploySelection returns the selection of the app's objects, limited to the kinds of its record
+// and of its inputs.
 func (d *deployment) deploySelection() cluster.Selection {
 	s := d.selection(d.app, d.req.Search, d.needsManagedFields())
 	s.Fallback, s.Ignore = d.fallback, d.ignorable
@@ -115,15 +133,18 @@ func (d *deployment) deploySelection() cluster.Selection {
 	return s
 }
 
-// needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields of
-// live objects.
+// needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
+// of live objects.
 func (d *deployment) needsManagedFields() bool {
 	return d.req.Review.ManagedFields || d.config.HasOverlays() || d.req.ServerSide
 }
 
 // readAdoptable reads the live objects of inputs that lack the label of the app. It refuses those
 // that belong to another app.
-func (d *deployment) readAdoptable(ctx context.Context, labelled []liveObject) ([]liveObject, error) {
+func (d *deployment) readAdoptable(
+	ctx context.Context,
+	labelled []liveObject,
+) ([]liveObject, error) {
 	if !d.req.Adopt {
 		return nil, nil
 	}

@@ -97,7 +97,8 @@ func (t *logTail) watchNamespaces(
 	errs := make([]error, len(namespaces))
 	var all sync.WaitGroup
 	for i, namespace := range namespaces {
-		all.Go(func() { errs[i] = t.watchPods(ctx, selector, namespace) }) // Wait below waits for it
+		// Wait below waits for it
+		all.Go(func() { errs[i] = t.watchPods(ctx, selector, namespace) })
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -144,9 +145,10 @@ func (t *logTail) observe(ctx context.Context, ref object.Ref, pod liveObject) {
 
 const (
 	logRetryInterval = 500 * time.Millisecond // between attempts to open a log
-	logRestartDelay  = time.Second            // between the end of a log and the search for the next
-	logFirstLine     = time.Second            // to wait for the first line of a log at the end
-	logSilence       = 100 * time.Millisecond // to wait for each further line at the end
+	// between the end of a log and the search for the next
+	logRestartDelay = time.Second
+	logFirstLine    = time.Second            // to wait for the first line of a log at the end
+	logSilence      = 100 * time.Millisecond // to wait for each further line at the end
 )
 
 // tail prints the log of a container once it runs, and the logs of its restarts.
@@ -219,7 +221,12 @@ func (t *logTail) pause(ctx context.Context, d time.Duration) {
 }
 
 // read prints a log to its end. It reports false if the log cannot be opened.
-func (t *logTail) read(ctx context.Context, pod object.Ref, container, tag string, since time.Time) bool {
+func (t *logTail) read(
+	ctx context.Context,
+	pod object.Ref,
+	container, tag string,
+	since time.Time,
+) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	options := cluster.LogOptions{Follow: t.follow && !t.isEnding(), Lines: t.lines, Since: since}

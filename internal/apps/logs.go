@@ -41,7 +41,13 @@ func (c *Client) Logs(ctx context.Context, r LogsRequest) error {
 	if err != nil {
 		return err
 	}
-	tail := &logTail{cluster: c.Cluster, printer: r.Printer, now: c.Now, follow: r.Follow, lines: r.Lines}
+	tail := &logTail{
+		cluster: c.Cluster,
+		printer: r.Printer,
+		now:     c.Now,
+		follow:  r.Follow,
+		lines:   r.Lines,
+	}
 	tail.choose = func(pod liveObject) ([]string, bool) {
 		return r.Containers, r.Pod == "" || filter.MatchPattern(r.Pod, pod.GetName())
 	}
@@ -58,7 +64,8 @@ func (d *deployment) followLogs(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	tail := &logTail{
-		cluster: d.Cluster, printer: d.req.Logs, now: d.Now, follow: true, choose: d.chooseContainers,
+		cluster: d.Cluster, printer: d.req.Logs, now: d.Now, follow: true,
+		choose: d.chooseContainers,
 		listed: make(chan struct{}), ending: make(chan struct{}),
 	}
 	tailing, cancel := context.WithCancel(ctx)

@@ -42,8 +42,10 @@ func (l *logLines) text() string {
 
 // pod returns the manifest of a pod of the app "label:tier=web" with a container "main".
 func pod(name, annotations, status string) string {
-	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {tier: web}, annotations: {" + annotations + "}}, " +
-		"spec: {containers: [{name: main}, {name: side}]}, status: {containerStatuses: [" + status + "]}}"
+	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {tier: web}, " +
+		"annotations: {" + annotations + "}}, " +
+		"spec: {containers: [{name: main}, {name: side}]}, status: {containerStatuses: [" +
+		status + "]}}"
 }
 
 const (
@@ -59,14 +61,21 @@ func TestLogs(t *testing.T) {
 		unlistable []string
 		want       string
 	}{
-		{"all", nil, nil, "# ending tailing 'a > main' logs\n# starting tailing 'a > main' logs\n# waiting for 'a > side' logs to become available...\n" +
-			"# waiting for 'b > main' logs to become available...\n# waiting for 'b > side' logs to become available...\n" +
+		{"all", nil, nil, "# ending tailing 'a > main' logs\n# starting tailing 'a > main' " +
+			"logs\n# waiting for 'a > side' logs to become available...\n" +
+			"# waiting for 'b > main' logs to become available...\n# waiting for 'b > side' logs " +
+			"to become available...\n" +
 			"a > main | one\na > main | two"},
 		{"one pod", func(r *LogsRequest) { r.Pod = "b%" }, nil,
-			"# waiting for 'b > main' logs to become available...\n# waiting for 'b > side' logs to become available..."},
-		{"one container and line", func(r *LogsRequest) { r.Containers, r.Lines, r.Pod = []string{"main"}, 1, "a" }, nil,
+			"# waiting for 'b > main' logs to become available...\n# waiting for 'b > side' logs " +
+				"to become available..."},
+		{"one container and line", func(r *LogsRequest) {
+			r.Containers, r.Lines,
+				r.Pod = []string{"main"}, 1, "a"
+		}, nil,
 			"# ending tailing 'a > main' logs\n# starting tailing 'a > main' logs\na > main | two"},
-		{"single namespaces", func(r *LogsRequest) { r.Containers, r.Pod = []string{"main"}, "b" }, []string{},
+		{"single namespaces", func(r *LogsRequest) { r.Containers, r.Pod = []string{"main"}, "b" },
+			[]string{},
 			"# waiting for 'b > main' logs to become available..."},
 		{"forbidden", nil, []string{enginetest.Everywhere},
 			`Pod watching error: pods is forbidden: User cannot list resource "pods" in API group "" in the namespace(s) "demo"`},
@@ -77,7 +86,8 @@ func TestLogs(t *testing.T) {
 				if tc.unlistable != nil {
 					w.cluster.Unlistable = map[schema.GroupKind][]string{podKind: tc.unlistable}
 				}
-				w.cluster.Logs = map[object.Ref][]string{w.put(pod("a", "", running)): {"one", "two"}}
+				w.cluster.Logs = map[object.Ref][]string{w.put(pod("a", "", running)): {"one",
+					"two"}}
 				w.put(pod("b", "", terminated))
 				request := LogsRequest{App: Name{Name: "label:tier=web"}, Printer: lines, Lines: -1}
 				if tc.edit != nil {
@@ -93,7 +103,11 @@ func TestLogs(t *testing.T) {
 	}
 	checkError(t, LogsRequest{}.Check(), "Expected --lines to be greater than zero")
 	w := newWorld(t)
-	checkError(t, w.Logs(t.Context(), LogsRequest{App: Name{Name: "none", Namespace: "demo"}}), "does not exist")
+	checkError(
+		t,
+		w.Logs(t.Context(), LogsRequest{App: Name{Name: "none", Namespace: "demo"}}),
+		"does not exist",
+	)
 }
 
 // With follow, Logs prints new pods as well, until the context ends.
@@ -103,7 +117,12 @@ func TestLogsFollow(t *testing.T) {
 		ref := object.Ref{Kind: "Pod", Namespace: "demo", Name: "a"}
 		w.cluster.Logs = map[object.Ref][]string{ref: {"one"}}
 		ctx, cancel := context.WithCancel(t.Context())
-		request := LogsRequest{App: Name{Name: "label:tier=web"}, Printer: lines, Follow: true, Containers: []string{"main"}}
+		request := LogsRequest{
+			App:        Name{Name: "label:tier=web"},
+			Printer:    lines,
+			Follow:     true,
+			Containers: []string{"main"},
+		}
 		ended := make(chan error)
 		go func() { ended <- w.Logs(ctx, request) }() // the test receives its end
 		synctest.Wait()
@@ -117,7 +136,8 @@ func TestLogsFollow(t *testing.T) {
 		time.Sleep(time.Second)
 		cancel()
 		checkError(t, <-ended, "")
-		if text := lines.text(); !strings.Contains(text, "a > main | one") || !strings.Contains(text, "waiting for 'a > main' logs") {
+		if text := lines.text(); !strings.Contains(text, "a > main | one") ||
+			!strings.Contains(text, "waiting for 'a > main' logs") {
 			t.Errorf("logs %q", text)
 		}
 	})
@@ -169,7 +189,8 @@ func TestChooseContainers(t *testing.T) {
 		{resource.AnnDeployLogs + ": for-existing", false, fresh, false, ""},
 		{resource.AnnDeployLogs + ": for-new-or-existing", false, existing, true, ""},
 		{resource.AnnDeployLogs + ": other", false, fresh, false, ""},
-		{resource.AnnDeployLogs + ": '', " + resource.AnnDeployLogsContainers + ": 'a,b'", false, fresh, true, "a b"},
+		{resource.AnnDeployLogs + ": '', " + resource.AnnDeployLogsContainers + ": 'a,b'", false,
+			fresh, true, "a b"},
 	} {
 		d := &deployment{req: DeployRequest{AllLogs: tc.all}}
 		obj := parse(t, pod("p", tc.annotations, running))

@@ -10,20 +10,32 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// resolveLostRecord ends a deployment whose record was deleted during the run. It creates the record
-// again if objects are left; if there is another app of the name, it names these objects. Failed is
-// the error of the run, which may be nil.
+// resolveLostRecord ends a deployment whose record was deleted during the run. It creates the
+// record again if objects are left; if there is another app of the name, it names these objects.
+// Failed is the error of the run, which may be nil.
 func (d *deployment) resolveLostRecord(
 	ctx context.Context, failed error, lost *app.RecordDeletedError, namespaces []string,
 ) error {
 	if successor := d.successor(ctx); successor != nil {
-		d.Printer.Info(fmt.Sprintf("the app was given another record meanwhile, which has all of it: %s", successor), "App")
+		d.Printer.Info(
+			fmt.Sprintf("the app was given another record meanwhile, which has all of it: %s",
+				successor),
+			"App",
+		)
 		return failed
 	}
 	left, err := d.leftovers(ctx)
 	if err == nil && len(left) == 0 && !d.live.unlistable.any() {
-		return errors.Join(failed, fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: Nothing is left of it "+
-			"(hint: run the command again to deploy it)", d.app.Name, d.app.Namespace))
+		return errors.Join(
+			failed,
+			fmt.Errorf(
+				"App '%s' (namespace: %s) was deleted by another run meanwhile: Nothing is left "+
+					"of it "+
+					"(hint: run the command again to deploy it)",
+				d.app.Name,
+				d.app.Namespace,
+			),
+		)
 	}
 	if err != nil {
 		left = append(left, "what could not be looked for: "+err.Error())
@@ -34,11 +46,21 @@ func (d *deployment) resolveLostRecord(
 		refused = d.app.Restore(ctx, namespaces)
 	}
 	if refused == nil {
-		return errors.Join(failed, fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: It is recorded again, with what is left of it"+
-			" (hint: run the command again to deploy all of it, or delete it)%s", d.app.Name, d.app.Namespace, list))
+		return errors.Join(
+			failed,
+			fmt.Errorf(
+				"App '%s' (namespace: %s) was deleted by another run meanwhile: It is recorded "+
+					"again, with what is left of it"+
+					" (hint: run the command again to deploy all of it, or delete it)%s",
+				d.app.Name,
+				d.app.Namespace,
+				list,
+			),
+		)
 	}
 	return errors.Join(failed, fmt.Errorf("%w: Nothing records what this run has left"+
-		" (hint: delete -a 'label:%s' deletes it; deploy --dangerous-override-ownership-of-existing-resources takes it over)%s",
+		" (hint: delete -a 'label:%s' deletes it; deploy "+
+		"--dangerous-override-ownership-of-existing-resources takes it over)%s",
 		refused, d.app.Selector(), list))
 }
 
@@ -47,10 +69,15 @@ func (d *deployment) resolveLostRecord(
 func (d *deployment) successor(ctx context.Context) *app.App {
 	apps, err := d.Records.List(ctx, "", nil)
 	if err != nil {
-		apps, _ = d.Records.List(ctx, d.app.Namespace, nil) // an app that cannot be found counts as deleted
+		apps, _ = d.Records.List(
+			ctx,
+			d.app.Namespace,
+			nil,
+		) // an app that cannot be found counts as deleted
 	}
 	for _, other := range apps {
-		if other.Meta.LabelValue == d.app.Meta.LabelValue && other.Meta.LabelKey == d.app.Meta.LabelKey {
+		if other.Meta.LabelValue == d.app.Meta.LabelValue &&
+			other.Meta.LabelKey == d.app.Meta.LabelKey {
 			return other
 		}
 	}

@@ -19,9 +19,12 @@ func TestDeployLosesRecord(t *testing.T) {
 		err     string
 	}{
 		{"objects are left", func(*world) {}, nil, "configmap/a configmap/web", "",
-			"App 'web' (namespace: demo) was deleted by another run meanwhile: It is recorded again, with what is left of it " +
-				"(hint: run the command again to deploy all of it, or delete it):\n- configmap/a (v1) namespace: demo"},
-		{"the run fails as well", func(*world) {}, errTest, "configmap/a configmap/web", "", "no\nApp 'web'"},
+			"App 'web' (namespace: demo) was deleted by another run meanwhile: It is recorded " +
+				"again, with what is left of it " +
+				"(hint: run the command again to deploy all of it, or delete it):\n- configmap/a " +
+				"(v1) namespace: demo"},
+		{"the run fails as well", func(*world) {}, errTest, "configmap/a configmap/web", "",
+			"no\nApp 'web'"},
 		{"nothing is left", func(w *world) { w.cluster.Remove(configMapRef("a")) }, nil, "", "",
 			"Nothing is left of it (hint: run the command again to deploy it)"},
 		{"objects may be left that cannot be listed", func(w *world) {
@@ -56,13 +59,23 @@ func TestDeployLosesRecord(t *testing.T) {
 func TestDeployWhileRenamed(t *testing.T) {
 	w := newWorld(t)
 	w.execute = func() error {
-		return w.Rename(t.Context(), RenameRequest{App: Name{Name: "web", Namespace: "demo"}, To: Name{Name: "shop"}})
+		return w.Rename(
+			t.Context(),
+			RenameRequest{App: Name{Name: "web", Namespace: "demo"}, To: Name{Name: "shop"}},
+		)
 	}
 	_, err := w.Deploy(t.Context(), w.request(configMap("a", "1")))
 	checkError(t, err, "")
 	check(t, "objects", w.objects(), "configmap/a configmap/shop")
-	check(t, "output", w.output(), "Renaming 'web' (namespace: demo) to 'shop' (namespace: demo) (app changes will not be renamed)\n"+
-		"info: the app was given another record meanwhile, which has all of it: app 'shop' namespace: demo")
+	check(
+		t,
+		"output",
+		w.output(),
+		"Renaming 'web' (namespace: demo) to 'shop' (namespace: demo) (app changes will not be "+
+			"renamed)\n"+
+			"info: the app was given another record meanwhile, which has all of it: app 'shop' "+
+			"namespace: demo",
+	)
 }
 
 // A record that is lost before the first write ends the deployment, and nothing is written.

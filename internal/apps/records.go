@@ -80,8 +80,16 @@ func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
 	if namespace == "" {
 		namespace = target.Namespace
 	}
-	c.Printer.Line(fmt.Sprintf("Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be renamed)",
-		target.Name, target.Namespace, name, namespace))
+	c.Printer.Line(
+		fmt.Sprintf(
+			"Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be "+
+				"renamed)",
+			target.Name,
+			target.Namespace,
+			name,
+			namespace,
+		),
+	)
 	if err := c.Confirm(ctx); err != nil {
 		return err
 	}

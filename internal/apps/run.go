@@ -34,10 +34,12 @@ type RunOptions struct {
 
 // Review says how changes are calculated, and how the user sees them before they are made.
 type Review struct {
-	NewRun        func(RunOptions) Run
-	ChangeFilter  string                           // in JSON; NewRun applies it
-	ManagedFields bool                             // live objects keep managed fields, which diffs print
-	Print         func(Run) error                  // prints the changes
-	Serve         func(context.Context, Run) error // serves the changes to a browser instead of making them
-	DryRun        bool                             // changes are only printed
+	NewRun       func(RunOptions) Run
+	ChangeFilter string // in JSON; NewRun applies it
+	// live objects keep managed fields, which diffs print
+	ManagedFields bool
+	Print         func(Run) error // prints the changes
+	// serves the changes to a browser instead of making them
+	Serve  func(context.Context, Run) error
+	DryRun bool // changes are only printed
 }

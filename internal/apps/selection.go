@@ -27,7 +27,11 @@ type SearchOptions struct {
 // objects returns all objects of an app. With owners they keep their managed fields. The function
 // missed, which may be nil, receives the kinds that may have more objects than were found.
 func (c *Client) objects(
-	ctx context.Context, target *app.App, o SearchOptions, owners bool, missed func(cluster.UnlistedKind),
+	ctx context.Context,
+	target *app.App,
+	o SearchOptions,
+	owners bool,
+	missed func(cluster.UnlistedKind),
 ) ([]liveObject, error) {
 	selection := c.selection(target, o, owners)
 	selection.Unlisted = missed
@@ -38,10 +42,18 @@ func (c *Client) objects(
 }
 
 // selectObjects returns the objects that match a selection.
-func (c *Client) selectObjects(ctx context.Context, selection cluster.Selection) ([]liveObject, error) {
+func (c *Client) selectObjects(
+	ctx context.Context,
+	selection cluster.Selection,
+) ([]liveObject, error) {
 	found, err := c.Cluster.Select(ctx, selection)
 	if failed := (*cluster.ListError)(nil); errors.As(err, &failed) {
-		err = fmt.Errorf("Listing %#v, namespaced: %t: %w", failed.Resource, failed.Namespaced, failed.Cause)
+		err = fmt.Errorf(
+			"Listing %#v, namespaced: %t: %w",
+			failed.Resource,
+			failed.Namespaced,
+			failed.Cause,
+		)
 	}
 	return found, err
 }
@@ -60,8 +72,9 @@ func (c *Client) selectKinds(
 func (c *Client) selection(target *app.App, o SearchOptions, owners bool) cluster.Selection {
 	return cluster.Selection{
 		Selector: target.Selector(), Fallback: c.fallback(target), OnlyFallback: o.OnlyFallback,
-		ManagedFields: owners, Ignore: ignorable(target, o, nil), WantedVersion: resource.DeployedVersion,
-		Report: func(text string) { c.Printer.Info(text) },
+		ManagedFields: owners, Ignore: ignorable(target, o, nil),
+		WantedVersion: resource.DeployedVersion,
+		Report:        func(text string) { c.Printer.Info(text) },
 	}
 }
 
@@ -89,7 +102,10 @@ const (
 
 // awaitDiscovery waits until the server can describe all group versions that are not ignorable. An
 // aggregated API server may be starting, so it asks several times.
-func (c *Client) awaitDiscovery(ctx context.Context, ignorable func(schema.GroupVersion) bool) error {
+func (c *Client) awaitDiscovery(
+	ctx context.Context,
+	ignorable func(schema.GroupVersion) bool,
+) error {
 	for attempt := 1; ; attempt++ {
 		_, broken, err := c.Cluster.ListableKinds(ctx)
 		if err != nil {
@@ -103,8 +119,10 @@ func (c *Client) awaitDiscovery(ctx context.Context, ignorable func(schema.Group
 		case !needed:
 			return nil
 		case attempt == discoveryAttempts:
-			return fmt.Errorf("%w (possibly related issue: https://github.com/vmware-tanzu/carvel-kapp/issues/12)",
-				cluster.DiscoveryError(broken))
+			return fmt.Errorf(
+				"%w (possibly related issue: https://github.com/vmware-tanzu/carvel-kapp/issues/12)",
+				cluster.DiscoveryError(broken),
+			)
 		}
 		select {
 		case <-time.After(discoveryInterval):
@@ -122,7 +140,8 @@ func (c *Client) awaitDiscovery(ctx context.Context, ignorable func(schema.Group
 func (c *Client) fallback(target *app.App, more ...string) []string {
 	var all []string
 	seen := map[string]bool{"": true, clusterScope: true}
-	for _, namespace := range slices.Concat([]string{c.Namespace}, target.Meta.LastDeployment.Namespaces, more) {
+	for _, namespace := range slices.Concat([]string{c.Namespace},
+		target.Meta.LastDeployment.Namespaces, more) {
 		if !seen[namespace] {
 			seen[namespace] = true
 			all = append(all, namespace)
@@ -171,6 +190,9 @@ func withoutTransient(objects []liveObject) []liveObject {
 
 // uniqueKinds sorts kinds and removes duplicates, in place.
 func uniqueKinds(kinds []schema.GroupKind) []schema.GroupKind {
-	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(
+		kinds,
+		func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) },
+	)
 	return slices.Compact(kinds)
 }

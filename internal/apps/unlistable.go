@@ -26,8 +26,9 @@ type unlistableKind struct {
 	namespaces []string // those that were tried; none for a cluster-scoped kind
 }
 
-// unlistableOf returns the part of an app that a search for its objects could not list. A kind that
-// may be listed in some namespaces counts as listable, since its objects need not be in all of them.
+// unlistableOf returns the part of an app that a search for its objects could not list. A kind
+// that may be listed in some namespaces counts as listable, since its objects need not be in all
+// of them.
 func (c *Client) unlistableOf(
 	ctx context.Context, target *app.App, missed map[schema.GroupKind]cluster.UnlistedKind,
 ) (unlistable, error) {
@@ -51,7 +52,10 @@ func (c *Client) unlistableOf(
 		}
 	}
 	for _, namespace := range target.Meta.LastDeployment.Namespaces {
-		visible := func(m cluster.UnlistedKind) bool { return !slices.Contains(m.Namespaces, namespace) }
+		visible := func(m cluster.UnlistedKind) bool {
+			return !slices.Contains(m.Namespaces,
+				namespace)
+		}
 		if len(listed) > 0 && !slices.ContainsFunc(listed, visible) {
 			u.namespaces = append(u.namespaces, namespace)
 		}
@@ -63,7 +67,8 @@ func (c *Client) unlistableOf(
 func (u unlistable) within(recorded []string) []string {
 	return slices.DeleteFunc(slices.Clone(recorded), func(namespace string) bool {
 		in := func(k unlistableKind) bool {
-			return slices.Contains(k.namespaces, namespace) || namespace == clusterScope && k.namespaces == nil
+			return slices.Contains(k.namespaces, namespace) ||
+				namespace == clusterScope && k.namespaces == nil
 		}
 		return !slices.Contains(u.namespaces, namespace) && !slices.ContainsFunc(u.kinds, in)
 	})
@@ -93,8 +98,15 @@ const ForgetFlag = "dangerous-forget-unlisted-resources"
 
 // refuseDelete returns the error for an app whose objects cannot all be listed.
 func (u unlistable) refuseDelete(target *app.App) error {
-	return fmt.Errorf("Refusing to delete app '%s' (namespace: %s): Resources of it may be left that nothing would find any more. Missing permissions:\n- %s\n"+
-		"(hint: have somebody with these permissions delete it; a filter, as --filter-kind, deletes some resources and keeps the app; "+
-		"delete --%s deletes what can be seen and the app)",
-		target.Name, target.Namespace, strings.Join(u.permissions(), "\n- "), ForgetFlag)
+	return fmt.Errorf(
+		"Refusing to delete app '%s' (namespace: %s): Resources of it may be left that nothing "+
+			"would find any more. Missing permissions:\n- %s\n"+
+			"(hint: have somebody with these permissions delete it; a filter, as --filter-kind, "+
+			"deletes some resources and keeps the app; "+
+			"delete --%s deletes what can be seen and the app)",
+		target.Name,
+		target.Namespace,
+		strings.Join(u.permissions(), "\n- "),
+		ForgetFlag,
+	)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -21,18 +22,23 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Env is what a command may use of the process: its arguments (the first is the name by which it was called) and its
-// three streams.
+// Env is what a command may use of the process: its arguments (the first is the name by which it was called), its
+// three streams, its environment and its clock.
 type Env struct {
-	Args []string
-	In   io.Reader
-	Out  io.Writer
-	Err  io.Writer
+	Args   []string
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string // returns a variable of the environment
+	Now    func() time.Time    // returns the time of day
 }
 
 // ProcessEnv is the environment of this process. What is written to Err on a terminal stands beside what is drawn there.
 func ProcessEnv() *Env {
-	env := &Env{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	env := &Env{
+		Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Getenv: os.Getenv, Now: time.Now,
+	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		env.Err = &view.TerminalWriter{Out: os.Stderr}
 	}

@@ -15,17 +15,23 @@ import (
 )
 
 func (p *program) newAppChange() *cobra.Command {
-	return parent("app-change", "App change", []string{"ac", "app-changes", "appchange", "appchanges"}, p.newChangeList(), p.newChangeCollect())
+	return parent(
+		"app-change",
+		"App change",
+		[]string{"ac", "app-changes", "appchange", "appchanges"},
+		p.newChangeList(),
+		p.newChangeCollect(),
+	)
 }
 
-// history of an app, from some time to another.
-type changeList struct {
+// changeListCommand is the command app-change list with its flags.
+type changeListCommand struct {
 	app           appFlags
 	before, after string
 }
 
 func (p *program) newChangeList() *cobra.Command {
-	l := &changeList{}
+	l := &changeListCommand{}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"}, Short: "List app changes",
 		Long: `List app changes, the newest first.`,
@@ -33,12 +39,16 @@ func (p *program) newChangeList() *cobra.Command {
   NAME app-change list -a web --after 2026-04-30 --before 2026-06-01`),
 	}
 	l.app.add(cmd)
-	cmd.Flags().StringVar(&l.before, "before", "", "List app changes before given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
-	cmd.Flags().StringVar(&l.after, "after", "", "List app changes after given time (formats: 2006-01-02T15:04:05Z, 2006-01-02)")
+	cmd.Flags().
+		StringVar(&l.before, "before", "", "List app changes before given time (formats: "+
+			"2006-01-02T15:04:05Z, 2006-01-02)")
+	cmd.Flags().
+		StringVar(&l.after, "after", "", "List app changes after given time (formats: "+
+			"2006-01-02T15:04:05Z, 2006-01-02)")
 	return p.command(cmd, false, l.run)
 }
 
-func (l *changeList) run(ctx context.Context, s *session) error {
+func (l *changeListCommand) run(ctx context.Context, s *session) error {
 	before, err := parseTime("before", l.before)
 	if err != nil {
 		return err
@@ -54,14 +64,15 @@ func (l *changeList) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	changes, err := s.apps.Changes(ctx, apps.ChangesRequest{App: name, After: after, Before: before})
+	changes, err := s.apps.Changes(ctx, apps.ChangesRequest{App: name, After: after,
+		Before: before})
 	if err != nil {
 		return err
 	}
 	return s.ui.Table(changeTable("App changes", "app changes", changes))
 }
 
-// parseTime reads a time, or a day, in UTC.
+// parseTime parses a time, or a day in UTC.
 func parseTime(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -71,28 +82,43 @@ func parseTime(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("Parsing --%s '%s': expected a time as 2006-01-02T15:04:05Z or a day as 2006-01-02", flag, text)
+	return time.Time{}, fmt.Errorf(
+		"Parsing --%s '%s': expected a time as 2006-01-02T15:04:05Z or a day as 2006-01-02",
+		flag,
+		text,
+	)
 }
 
-// changeTable shows changes, the newest first; they come with the oldest first.
+// changeTable returns the table of changes, newest first. Its input has the oldest first.
 func changeTable(title, content string, changes []app.RecordedDeployment) ui.Table {
 	table := ui.Table{
 		Title: title, Content: content,
 		Header: []ui.Column{
-			{Key: "name", Title: "Name"}, {Key: "started_at", Title: "Started At"}, {Key: "finished_at", Title: "Finished At"},
-			{Key: "successful", Title: "Successful"}, {Key: "description", Title: "Description"}, {Key: "namespaces", Title: "Namespaces", Hidden: true},
+			{
+				Key:   "name",
+				Title: "Name",
+			}, {Key: "started_at", Title: "Started At"}, {Key: "finished_at", Title: "Finished At"},
+			{
+				Key:   "successful",
+				Title: "Successful",
+			}, {Key: "description", Title: "Description"}, {Key: "namespaces", Title: "Namespaces",
+				Hidden: true},
 		},
 		FillFirst: true,
 	}
 	for _, c := range slices.Backward(changes) {
 		table.Rows = append(table.Rows, []ui.Cell{
-			{Text: c.Name}, timeCell(c.StartedAt), timeCell(c.FinishedAt), successCell(c.Successful), {Text: c.Description},
+			{
+				Text: c.Name,
+			}, timeCell(c.StartedAt), timeCell(c.FinishedAt), successCell(c.Successful),
+			{Text: c.Description},
 			{Text: strings.Join(c.Namespaces, ",")},
 		})
 	}
 	return table
 }
 
+// timeCell returns the cell of a time; empty for the zero time.
 func timeCell(t time.Time) ui.Cell {
 	if t.IsZero() {
 		return ui.Cell{}
@@ -100,14 +126,14 @@ func timeCell(t time.Time) ui.Cell {
 	return ui.Cell{Text: t.Format(time.RFC3339)}
 }
 
-// changeCollection is a run of app-change garbage-collect.
-type changeCollection struct {
+// changeCollectCommand is the command app-change garbage-collect with its flags.
+type changeCollectCommand struct {
 	app  appFlags
 	keep int
 }
 
 func (p *program) newChangeCollect() *cobra.Command {
-	c := &changeCollection{}
+	c := &changeCollectCommand{}
 	cmd := &cobra.Command{
 		Use: "garbage-collect", Aliases: []string{"gc"}, Short: "Garbage collect app changes",
 		Long: `Garbage collect app changes: delete the records of all but the newest.`,
@@ -119,7 +145,7 @@ func (p *program) newChangeCollect() *cobra.Command {
 	return p.command(cmd, false, c.run)
 }
 
-func (c *changeCollection) run(ctx context.Context, s *session) error {
+func (c *changeCollectCommand) run(ctx context.Context, s *session) error {
 	name, err := s.open(ctx, c.app)
 	if err != nil {
 		return err

@@ -14,17 +14,24 @@ import (
 )
 
 func (p *program) newAppGroup() *cobra.Command {
-	cmd := parent("app-group", "app-group will deploy/delete an application for each subdirectory within a directory",
-		[]string{"ag", "appgroup"}, p.newGroupDeploy(), p.newGroupDelete())
-	cmd.Example = p.named(`  # Deploy the folders shop/web and shop/db as the apps 'live-web' and 'live-db'
+	cmd := parent(
+		"app-group",
+		"app-group will deploy/delete an application for each subdirectory within a directory",
+		[]string{"ag", "appgroup"},
+		p.newGroupDeploy(),
+		p.newGroupDelete(),
+	)
+	cmd.Example = p.named(
+		`  # Deploy the folders shop/web and shop/db as the apps 'live-web' and 'live-db'
   NAME app-group deploy -g live -d shop/
 
   # Delete both
-  NAME app-group delete -g live`)
+  NAME app-group delete -g live`,
+	)
 	return cmd
 }
 
-// addGroup gives a command the flags that name a group of apps, and where their records are.
+// addGroup adds the flags that identify a group of apps.
 func addGroup(cmd *cobra.Command, group *string, f *appFlags) {
 	addNamespace(cmd, &f.namespace)
 	cmd.Flags().StringVarP(group, "group", "g", "", "Set app group name")
@@ -52,7 +59,9 @@ those apps of the group whose folder is gone.` + exitCodes,
   NAME app-group deploy -g live -d shop/`),
 	}
 	addGroup(cmd, &g.group, &g.each.app)
-	cmd.Flags().StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each folder in it is an app")
+	cmd.Flags().
+		StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each "+
+			"folder in it is an app")
 	g.each.add(cmd)
 	g.gone.add(cmd, "delete-", true)
 	sectioned(cmd)
@@ -83,7 +92,8 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 		return err
 	}
 	result, err := s.apps.DeployGroup(ctx, apps.DeployGroupRequest{
-		Group: apps.GroupName{Name: g.group, Namespace: namespace}, Directory: g.folder, Members: members,
+		Group: apps.GroupName{Name: g.group, Namespace: namespace}, Directory: g.folder,
+		Members:    members,
 		AllowEmpty: g.each.deploy.allowEmpty, Deploy: each,
 		Delete: apps.DeleteRequest{Review: s.review(g.each.diff, g.gone, kindFlags{})},
 		Connect: func(ctx context.Context) error {

@@ -12,10 +12,15 @@ import (
 )
 
 func (p *program) newConfigMap() *cobra.Command {
-	return parent("config-map", "Config map", []string{"cm", "cfg", "config-maps", "configmap", "configmaps"}, p.newConfigMapList())
+	return parent(
+		"config-map",
+		"Config map",
+		[]string{"cm", "cfg", "config-maps", "configmap", "configmaps"},
+		p.newConfigMapList(),
+	)
 }
 
-// configMapList is a run of config-map list.
+// configMapList is the command config-map list with its flags.
 type configMapList struct {
 	app    appFlags
 	values bool
@@ -46,18 +51,31 @@ func (l *configMapList) run(ctx context.Context, s *session) error {
 	return s.ui.Table(configMapTable(found, l.values))
 }
 
-// configMapTable has a row for every item; a ConfigMap without any has one, too.
+// configMapTable returns a table with a row for each item, and one for a ConfigMap without items.
 func configMapTable(found []live, values bool) ui.Table {
 	header := ui.Columns("Namespace", "Name", "Key", "Value")
 	header[3].Hidden = !values
-	table := ui.Table{Title: "Config map items", Content: "config map items", Header: header, SortBy: ui.SortBy(0, 1, 2)}
+	table := ui.Table{
+		Title:   "Config map items",
+		Content: "config map items",
+		Header:  header,
+		SortBy:  ui.SortBy(0, 1, 2),
+	}
 	for _, obj := range found {
 		items, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 		if len(items) == 0 {
 			items = map[string]string{"": ""}
 		}
 		for _, key := range slices.Sorted(maps.Keys(items)) {
-			table.Rows = append(table.Rows, []ui.Cell{ui.Namespace(obj.GetNamespace()), {Text: obj.GetName()}, {Text: key}, {Text: items[key]}})
+			table.Rows = append(
+				table.Rows,
+				[]ui.Cell{
+					ui.Namespace(obj.GetNamespace()),
+					{Text: obj.GetName()},
+					{Text: key},
+					{Text: items[key]},
+				},
+			)
 		}
 	}
 	return table

@@ -39,7 +39,9 @@ func (p *program) newDelete() *cobra.Command {
 	d.apply.addNative(p, cmd)
 	d.kinds.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
-	cmd.Flags().BoolVar(&d.forget, apps.ForgetFlag, false, "Delete app even if it may have resources that may not be listed, which are left behind")
+	cmd.Flags().
+		BoolVar(&d.forget, apps.ForgetFlag, false, "Delete app even if it may have resources "+
+			"that may not be listed, which are left behind")
 	return p.command(cmd, true, d.run)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/preflight"
 	"github.com/muster-deploy/muster/internal/apps/ui"
@@ -58,8 +59,12 @@ func (d *deployCommand) add(cmd *cobra.Command) {
 	d.filter.add(cmd)
 	d.apply.add(cmd, "", false)
 	d.deploy.add(cmd)
-	cmd.Flags().StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can repeat)")
-	cmd.Flags().Var(&d.checks, "preflight", "Preflight checks to run: "+strings.Join(preflight.CheckNames(), ", ")+" (can repeat)")
+	cmd.Flags().
+		StringSliceVar(&d.labels, "labels", nil, "Set app label (format: key=val, key=) (can "+
+			"repeat)")
+	cmd.Flags().
+		Var(&d.checks, "preflight",
+			"Preflight checks to run: "+strings.Join(preflight.CheckNames(), ", ")+" (can repeat)")
 }
 
 // run runs the command.
@@ -96,20 +101,26 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		Input: input.Options{Files: d.files.files, Stdin: s.env.In},
 		Preparation: input.Preparation{
 			IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs, AllowCheck: d.deploy.allowCheck,
-			AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs, AllowCluster: d.deploy.allowCluster,
+			AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs,
+			AllowCluster: d.deploy.allowCluster,
 		},
 		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
 		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
-		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides, ScopeSelectors: d.deploy.defaultScoping,
-		Review: s.review(d.diff, d.apply, d.kinds), Checks: d.checks,
-		ServerSide: d.apply.merges(), Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
-		AllLogs: d.deploy.logsAll,
+		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
+		ScopeSelectors: d.deploy.defaultScoping,
+		Review:         s.review(d.diff, d.apply, d.kinds), Checks: d.checks,
+		ServerSide: d.apply.merges(), Summarize: d.diff.summary,
+		KeepChanges: d.deploy.changesToKeep,
+		AllLogs:     d.deploy.logsAll,
 	}
 	if d.deploy.logs {
 		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}
 	}
 	if file := d.deploy.metadataFile; file != "" {
-		request.SaveMetadata = func(json string) error { return os.WriteFile(file, []byte(json), 0o777) }
+		request.SaveMetadata = func(json string) error {
+			return os.WriteFile(file, []byte(json),
+				0o777)
+		}
 	}
 	return request, err
 }
@@ -128,4 +139,15 @@ func parseLabels(texts []string) (map[string]string, error) {
 		labels[key] = value
 	}
 	return labels, nil
+}
+
+func (p *program) newDeployConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deploy-config", Short: "Show default deploy config",
+		Long: `Show default deploy config: the rules for resources of the usual kinds, in the language of Config documents.`,
+	}
+	return p.command(cmd, false, func(_ context.Context, s *session) error {
+		s.ui.Block(config.DefaultText())
+		return nil
+	})
 }

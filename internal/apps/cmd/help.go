@@ -20,7 +20,8 @@ var sections = []*cobra.Group{
 // otherSection is the section of commands that stand in no other.
 const otherSection = "other"
 
-// flagSection is a heading of the help of a command that deploys with the flags below it: those with the prefix and those of these names.
+// flagSection is a heading of the help of a command that deploys with the flags below it: those
+// with the prefix and those of these names.
 type flagSection struct {
 	title  string
 	prefix string
@@ -31,7 +32,14 @@ type flagSection struct {
 var flagSections = []flagSection{
 	{"Common Flags:", "", []string{"namespace", "app", "file", "diff-changes"}},
 	{"Diff Flags:", "diff", nil},
-	{"Apply Flags:", "apply", []string{"dangerous-allow-empty-list-of-resources", "dangerous-override-ownership-of-existing-resources"}},
+	{
+		"Apply Flags:",
+		"apply",
+		[]string{
+			"dangerous-allow-empty-list-of-resources",
+			"dangerous-override-ownership-of-existing-resources",
+		},
+	},
 	{"Wait Flags:", "wait", nil},
 	{"Resource Filter Flags:", "filter", nil},
 	{"Resource Validation Flags:", "allow", nil},
@@ -44,7 +52,7 @@ func (s flagSection) has(name string) bool {
 	return s.prefix != "" && strings.HasPrefix(name, s.prefix) || slices.Contains(s.names, name)
 }
 
-// sectioned has the help of a command list its flags in sections.
+// sectioned makes the help of a command list its flags in sections.
 func sectioned(cmd *cobra.Command) {
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := fmt.Fprint(cmd.OutOrStderr(), sectionedUsage(cmd))
@@ -109,7 +117,11 @@ func parent(use, short string, aliases []string, children ...*cobra.Command) *co
 }
 
 // named puts the name by which the program was called into examples.
-func (p *program) named(text string) string { return strings.ReplaceAll(text, "NAME", p.env.Name()) }
+func (p *program) named(
+	text string,
+) string {
+	return strings.ReplaceAll(text, "NAME", p.env.Name())
+}
 
 // names lists the names of commands in alphabetical order.
 func names(cmds []*cobra.Command) string {
@@ -124,7 +136,8 @@ func names(cmds []*cobra.Command) string {
 // alone refuses arguments that are no flags.
 func alone(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("command '%s' does not accept extra arguments '%s'", cmd.CommandPath(), args[0])
+		return fmt.Errorf("command '%s' does not accept extra arguments '%s'", cmd.CommandPath(),
+			args[0])
 	}
 	return nil
 }

@@ -1,8 +1,5 @@
-// Package kapp is the dialect of apps: a name and any manifests, in the grammar of kapp.
-//
-// It holds the commands and flags, and joins what the packages below it know: the record of an app (app), its rules
-// (config), what changes (change, history), in what order (graph), whether it is ready (judge) and how it is told (ui).
-// The engine carries the plan out that is made of these.
+// Package cmd holds the commands of apps, in the grammar of kapp: they parse flags, call the use
+// cases of package apps, and print the results.
 package cmd
 
 import (
@@ -19,17 +16,17 @@ import (
 
 const version = apps.Version
 
-// program is what all commands share.
+// program is the state that all commands share.
 type program struct {
 	env    *cli.Env
 	kube   *cli.Kube
 	global globalFlags
-	help   *ui.UI // of what no command prints: help, versions and errors of the command line; nil until there is any
-	native bool   // the commands are those of muster, and not of the program called kapp
-	told   bool   // a command has told how it ended
+	help   *ui.UI // for help, versions and errors of the command line; nil until it is needed
+	native bool   // the commands belong to muster, and not to the program called kapp
+	closed bool   // a command has printed its end
 }
 
-// Commands are the commands of apps, beside those of packages.
+// Commands returns the native commands of apps.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	p := &program{env: env, kube: kube, native: true}
 	var all []*cobra.Command
@@ -42,28 +39,35 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	return all
 }
 
-// addGlobal gives a command and those below it the flags that all have, since the program's own belong to all grammars.
+// addGlobal adds the flags that all commands of apps have to a command and its subcommands.
 func (p *program) addGlobal(cmd *cobra.Command) { p.global.add(cmd.PersistentFlags()) }
 
-// commands are all commands, by the section of the help in which they stand.
+// commands returns all commands, by their section of the help.
 func (p *program) commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
-		"app":         {p.newDelete(), p.newDeploy(), p.newInspect(), p.newList(), p.newLogs()},
-		"app-support": {p.newAppChange(), p.newAppGroup(), p.newConfigMap(), p.newLabel(), p.newRename(), p.newServiceAccount()},
-		"misc":        {p.newDeployConfig(), p.newTools()},
+		"app": {p.newDelete(), p.newDeploy(), p.newInspect(), p.newList(), p.newLogs()},
+		"app-support": {
+			p.newAppChange(),
+			p.newAppGroup(),
+			p.newConfigMap(),
+			p.newLabel(),
+			p.newRename(),
+			p.newServiceAccount(),
+		},
+		"misc": {p.newDeployConfig(), p.newTools()},
 	}
 }
 
-// Program is the program that is called kapp. It gives kapp's exit codes.
+// Program runs the program called kapp and returns kapp's exit code.
 func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
 	p := &program{env: env, kube: kube}
-	found, profile := clusterFlags{}, profileFlags{}
+	location, profile := clusterFlags{}, profileFlags{}
 	root := p.root()
-	found.add(root.PersistentFlags())
+	location.add(root.PersistentFlags())
 	profile.add(root.PersistentFlags())
-	addPassedOver(root.PersistentFlags())
+	addIgnored(root.PersistentFlags())
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if err := found.apply(kube); err != nil {
+		if err := location.apply(p); err != nil {
 			return err
 		}
 		return profile.start()
@@ -105,7 +109,9 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(all...)
 	root.SetHelpCommandGroupID(otherSection)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.Short = root.Use + " helps to manage applications on your Kubernetes cluster (" + names(all) + ")"
+	root.Short = root.Use + " helps to manage applications on your Kubernetes cluster (" + names(
+		all,
+	) + ")"
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmd.Help(); err != nil {
 			return err
@@ -114,7 +120,7 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetArgs(p.env.Args[1:])
 	root.SetIn(p.env.In)
-	root.SetOut(helping{p})
+	root.SetOut(helpWriter{p})
 	root.SetErr(p.env.Err)
 	p.global.add(root.PersistentFlags())
 	return root

@@ -12,14 +12,14 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
 
-// labelList is a run of tools list-labels.
-type labelList struct {
+// labelsCommand is the command tools list-labels with its flags.
+type labelsCommand struct {
 	accessor string
 	values   bool
 }
 
 func (p *program) newListLabels() *cobra.Command {
-	l := &labelList{}
+	l := &labelsCommand{}
 	cmd := &cobra.Command{
 		Use: "list-labels", Aliases: []string{"ls-labels"}, Short: "List labels",
 		Long: `List labels: count by their keys, or by their values as well, the labels, annotations or owner references of all
@@ -28,12 +28,14 @@ objects of the cluster.`,
   NAME tools list-labels --accessor annotations`),
 	}
 	(&fileFlags{}).add(cmd) // as in kapp they mean nothing
-	cmd.Flags().StringVar(&l.accessor, "accessor", "labels", "Extracted field (labels, annotations, ownerrefs)")
+	cmd.Flags().
+		StringVar(&l.accessor, "accessor", "labels", "Extracted field (labels, annotations, "+
+			"ownerrefs)")
 	cmd.Flags().BoolVar(&l.values, "values", false, "Show values")
 	return p.command(cmd, false, l.run)
 }
 
-// accessors are what is counted, by the word for it.
+// accessors has the fields that the command counts, by the value of --accessor.
 var accessors = map[string]func(live) map[string]string{
 	"labels":      live.GetLabels,
 	"annotations": annotationsOf,
@@ -48,13 +50,15 @@ var accessors = map[string]func(live) map[string]string{
 
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-// annotationsOf are the annotations of an object, without the values of those that hold a copy of a Secret.
+// annotationsOf returns the annotations of an object. It redacts those that hold a copy of a
+// Secret.
 func annotationsOf(obj live) map[string]string {
 	all := obj.GetAnnotations()
 	if obj.GroupVersionKind().GroupKind() != secretKind {
 		return all
 	}
-	for _, key := range []string{resource.AnnOriginal, resource.AnnOriginalDiff, resource.AnnOriginalDiffFull, resource.AnnKubectlApplied} {
+	for _, key := range []string{resource.AnnOriginal, resource.AnnOriginalDiff,
+		resource.AnnOriginalDiffFull, resource.AnnKubectlApplied} {
 		if _, ok := all[key]; ok {
 			all[key] = "<-- value not shown"
 		}
@@ -62,10 +66,12 @@ func annotationsOf(obj live) map[string]string {
 	return all
 }
 
-func (l *labelList) run(ctx context.Context, s *session) error {
+func (l *labelsCommand) run(ctx context.Context, s *session) error {
 	pairs, ok := accessors[l.accessor]
 	if !ok {
-		return errors.New("Unknown resource accessor (hint: --accessor takes labels, annotations or ownerrefs)")
+		return errors.New(
+			"Unknown resource accessor (hint: --accessor takes labels, annotations or ownerrefs)",
+		)
 	}
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -77,7 +83,8 @@ func (l *labelList) run(ctx context.Context, s *session) error {
 	return s.ui.Table(labelTable(found, pairs, l.values))
 }
 
-// labelTable counts keys, or keys with their values. Objects without any stand as a key without a name, which counts nothing.
+// labelTable returns a table that counts keys, or keys with values. Objects without any have a
+// row with an empty key and no count.
 func labelTable(found []live, pairs func(live) map[string]string, values bool) ui.Table {
 	header := ui.Columns("Name", "Value", "Resources")
 	header[1].Hidden = !values
@@ -99,4 +106,27 @@ func labelTable(found []live, pairs func(live) map[string]string, values bool) u
 		table.Rows = append(table.Rows, ui.Cells(pair[0], pair[1], strconv.Itoa(count)))
 	}
 	return table
+}
+
+func (p *program) newLabel() *cobra.Command {
+	var flags appFlags
+	cmd := &cobra.Command{
+		Use: "label", Short: "Print specified app label",
+		Long: `Print specified app label: the selector by which the resources of the app are found.`,
+		Example: p.named(`  # List the pods of app 'web'
+  kubectl get pods -l "$(NAME label -a web)"`),
+	}
+	flags.add(cmd)
+	return p.command(cmd, false, func(ctx context.Context, s *session) error {
+		name, err := s.open(ctx, flags)
+		if err != nil {
+			return err
+		}
+		target, err := s.apps.Existing(ctx, name)
+		if err != nil {
+			return err
+		}
+		s.ui.Block(target.Selector())
+		return nil
+	})
 }

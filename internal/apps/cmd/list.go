@@ -17,8 +17,8 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
 
-// listing is a run of list.
-type listing struct {
+// listCommand is the command list with its flags.
+type listCommand struct {
 	namespace string
 	all       bool
 	age       string
@@ -26,7 +26,7 @@ type listing struct {
 }
 
 func (p *program) newList() *cobra.Command {
-	l := &listing{}
+	l := &listCommand{}
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"},
 		Short: "List all apps in a namespace",
@@ -44,7 +44,7 @@ func (p *program) newList() *cobra.Command {
 	return p.command(cmd, false, l.run)
 }
 
-func (l *listing) run(ctx context.Context, s *session) error {
+func (l *listCommand) run(ctx context.Context, s *session) error {
 	namespace, title := "", "Apps in all namespaces"
 	if !l.all {
 		var err error
@@ -57,22 +57,31 @@ func (l *listing) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("Parsing label filter: %w", err)
 	}
-	age, err := filter.Flags{Age: l.age}.ResourceFilter(time.Now())
+	age, err := filter.Flags{Age: l.age}.ResourceFilter(s.env.Now())
 	if err != nil {
 		return err
 	}
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector, Age: age})
+	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector,
+		Age: age})
 	if err != nil {
 		return err
 	}
 	table := ui.Table{
 		Title: title, Content: "apps",
 		Header: []ui.Column{
-			{Key: "namespace", Title: "Namespace", Hidden: !l.all}, {Key: "name", Title: "Name"}, {Key: "label", Title: "Label", Hidden: true},
-			{Key: "namespaces", Title: "Namespaces"}, {Key: "last_change_successful", Title: "Lcs"}, {Key: "last_change_age", Title: "Lca"},
+			{
+				Key:    "namespace",
+				Title:  "Namespace",
+				Hidden: !l.all,
+			}, {Key: "name", Title: "Name"}, {Key: "label", Title: "Label", Hidden: true},
+			{
+				Key:   "namespaces",
+				Title: "Namespaces",
+			}, {Key: "last_change_successful", Title: "Lcs"}, {Key: "last_change_age",
+				Title: "Lca"},
 		},
 		Notes:  []string{"Lcs: Last Change Successful", "Lca: Last Change Age"},
 		SortBy: ui.SortBy(0, 1),
@@ -83,7 +92,7 @@ func (l *listing) run(ctx context.Context, s *session) error {
 			unread = append(unread, a.Err)
 			continue
 		}
-		table.Rows = append(table.Rows, appRow(a))
+		table.Rows = append(table.Rows, appRow(a, s.env.Now()))
 	}
 	if err := s.ui.Table(table); err != nil {
 		return err
@@ -91,16 +100,17 @@ func (l *listing) run(ctx context.Context, s *session) error {
 	return errors.Join(unread...)
 }
 
-// appRow is an app in the list.
-func appRow(a *app.App) []ui.Cell {
+// appRow returns the row of an app.
+func appRow(a *app.App, now time.Time) []ui.Cell {
 	last := a.Meta.LastDeployment
 	return []ui.Cell{
-		ui.Namespace(a.Namespace), {Text: a.Name}, {Text: a.Selector()}, {Text: folded(last.Namespaces)},
-		successCell(last.Successful), ageCell(last.StartedAt),
+		ui.Namespace(a.Namespace), {Text: a.Name}, {Text: a.Selector()},
+		{Text: folded(last.Namespaces)},
+		successCell(last.Successful), ageCell(last.StartedAt, now),
 	}
 }
 
-// folded joins names by commas, with a new line after some forty characters.
+// folded joins names with commas, and starts a new line after about forty characters.
 func folded(names []string) string {
 	var b strings.Builder
 	width := 0
@@ -119,7 +129,7 @@ func folded(names []string) string {
 	return b.String()
 }
 
-// successCell is how a change ended; nothing while it has not.
+// successCell returns the cell for the outcome of a change; empty while it runs.
 func successCell(successful *bool) ui.Cell {
 	switch {
 	case successful == nil:

@@ -37,12 +37,17 @@ func (p *program) newLogs() *cobra.Command {
   NAME logs -a web --pod-name 'front%' --container-name main --lines -1`),
 	}
 	l.app.add(cmd)
-	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "As new Pods are added, new Pod logs will be printed")
+	cmd.Flags().
+		BoolVarP(&l.follow, "follow", "f", false, "As new Pods are added, new Pod logs will be "+
+			"printed")
 	cmd.Flags().IntVar(&l.lines, "lines", 10, "Limit to number of lines (use -1 to remove limit)")
 	cmd.Flags().BoolVar(&l.tagged, "container-tag", true, "Include container tag")
-	cmd.Flags().StringVarP(&l.pod, "pod-name", "m", "", "Set Pod name to filter logs (can use % or * as wildcard)")
+	cmd.Flags().
+		StringVarP(&l.pod, "pod-name", "m", "", "Set Pod name to filter logs (can use % or * as "+
+			"wildcard)")
 	cmd.Flags().StringSliceVarP(&l.containers, "container-name", "c", nil,
-		"Set container name to filter logs (can be specified multiple times) (can use % or * as wildcard)")
+		"Set container name to filter logs (can be specified multiple times) (can use % or * as "+
+			"wildcard)")
 	return p.command(cmd, false, l.run)
 }
 

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
 
-// present shows the changes as the flags ask: what is applied as YAML, the differences, and the table.
+// present prints the changes as the flags ask: as YAML, as differences and as a table.
 func (r *rollout) present() error {
 	if r.diff.asYAML {
 		if err := r.presentYAML(); err != nil {
@@ -25,9 +24,10 @@ func (r *rollout) present() error {
 	if !r.diff.summary {
 		return nil
 	}
-	return r.ui.Table(changesTable(r.changes))
+	return r.ui.Table(changesTable(r.changes, r.env.Now()))
 }
 
+// presentYAML prints the objects that are sent.
 func (r *rollout) presentYAML() error {
 	masker := r.newMasker()
 	for _, c := range r.changes {
@@ -42,7 +42,7 @@ func (r *rollout) presentYAML() error {
 	return nil
 }
 
-// presentTexts shows the difference of every change. One that cannot be masked is not shown, and says so.
+// presentTexts prints the difference of every change, or an error if it cannot be masked.
 func (r *rollout) presentTexts() error {
 	for _, c := range r.changes {
 		var b strings.Builder
@@ -61,17 +61,25 @@ func (r *rollout) presentTexts() error {
 // write writes the difference of two texts.
 func (r *rollout) write(b *strings.Builder, before, after string) error {
 	return textdiff.Write(b, textdiff.Compare(before, after, r.diff.anchored), textdiff.Format{
-		Context: r.diff.context, Numbers: r.diff.numbers, Colour: ui.Colours(r.env.IsTerminal(), os.Getenv),
+		Context: r.diff.context, Numbers: r.diff.numbers, Colour: ui.Colours(r.env.IsTerminal(),
+			r.env.Getenv),
 	})
 }
 
-// changesTable is the table of changes with their numbers below it.
-func changesTable(changes []*change.Change) ui.Table {
+// changesTable returns the table of changes with their numbers below it.
+func changesTable(changes []*change.Change, now time.Time) ui.Table {
 	table := ui.Table{
 		Title: "Changes",
 		Header: []ui.Column{
-			{Key: "namespace", Title: "Namespace"}, {Key: "name", Title: "Name"}, {Key: "kind", Title: "Kind"},
-			{Key: "version", Title: "Version", Hidden: true}, {Key: "age", Title: "Age"}, {Key: "op", Title: "Op"},
+			{
+				Key:   "namespace",
+				Title: "Namespace",
+			}, {Key: "name", Title: "Name"}, {Key: "kind", Title: "Kind"},
+			{
+				Key:    "version",
+				Title:  "Version",
+				Hidden: true,
+			}, {Key: "age", Title: "Age"}, {Key: "op", Title: "Op"},
 			{Key: "op_strategy", Title: "Op st."}, {Key: "wait_to", Title: "Wait to"},
 			{Key: "reconcile_state", Title: "Rs"}, {Key: "reconcile_info", Title: "Ri"},
 		},
@@ -84,8 +92,13 @@ func changesTable(changes []*change.Change) ui.Table {
 			op.Style = ui.Red
 		}
 		table.Rows = append(table.Rows, []ui.Cell{
-			ui.Namespace(row.Namespace), {Text: row.Name}, {Text: row.Kind}, {Text: row.Version}, ageCell(row.Created), op,
-			{Text: row.Strategy}, {Text: row.WaitTo}, stateCell(row.State), {Text: ui.Wrap(row.Info, infoWidth)},
+			ui.Namespace(
+				row.Namespace,
+			), {Text: row.Name}, {Text: row.Kind}, {Text: row.Version}, ageCell(row.Created, now),
+			op,
+			{
+				Text: row.Strategy,
+			}, {Text: row.WaitTo}, stateCell(row.State), {Text: ui.Wrap(row.Info, infoWidth)},
 		})
 	}
 	op, wait := change.Summary(changes)
@@ -93,15 +106,15 @@ func changesTable(changes []*change.Change) ui.Table {
 	return table
 }
 
-// ageCell is how long something has existed; nothing for what does not exist.
-func ageCell(created time.Time) ui.Cell {
+// ageCell returns the cell of an age; empty for the zero time.
+func ageCell(created, now time.Time) ui.Cell {
 	if created.IsZero() {
 		return ui.Cell{}
 	}
-	return ui.Cell{Text: ui.Age(created, time.Now())}
+	return ui.Cell{Text: ui.Age(created, now)}
 }
 
-// stateCell is the state of a live object.
+// stateCell returns the cell for the state of a live object.
 func stateCell(state string) ui.Cell {
 	cell := ui.Cell{Text: state}
 	if state != "" && state != "ok" {

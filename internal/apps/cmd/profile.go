@@ -11,24 +11,38 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// profileFlags ask for a profile of the program itself.
+// profileFlags are the flags for a profile of the program itself.
 type profileFlags struct {
 	name, output string
-	file         *os.File // from start on, if there is a profile
+	file         *os.File // nil without a profile, and before start
 }
 
-// profiles are what can be asked for.
+// profiles are the values of --profile.
 var profiles = []string{"none", "cpu", "heap", "goroutine", "threadcreate", "block", "mutex"}
 
 func (f *profileFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.name, "profile", profiles[0], "Name of profile to capture. One of ("+strings.Join(profiles, "|")+")")
-	flags.StringVar(&f.output, "profile-output", "profile.pprof", "Name of the file to write the profile to")
+	flags.StringVar(
+		&f.name,
+		"profile",
+		profiles[0],
+		"Name of profile to capture. One of ("+strings.Join(profiles, "|")+")",
+	)
+	flags.StringVar(
+		&f.output,
+		"profile-output",
+		"profile.pprof",
+		"Name of the file to write the profile to",
+	)
 }
 
-// start begins to profile. The file is made at once, so that it is known early if it cannot be.
+// start starts the profile. It creates the file at once, to report an error early.
 func (f *profileFlags) start() (err error) {
 	if !slices.Contains(profiles, f.name) {
-		return fmt.Errorf("unknown profile '%s' (hint: --profile takes one of %s)", f.name, strings.Join(profiles, ", "))
+		return fmt.Errorf(
+			"unknown profile '%s' (hint: --profile takes one of %s)",
+			f.name,
+			strings.Join(profiles, ", "),
+		)
 	}
 	if f.name == profiles[0] {
 		return nil
@@ -49,7 +63,7 @@ func (f *profileFlags) start() (err error) {
 	return nil
 }
 
-// end ends the profile that was begun, if any, and writes it.
+// end stops the profile, if there is one, and writes it.
 func (f *profileFlags) end() error {
 	if f.file == nil {
 		return nil
@@ -64,13 +78,14 @@ func (f *profileFlags) end() error {
 	return nil
 }
 
+// write writes the profile to its file.
 func (f *profileFlags) write() error {
 	switch f.name {
 	case "cpu":
 		pprof.StopCPUProfile()
 		return nil
 	case "heap":
-		runtime.GC() // what is alive counts
+		runtime.GC() // only live objects count
 	}
 	return pprof.Lookup(f.name).WriteTo(f.file, 0)
 }

@@ -20,7 +20,10 @@ func (s *session) review(diff diffFlags, apply applyFlags, kinds kindFlags) apps
 		Print: func(r apps.Run) error { return r.(*rollout).present() },
 	}
 	if diff.page {
-		review.Serve = func(ctx context.Context, r apps.Run) error { return r.(*rollout).serve(ctx) }
+		review.Serve = func(ctx context.Context,
+			r apps.Run) error {
+			return r.(*rollout).serve(ctx)
+		}
 	}
 	return review
 }

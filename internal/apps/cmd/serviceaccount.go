@@ -37,21 +37,22 @@ func (p *program) newServiceAccountList() *cobra.Command {
 	})
 }
 
-// accounts are the service accounts, roles and bindings of an app, and which of them were shown beside others.
+// accounts is the service accounts, roles and bindings of an app, with the table of them.
 type accounts struct {
 	accounts, roles map[object.Ref]live
-	shown           map[object.Ref]bool
+	shown           map[object.Ref]bool // those that have a row with others
 	table           ui.Table
 }
 
-// accountTable has a row for every service account and role that a binding puts together; what no other belongs to stands
-// alone. As in kapp a binding and its role are in the same place: a role of the cluster is not found for a binding in a
-// namespace.
+// accountTable returns a table with a row for every service account and role that a binding
+// connects. Other objects have rows of their own. As in kapp, a binding finds only roles of its
+// own namespace, and no cluster role.
 func accountTable(found []live) ui.Table {
 	a := accounts{
 		accounts: map[object.Ref]live{}, roles: map[object.Ref]live{}, shown: map[object.Ref]bool{},
 		table: ui.Table{
-			Title: "Service accounts", Content: "service accounts", SortBy: ui.SortBy(0, 1, 2, 3, 4),
+			Title: "Service accounts", Content: "service accounts", SortBy: ui.SortBy(0, 1, 2, 3,
+				4),
 			Header: ui.Columns("Namespace", "Name", "Binding/Role Namespace", "Binding", "Role"),
 		},
 	}
@@ -75,10 +76,15 @@ func accountTable(found []live) ui.Table {
 	return a.table
 }
 
-// bind shows what a binding puts together.
+// bind adds the rows of a binding.
 func (a *accounts) bind(binding live) {
 	fields, _, _ := unstructured.NestedMap(binding.Object, "roleRef")
-	role := object.Ref{Group: textOf(fields, "apiGroup"), Kind: textOf(fields, "kind"), Namespace: binding.GetNamespace(), Name: textOf(fields, "name")}
+	role := object.Ref{
+		Group:     textOf(fields, "apiGroup"),
+		Kind:      textOf(fields, "kind"),
+		Namespace: binding.GetNamespace(),
+		Name:      textOf(fields, "name"),
+	}
 	if a.roles[role] == nil {
 		return
 	}
@@ -86,19 +92,27 @@ func (a *accounts) bind(binding live) {
 	met := map[object.Ref]bool{}
 	for _, item := range subjects {
 		subject, _ := item.(map[string]any)
-		account := object.Ref{Group: textOf(subject, "apiGroup"), Kind: textOf(subject, "kind"), Namespace: textOf(subject, "namespace"), Name: textOf(subject, "name")}
+		account := object.Ref{
+			Group:     textOf(subject, "apiGroup"),
+			Kind:      textOf(subject, "kind"),
+			Namespace: textOf(subject, "namespace"),
+			Name:      textOf(subject, "name"),
+		}
 		if a.accounts[account] == nil || met[account] {
 			continue
 		}
 		met[account] = true
 		a.shown[account], a.shown[role], a.shown[object.RefOf(binding)] = true, true, true
 		a.table.Rows = append(a.table.Rows, []ui.Cell{
-			ui.Namespace(account.Namespace), {Text: account.Name}, ui.Namespace(role.Namespace), {Text: binding.GetName()}, {Text: role.Name},
+			ui.Namespace(
+				account.Namespace,
+			), {Text: account.Name}, ui.Namespace(role.Namespace), {Text: binding.GetName()},
+			{Text: role.Name},
 		})
 	}
 }
 
-// alone shows an object that nothing was shown beside.
+// alone adds the row of an object that has none with others.
 func (a *accounts) alone(obj live) {
 	if a.shown[object.RefOf(obj)] {
 		return
@@ -116,7 +130,7 @@ func (a *accounts) alone(obj live) {
 	a.table.Rows = append(a.table.Rows, row)
 }
 
-// textOf is a field that is a text; empty for any other.
+// textOf returns a string field; empty if it is none.
 func textOf(fields map[string]any, name string) string {
 	text, _ := fields[name].(string)
 	return text

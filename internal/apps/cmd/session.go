@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +22,7 @@ import (
 // manager is the field manager of all writes.
 const manager = apps.Manager
 
-// session is one command at work: how it speaks, and the cluster once it has been reached.
+// session is one run of a command.
 type session struct {
 	*program
 	ui        *ui.UI
@@ -37,45 +35,51 @@ type session struct {
 func (p *program) newSession(tty bool) *session {
 	s := &session{program: p, ui: p.newUI(tty)}
 	s.apps = &apps.Client{
-		Printer: s.ui, Now: time.Now,
+		Printer: s.ui, Now: p.env.Now,
 		Confirm: func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) },
 	}
 	return s
 }
 
-// command adds the flag --tty to a command, and makes it run with a session. Its errors are printed
-// in kapp's form, and its exit code is kapp's. A command without a rule for its arguments takes none.
-func (p *program) command(cmd *cobra.Command, tty bool, run func(context.Context, *session) error) *cobra.Command {
+// command adds the flag --tty to a command, and makes it run with a session. Its errors are
+// printed in kapp's form, and its exit code is kapp's. A command without a rule for its arguments
+// takes none.
+func (p *program) command(
+	cmd *cobra.Command,
+	tty bool,
+	run func(context.Context, *session) error,
+) *cobra.Command {
 	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
 	check := func(*cobra.Command, []string) error { return nil }
 	if cmd.Args == nil {
 		cmd.Args, check = cobra.ArbitraryArgs, alone
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, started := p.newSession(tty), time.Now()
+		s, started := p.newSession(tty), p.env.Now()
 		s.ui.Debug("start", "CommandRun")
 		err := check(cmd, args)
 		if err == nil {
 			err = run(cmd.Context(), s)
 		}
-		s.ui.Debug(fmt.Sprintf("end (%s)", time.Since(started)), "CommandRun")
+		s.ui.Debug(fmt.Sprintf("end (%s)", p.env.Now().Sub(started)), "CommandRun")
 		return p.end(cmd.Context(), s.ui, err)
 	}
 	return cmd
 }
 
-// exit gives the exit code of the program, and tells what no command has told: an error about the command line itself, or that
-// help and versions were printed. As in kapp only the command help and those for shells leave that out.
+// exit returns the exit code of the program. If no command has printed its end, it prints an
+// error of the command line, or that the program succeeded. As in kapp, help and shell completion
+// print nothing.
 func (p *program) exit(ctx context.Context, err error) int {
 	coded := (*cli.ExitCodeError)(nil)
-	if err == nil && p.told {
+	if err == nil && p.closed {
 		return 0
 	}
 	if !errors.As(err, &coded) {
-		if u := p.helper(); slices.Contains(silent, p.word()) {
+		if u := p.helpUI(); slices.Contains(silent, p.commandName()) {
 			u.Quiet()
 		}
-		err = p.end(ctx, p.helper(), err)
+		err = p.end(ctx, p.helpUI(), err)
 	}
 	if errors.As(err, &coded) {
 		return coded.Code
@@ -83,37 +87,42 @@ func (p *program) exit(ctx context.Context, err error) int {
 	return 0
 }
 
-// silent are the commands after which nothing is said.
+// silent has the commands that do not print that they succeeded.
 var silent = []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
 
-// word is the first argument that is no flag.
-func (p *program) word() string {
-	at := slices.IndexFunc(p.env.Args[1:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+// commandName returns the first argument that is no flag.
+func (p *program) commandName() string {
+	at := slices.IndexFunc(
+		p.env.Args[1:],
+		func(arg string) bool { return !strings.HasPrefix(arg, "-") },
+	)
 	if at < 0 {
 		return ""
 	}
 	return p.env.Args[1+at]
 }
 
-// helper prints what no command does. It is decorated even where no terminal is, as in kapp.
-func (p *program) helper() *ui.UI {
+// helpUI returns the UI for help and errors of the command line. As in kapp, it is decorated even
+// without a terminal.
+func (p *program) helpUI() *ui.UI {
 	if p.help == nil {
 		p.help = p.newUI(true)
 	}
 	return p.help
 }
 
-// helping writes to the helper.
-type helping struct{ *program }
+// helpWriter is a writer to the UI for help.
+type helpWriter struct{ *program }
 
-func (h helping) Write(text []byte) (int, error) {
-	h.helper().Block(string(text))
+// Write prints a text.
+func (h helpWriter) Write(text []byte) (int, error) {
+	h.helpUI().Block(string(text))
 	return len(text), nil
 }
 
-// end tells how a command ended and gives the error that carries its exit code.
+// end prints how a command ended and returns the error with its exit code.
 func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
-	p.told = true
+	p.closed = true
 	code := u.Close(err)
 	switch {
 	case code == 0:
@@ -124,11 +133,12 @@ func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
 	return &cli.ExitCodeError{Code: code}
 }
 
+// newUI returns the UI of the global flags.
 func (p *program) newUI(tty bool) *ui.UI {
 	terminal := p.env.IsTerminal()
 	options := ui.Options{
 		Name: p.env.Name(), Out: p.env.Out, Err: p.env.Err, Mode: ui.Plain,
-		Colour: ui.Colours(terminal, os.Getenv), NoColour: !p.global.color,
+		Colour: ui.Colours(terminal, p.env.Getenv), NoColour: !p.global.color,
 		Columns: p.global.columns, Yes: p.global.yes, Debug: p.global.debug,
 	}
 	switch {
@@ -140,7 +150,7 @@ func (p *program) newUI(tty bool) *ui.UI {
 	return ui.New(options)
 }
 
-// connect reaches the cluster and tells which one it is.
+// connect connects to the cluster and prints its address and nodes.
 func (s *session) connect(ctx context.Context) error {
 	if s.client != nil {
 		return nil
@@ -156,21 +166,21 @@ func (s *session) connect(ctx context.Context) error {
 	s.client = client
 	s.apps.Cluster, s.apps.Namespace = client, s.namespace
 	s.apps.Records = &app.Store{
-		Cluster: client, Manager: manager, Now: time.Now,
-		FullNames: strings.EqualFold(os.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+		Cluster: client, Manager: manager, Now: s.env.Now,
+		FullNames: strings.EqualFold(s.env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
 	}
 	first, more, err := client.Nodes(ctx)
 	if err != nil {
-		first, more = "", 0 // whoever may not read nodes is not told their names
+		first, more = "", 0 // the user may not list nodes
 	}
 	s.ui.Banner(client.Host(), first, more)
 	return nil
 }
 
-// trace tells of a request.
+// trace prints a request for --debug.
 func (s *session) trace(r cluster.Request) { s.ui.Debug(r.String(), "Cluster") }
 
-// warn tells the server's warnings about what is written.
+// warn returns a function that prints the warnings of the server about writes.
 func (s *session) warn() cluster.Warn {
 	return func(about object.Ref, text string) {
 		if s.global.warnings && about != (object.Ref{}) {
@@ -181,7 +191,7 @@ func (s *session) warn() cluster.Warn {
 
 // namespaceOf returns the namespace of the flag, else of the environment, else of the kubeconfig.
 func (s *session) namespaceOf(flag string) (string, error) {
-	if namespace := or(flag, "KAPP_NAMESPACE"); namespace != "" {
+	if namespace := s.flagOrEnv(flag, "KAPP_NAMESPACE"); namespace != "" {
 		return namespace, validNamespace(namespace)
 	}
 	namespace, _, err := s.kube.Namespace()
@@ -191,7 +201,11 @@ func (s *session) namespaceOf(flag string) (string, error) {
 // validNamespace returns an error for a text that cannot be the name of a namespace.
 func validNamespace(namespace string) error {
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s", namespace, problems[0])
+		return fmt.Errorf(
+			"Expected namespace '%s' to be a name that a namespace can have: %s",
+			namespace,
+			problems[0],
+		)
 	}
 	return nil
 }

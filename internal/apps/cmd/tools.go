@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,18 +14,25 @@ import (
 )
 
 func (p *program) newTools() *cobra.Command {
-	return parent("tools", "Tools", []string{"t"}, p.newToolsDiff(), p.newToolsInspect(), p.newListLabels())
+	return parent(
+		"tools",
+		"Tools",
+		[]string{"t"},
+		p.newToolsDiff(),
+		p.newToolsInspect(),
+		p.newListLabels(),
+	)
 }
 
-// fileInspection is a run of tools inspect.
-type fileInspection struct {
+// toolsInspectCommand is the command tools inspect with its flags.
+type toolsInspectCommand struct {
 	files  fileFlags
 	filter filterFlags
 	raw    bool
 }
 
 func (p *program) newToolsInspect() *cobra.Command {
-	i := &fileInspection{}
+	i := &toolsInspectCommand{}
 	cmd := &cobra.Command{
 		Use: "inspect", Aliases: []string{"i"}, Short: "Inspect resources",
 		Long: `Inspect resources: show what files describe, file by file. No cluster is asked.`,
@@ -39,8 +45,8 @@ func (p *program) newToolsInspect() *cobra.Command {
 	return p.command(cmd, false, i.run)
 }
 
-func (i *fileInspection) run(ctx context.Context, s *session) error {
-	narrow, err := i.filter.ResourceFilter(time.Now())
+func (i *toolsInspectCommand) run(ctx context.Context, s *session) error {
+	narrow, err := i.filter.ResourceFilter(s.env.Now())
 	if err != nil {
 		return err
 	}
@@ -56,9 +62,10 @@ func (i *fileInspection) run(ctx context.Context, s *session) error {
 				return err
 			}
 			if narrow != nil {
-				objects = slices.DeleteFunc(objects, func(obj live) bool { return !narrow.Matches(obj) })
+				objects = slices.DeleteFunc(objects,
+					func(obj live) bool { return !narrow.Matches(obj) })
 			}
-			if err := i.show(s.ui, source.Name, objects); err != nil {
+			if err := i.print(s, source.Name, objects); err != nil {
 				return err
 			}
 		}
@@ -66,31 +73,31 @@ func (i *fileInspection) run(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (i *fileInspection) show(u *ui.UI, name string, objects []live) error {
+func (i *toolsInspectCommand) print(s *session, name string, objects []live) error {
 	if i.raw {
-		return printRaw(u, objects)
+		return printRaw(s.ui, objects)
 	}
-	table := resourceTable("Resources in "+name, nil)
+	table := resourceTable("Resources in "+name, nil, s.env.Now())
 	if !i.files.sort {
 		table.SortBy, table.FillFirst = nil, true
 	}
 	for _, obj := range objects {
-		row := resourceRow(obj, ui.Cell{Text: obj.GetName()})
+		row := resourceRow(obj, ui.Cell{Text: obj.GetName()}, s.env.Now())
 		if !stored(obj) {
-			clear(row[4:]) // files tell nothing of owner, state and age
+			clear(row[4:]) // a file has no owner, state and age
 		}
 		table.Rows = append(table.Rows, row)
 	}
-	return u.Table(table)
+	return s.ui.Table(table)
 }
 
-// stored reports whether an object in a file was taken from a cluster.
+// stored reports whether an object in a file was read from a cluster.
 func stored(obj live) bool {
 	created := obj.GetCreationTimestamp()
 	return obj.GetUID() != "" || !created.IsZero()
 }
 
-// objectsOf reads one file.
+// objectsOf returns the objects of one source.
 func objectsOf(ctx context.Context, source input.Source) ([]live, error) {
 	all, err := source.Load(ctx)
 	objects := make([]live, len(all))
@@ -100,15 +107,15 @@ func objectsOf(ctx context.Context, source input.Source) ([]live, error) {
 	return objects, err
 }
 
-// fileDiff is a run of tools diff.
-type fileDiff struct {
+// toolsDiffCommand is the command tools diff with its flags.
+type toolsDiffCommand struct {
 	files fileFlags
 	old   []string
 	diff  diffFlags
 }
 
 func (p *program) newToolsDiff() *cobra.Command {
-	d := &fileDiff{}
+	d := &toolsDiffCommand{}
 	cmd := &cobra.Command{
 		Use: "diff", Short: "Diff files against files2",
 		Long: `Diff files against files2: show what would make what --file2 describes what --file describes. No cluster is asked.`,
@@ -116,12 +123,14 @@ func (p *program) newToolsDiff() *cobra.Command {
   NAME tools diff -f new/ --file2 old/ --changes`),
 	}
 	d.files.add(cmd)
-	cmd.Flags().StringSliceVar(&d.old, "file2", nil, "Set second file (format: /tmp/foo, https://..., -) (can be specified multiple times)")
+	cmd.Flags().
+		StringSliceVar(&d.old, "file2", nil, "Set second file (format: /tmp/foo, https://..., -) "+
+			"(can be specified multiple times)")
 	d.diff.add(cmd, "")
 	return p.command(cmd, false, d.run)
 }
 
-func (d *fileDiff) run(ctx context.Context, s *session) error {
+func (d *toolsDiffCommand) run(ctx context.Context, s *session) error {
 	wanted, err := s.load(ctx, d.files.files)
 	if err != nil {
 		return err
@@ -130,15 +139,20 @@ func (d *fileDiff) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	r := &rollout{session: s, diff: d.diff, config: config.Default()} // which says what is masked; nothing else is asked of it
-	if r.changes, err = change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: time.Now(), FromFiles: true}); err != nil {
+	r := &rollout{
+		session: s,
+		diff:    d.diff,
+		config:  config.Default(),
+	} // which only decides what is masked
+	if r.changes, err = change.Calculate(existing, wanted, &config.Config{},
+		change.Options{Now: s.env.Now(), FromFiles: true}); err != nil {
 		return fmt.Errorf("Comparing files: %w", err)
 	}
 	r.masker = r.newMasker()
 	return r.present()
 }
 
-// load reads files, if any.
+// load returns the objects of files.
 func (s *session) load(ctx context.Context, files []string) ([]live, error) {
 	options := input.Options{Files: files, Stdin: s.env.In}
 	var all []live

@@ -16,59 +16,96 @@ import (
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
-// writes are the words for what was asked of the server, by what is done.
+// writes has the words for requests to the server, by operation.
 var writes = map[change.Op]string{
-	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting", change.Exists: "Checking existence of",
+	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting",
+	change.Exists: "Checking existence of",
 }
 
-// refusal is the error of a change that could not be applied. What was sent last is op.
+// refusal returns the error of a change that could not be applied. Op is the last request.
 func refusal(c *change.Change, op change.Op, err error) error {
 	text := err.Error()
 	late := (*engine.TimedOutError)(nil)
-	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) && errors.As(err, &late) {
-		return fmt.Errorf("%s %s: Timed out waiting after %s: Deleted to be created anew, but still there (hint: a finalizer may hold it)",
-			c.ApplyOp().Word(), c.Description(), late.After)
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) &&
+		errors.As(err, &late) {
+		return fmt.Errorf(
+			"%s %s: Timed out waiting after %s: Deleted to be created anew, but still there "+
+				"(hint: a finalizer may hold it)",
+			c.ApplyOp().Word(),
+			c.Description(),
+			late.After,
+		)
 	}
 	if errors.As(err, &late) {
-		return fmt.Errorf("Timed out waiting after %s: Last error: %w", late.After, refusal(c, op, late.Last))
+		return fmt.Errorf(
+			"Timed out waiting after %s: Last error: %w",
+			late.After,
+			refusal(c, op, late.Last),
+		)
 	}
 	hint := ""
 	switch {
 	case op == change.Add && c.ApplyOp() == change.Update:
-		hint = " (hint: it was deleted to be created anew and does not exist now; the next deployment creates it)"
+		hint = " (hint: it was deleted to be created anew and does not exist now; the next " +
+			"deployment creates it)"
 	case strings.Contains(text, "the server does not allow this method on the requested resource"):
 		hint = " (hint: resource is possibly not namespaced but must be)"
 	case strings.Contains(text, "the server could not find the requested resource"):
 		hint = " (hint: resource is possibly namespaced but cannot be)"
 	}
-	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(asked(c, op, err).Error()), hint)
+	return fmt.Errorf(
+		"%s %s: %s%s",
+		c.ApplyOp().Word(),
+		c.Description(),
+		ui.Bullets(asked(c, op, err).Error()),
+		hint,
+	)
 }
 
-// asked says which request the server refused, where it was the server.
+// asked adds the refused request to an error of the server.
 func asked(c *change.Change, op change.Op, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
 		return err
 	}
-	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", writes[op], c.Description(), err, status.Status().Reason)
+	return fmt.Errorf(
+		"%s resource %s: API server says: %w (reason: %s)",
+		writes[op],
+		c.Description(),
+		err,
+		status.Status().Reason,
+	)
 }
 
-// failed is the error of a change that was applied and came to a bad end.
+// failed returns the error of a change that was applied and whose object failed.
 func failed(verb, description, message string) error {
 	return fmt.Errorf("waiting on %s %s: Finished unsuccessfully (%s)", verb, description, message)
 }
 
-// late is the error of a change that took longer than one resource may.
+// late returns the error of a change that took longer than one resource may.
 func late(verb, description string, after time.Duration) error {
-	return fmt.Errorf("waiting on %s %s: Errored: Resource timed out waiting after %s", verb, description, after)
+	return fmt.Errorf(
+		"waiting on %s %s: Errored: Resource timed out waiting after %s",
+		verb,
+		description,
+		after,
+	)
 }
 
-// overdue is the error of a run in which nothing came of waiting.
+// overdue returns the error of a run that timed out waiting.
 func overdue(after time.Duration, descriptions []string) error {
-	return errors.New(ui.Bullets(fmt.Sprintf("Timed out waiting after %s for resources: [%s]", after, strings.Join(descriptions, ", "))))
+	return errors.New(
+		ui.Bullets(
+			fmt.Sprintf(
+				"Timed out waiting after %s for resources: [%s]",
+				after,
+				strings.Join(descriptions, ", "),
+			),
+		),
+	)
 }
 
-// errored is the error of a change of whose object nothing more can be said.
+// errored returns the error of a change whose object could not be watched.
 func errored(verb, description string, err error) error {
 	return fmt.Errorf("waiting on %s %s: Errored: %w", verb, description, err)
 }
@@ -92,11 +129,24 @@ func (f *applyFlags) check() error {
 	case f.logLines < 0:
 		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
 	case f.applyAtOnce < 0:
-		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix, f.applyAtOnce)
+		return fmt.Errorf(
+			"Expected --%sapply-concurrency to be at least 1, but was %d",
+			f.prefix,
+			f.applyAtOnce,
+		)
 	case f.waitAtOnce < 1:
-		return fmt.Errorf("Expected --%swait-concurrency to be at least 1, but was %d", f.prefix, f.waitAtOnce)
+		return fmt.Errorf(
+			"Expected --%swait-concurrency to be at least 1, but was %d",
+			f.prefix,
+			f.waitAtOnce,
+		)
 	case f.mode != "" && f.mode != modeUpdate && f.mode != modeServerSide:
-		return fmt.Errorf("Expected --apply-mode to be %s or %s, but was '%s'", modeUpdate, modeServerSide, f.mode)
+		return fmt.Errorf(
+			"Expected --apply-mode to be %s or %s, but was '%s'",
+			modeUpdate,
+			modeServerSide,
+			f.mode,
+		)
 	}
 	return nil
 }

@@ -1,14 +1,14 @@
 package cmd
 
 import (
-	"os"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// explain tells those who debug what was decided: what is done to every object, what is waited for, and what comes before it.
+// explain prints each change for --debug: its operation, what the run waits for, and its
+// dependencies.
 func (r *rollout) explain() {
 	if !r.global.debug {
 		return
@@ -29,11 +29,11 @@ func (r *rollout) explain() {
 	}
 }
 
-// lastApplied is what a live object is compared with if nobody has touched it since it was applied. Why it is so is told to those
-// who debug, or who ask for this alone by the variable that kapp has for it.
+// lastApplied returns the last applied form of a live object that nobody has changed since. It
+// prints the reason for --debug, or if kapp's variable asks for it.
 func (r *rollout) lastApplied(obj live) (base live, ok bool, err error) {
 	base, ok, err = lastapplied.Base(obj, r.config)
-	asked := os.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true"
+	asked := r.env.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true"
 	if err != nil || !asked && !r.global.debug {
 		return base, ok, err
 	}
