@@ -74,35 +74,30 @@ func matchSubset(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error
 	}), nil
 }
 
-// combineMatchers calls several matchers until one returns last.
-func combineMatchers(name string, args starlark.Tuple, last bool) (starlark.Value, error) {
-	if len(args) == 0 {
-		return nil, errors.New("at least one matcher is expected")
-	}
-	return matcher(name, func(thread *starlark.Thread, asked starlark.Tuple) (bool, error) {
-		for _, f := range args {
-			result, err := starlark.Call(thread, f, asked, nil)
-			if err != nil {
-				return false, err
-			}
-			found, ok := result.(starlark.Bool)
-			if !ok {
-				return false, fmt.Errorf("a matcher has to return a bool, but one returned %s", result.Type())
-			}
-			if bool(found) == last {
-				return last, nil
-			}
+// combineMatchers returns a function that combines matchers: it calls them until one returns last.
+func combineMatchers(name string, last bool) starlark.Value {
+	return builtin(name, func(_ *starlark.Thread, matchers starlark.Tuple) (starlark.Value, error) {
+		if len(matchers) == 0 {
+			return nil, errors.New("at least one matcher is expected")
 		}
-		return !last, nil
-	}), nil
-}
-
-func matchAnd(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	return combineMatchers("overlay.and_op", args, false)
-}
-
-func matchOr(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-	return combineMatchers("overlay.or_op", args, true)
+		return matcher(name, func(thread *starlark.Thread, args starlark.Tuple) (bool, error) {
+			for _, f := range matchers {
+				result, err := starlark.Call(thread, f, args, nil)
+				if err != nil {
+					return false, err
+				}
+				found, ok := result.(starlark.Bool)
+				if !ok {
+					return false, fmt.Errorf("a matcher has to return a bool, but one returned %s",
+						result.Type())
+				}
+				if bool(found) == last {
+					return last, nil
+				}
+			}
+			return !last, nil
+		}), nil
+	})
 }
 
 func matchNot(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
