@@ -10,16 +10,19 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// BenchmarkCalculate compares Deployments with what was applied last, of which none or all differ, and reports how much
-// memory the changes hold beyond the objects given.
+// BenchmarkCalculate compares Deployments with what was applied last, of which none or all differ,
+// and reports how much memory the changes hold beyond the objects given.
 func BenchmarkCalculate(b *testing.B) {
 	for _, count := range []int{5000, 20000} {
 		for _, name := range []string{"unchanged", "changed", "deleted"} {
 			b.Run(fmt.Sprintf("%s/%d", name, count), func(b *testing.B) {
 				live, base, described := fleet(b, count, name == "changed")
-				o := Options{Wait: true, LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-					return base[live.GetName()], true, nil
-				}}
+				o := Options{
+					Wait: true,
+					LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+						return base[live.GetName()], true, nil
+					},
+				}
 				var held uint64
 				b.ReportAllocs()
 				for b.Loop() {
@@ -58,7 +61,13 @@ func BenchmarkVersions(b *testing.B) {
 				for i := range count {
 					name := fmt.Sprintf("conf-%d", i)
 					old := small(name+"-ver-1", name)
-					unstructured.SetNestedField(old.Object, resource.Identity(old), "metadata", "annotations", resource.AnnIdentity)
+					unstructured.SetNestedField(
+						old.Object,
+						resource.Identity(old),
+						"metadata",
+						"annotations",
+						resource.AnnIdentity,
+					)
 					holder := small("web-"+name, name)
 					unstructured.SetNestedField(holder.Object, name, "ref", "name")
 					unstructured.RemoveNestedField(holder.Object, "metadata", "annotations")
@@ -75,12 +84,20 @@ func BenchmarkVersions(b *testing.B) {
 
 func small(name, value string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": name, "namespace": "demo", "annotations": map[string]any{resource.AnnVersioned: ""}},
-		"data":     map[string]any{"key": "of " + value}}}
+		"metadata": map[string]any{
+			"name":        name,
+			"namespace":   "demo",
+			"annotations": map[string]any{resource.AnnVersioned: ""},
+		},
+		"data": map[string]any{"key": "of " + value}}}
 }
 
 // fleet gives live Deployments, what was applied last of each, and what is described now.
-func fleet(b *testing.B, count int, changed bool) (live []*unstructured.Unstructured, base map[string]*unstructured.Unstructured, described []*unstructured.Unstructured) {
+func fleet(
+	b *testing.B,
+	count int,
+	changed bool,
+) (live []*unstructured.Unstructured, base map[string]*unstructured.Unstructured, described []*unstructured.Unstructured) {
 	b.Helper()
 	const text = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: x, namespace: demo, labels: {app: x, kapp.k14s.io/app: "1"}},
 		spec: {replicas: 3, selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [
@@ -93,7 +110,13 @@ func fleet(b *testing.B, count int, changed bool) (live []*unstructured.Unstruct
 		there := obj.DeepCopy()
 		there.SetUID("u")
 		unstructured.RemoveNestedField(there.Object, "metadata", "uid")
-		unstructured.SetNestedField(there.Object, resource.Identity(there), "metadata", "annotations", resource.AnnIdentity)
+		unstructured.SetNestedField(
+			there.Object,
+			resource.Identity(there),
+			"metadata",
+			"annotations",
+			resource.AnnIdentity,
+		)
 		unstructured.SetNestedField(there.Object, int64(3), "status", "readyReplicas")
 		last, err := (rules{}).Rebase(there, obj)
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/textdiff"
 )
 
-// bigger gives ConfigMaps of 4 MB that differ at both ends: with one text of many lines, or with many short texts.
+// bigger gives ConfigMaps of 4 MB that differ at both ends: with one text of many lines, or with
+// many short texts.
 func bigger(lines bool) (old, new *unstructured.Unstructured) {
 	object := func(ends string) *unstructured.Unstructured {
 		data := map[string]any{}
@@ -39,7 +40,12 @@ func bigger(lines bool) (old, new *unstructured.Unstructured) {
 // shown gives the difference as it is shown.
 func shown(tb testing.TB, old, new *unstructured.Unstructured) string {
 	tb.Helper()
-	changes, err := Calculate([]*unstructured.Unstructured{old}, []*unstructured.Unstructured{new}, rules{}, Options{})
+	changes, err := Calculate(
+		[]*unstructured.Unstructured{old},
+		[]*unstructured.Unstructured{new},
+		rules{},
+		Options{},
+	)
 	if err != nil || len(changes) != 1 || changes[0].Op != Update {
 		tb.Fatalf("%d changes: %v", len(changes), err)
 	}
@@ -54,7 +60,8 @@ func shown(tb testing.TB, old, new *unstructured.Unstructured) string {
 	return b.String()
 }
 
-// TestBigObject bounds the memory that is allocated, in all, to show the difference of two objects of 4 MB.
+// TestBigObject bounds the memory that is allocated, in all, to show the difference of two objects
+// of 4 MB.
 func TestBigObject(t *testing.T) {
 	for _, tc := range []struct {
 		lines bool

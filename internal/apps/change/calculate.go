@@ -12,69 +12,80 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Config is what changes need of the rules of the configuration.
+// Config is the rules of the configuration that changes depend on.
 type Config interface {
-	// Rebase gives a copy of new with what the rules take over from existing, and leaves both as they are.
+	// Rebase returns a copy of new with the fields that the rules take over from existing.
 	Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// StripExisting takes out, in place, what is never compared.
+	// StripExisting removes excluded fields, in place.
 	StripExisting(obj *unstructured.Unstructured) error
-	// HasExclusions reports whether StripExisting may take something out of an object.
+	// HasExclusions reports whether StripExisting may change an object.
 	HasExclusions(obj *unstructured.Unstructured) bool
-	// RewriteRefs makes references of holder to an object of target's kind named base refer to name, in place.
+	// RewriteRefs changes references of holder to an object of target's kind named base to name, in
+	// place.
 	RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error
-	// Judge judges a live object by the user's rules, if one of them concerns it.
+	// Judge judges a live object by the user's rules, if one of them matches.
 	Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool)
 }
 
-// Options say how changes are calculated. The zero value compares with live objects and waits for nothing.
+// Options control how changes are calculated. The zero value compares with live objects and waits
+// for nothing.
 type Options struct {
-	// LastApplied gives what was applied last, rebased onto the live object and without history, if nobody has changed the
-	// object since. Without it, or where it does not know, the live object is what New is compared with.
-	LastApplied func(live *unstructured.Unstructured) (base *unstructured.Unstructured, ok bool, err error)
+	// LastApplied returns the object that was applied last, rebased onto the live object and
+	// without the record, if nobody has changed the object since. If it is nil or ok is false, New
+	// is compared with the live object.
+	LastApplied func(live *unstructured.Unstructured) (
+		base *unstructured.Unstructured, ok bool, err error,
+	)
 
-	// Merge gives what becomes of a live object when the server merges what is wanted into it; without it, what is wanted takes its
-	// place. Before is the live object as it is compared.
+	// Merge returns the live object after the server has merged want into it; without it, want
+	// replaces the object. Before is the compared form of the live object.
 	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
-	DefaultUpdateStrategy string // of objects without an annotation for it
+	DefaultUpdateStrategy string // for objects without an annotation
 	Now                   time.Time
 
-	ApplyIgnored bool // delete what controllers made, too
+	ApplyIgnored bool // also delete objects that controllers created
 	Wait         bool
-	WaitIgnored  bool // wait until what controllers made is gone, too
-	// Adopted are the existing objects that were found by the names of new ones. They become the app's own, whoever made them.
+	WaitIgnored  bool // also wait until objects that controllers created are gone
+	// Adopted are the live objects that were found by the names of new ones. They become the app's
+	// own, whoever created them.
 	Adopted map[*unstructured.Unstructured]bool
 
-	DeleteOwned bool // objects that controllers made are deleted as the app's own if they are annotated for it
+	DeleteOwned bool // delete objects of controllers that are annotated for it
 
 	IgnoreFailingAPIServices bool
 
-	// FromFiles says that the existing objects come from files: none of them was made by a controller, versions mean nothing,
-	// nothing is applied or waited for, and all changes are given.
+	// FromFiles means that the existing objects come from files: none of them belongs to a
+	// controller, versions mean nothing, nothing is applied or waited for, and all changes are
+	// returned.
 	FromFiles bool
 
-	// Filter leaves changes out; nil leaves none out. The objects are those of the Change, and may be nil.
+	// Filter selects changes; nil selects all. The objects are those of the Change, and may be nil.
 	Filter func(op string, new, existing *unstructured.Unstructured) bool
 }
 
-// set is one calculation.
-type set struct {
+// calculator is one calculation.
+type calculator struct {
 	Options
 	conf  Config
 	rules []judge.Rule
 }
 
-// Calculate gives the changes that make the existing objects what the new ones describe: versions first, then the other new
-// objects in their order, then the deletions in the order of the existing ones. Changes by which nothing is applied and
-// nothing waited for are left out. The new objects are taken over and changed; the existing ones must not be changed
-// afterwards, because texts are made of them when they are asked for.
-func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Options) ([]*Change, error) {
-	s := &set{Options: o, conf: conf, rules: JudgeRules(conf, o.IgnoreFailingAPIServices)}
+// Calculate returns the changes from the existing objects to the new ones: versions first, then the
+// other new objects in their order, then deletions in the order of the existing objects. Changes
+// without an operation or a wait are left out. The new objects are modified. The existing ones must
+// not be changed afterwards, because texts are made from them on demand.
+func Calculate(
+	existing, new []*unstructured.Unstructured,
+	conf Config,
+	o Options,
+) ([]*Change, error) {
+	s := &calculator{Options: o, conf: conf, rules: JudgeRules(conf, o.IgnoreFailingAPIServices)}
 	if s.FromFiles {
 		s.Wait, s.WaitIgnored = false, false
 	}
 	for _, obj := range new {
-		if err := s.strip(obj); err != nil {
+		if err := s.stripInput(obj); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +95,7 @@ func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Option
 	}
 	kept := changes[:0]
 	for _, c := range changes {
-		if s.concerns(c) && (s.Filter == nil || s.Filter(string(c.Op), c.sent(), c.read())) {
+		if s.isRelevant(c) && (s.Filter == nil || s.Filter(string(c.Op), c.newObject(), c.oldObject())) {
 			kept = append(kept, c)
 		}
 	}
@@ -92,7 +103,8 @@ func Calculate(existing, new []*unstructured.Unstructured, conf Config, o Option
 	return kept, nil
 }
 
-// JudgeRules are the rules by which live objects are judged before those of their kinds: the user's, and then the flag's.
+// JudgeRules returns the rules that judge live objects before those of their kinds: the user's,
+// then the flag's.
 func JudgeRules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
 	rules := []judge.Rule{func(obj *unstructured.Unstructured) (judge.Judgement, bool) {
 		j, _, ok := conf.Judge(obj)
@@ -104,39 +116,39 @@ func JudgeRules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
 	return rules
 }
 
-// concerns reports whether a change is applied or waited for.
-func (s *set) concerns(c *Change) bool {
+// isRelevant reports whether a change is applied or waited for.
+func (s *calculator) isRelevant(c *Change) bool {
 	return s.FromFiles || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
 }
 
-// sent and read are the two objects of a change as filters see them.
-func (c *Change) sent() *unstructured.Unstructured {
+// newObject and oldObject return the two objects of a change for filters.
+func (c *Change) newObject() *unstructured.Unstructured {
 	if c.Applied != nil {
 		return c.Applied
 	}
 	return c.New
 }
 
-func (c *Change) read() *unstructured.Unstructured {
+func (c *Change) oldObject() *unstructured.Unstructured {
 	if c.before != nil {
 		return c.before
 	}
 	return c.Existing
 }
 
-func (s *set) calculate(existing, new []*unstructured.Unstructured) ([]*Change, error) {
+func (s *calculator) calculate(existing, new []*unstructured.Unstructured) ([]*Change, error) {
 	if s.FromFiles {
-		return s.plain(existing, new)
+		return s.compareByKey(existing, new)
 	}
-	known := s.group(existing)
+	known := s.groupVersions(existing)
 	if err := s.renew(new, known); err != nil {
 		return nil, err
 	}
-	versioned, rest, err := s.versions(new, known)
+	versioned, rest, err := s.versionChanges(new, known)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := s.plain(known.plain, rest)
+	plain, err := s.compareByKey(known.plain, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +158,8 @@ func (s *set) calculate(existing, new []*unstructured.Unstructured) ([]*Change, 
 	return append(versioned, plain...), nil
 }
 
-// plain compares objects by their keys, whatever their versions are.
-func (s *set) plain(existing, new []*unstructured.Unstructured) ([]*Change, error) {
+// compareByKey compares objects by their keys, whatever their versions are.
+func (s *calculator) compareByKey(existing, new []*unstructured.Unstructured) ([]*Change, error) {
 	byKey := make(map[string]*unstructured.Unstructured, len(existing))
 	keys := make([]string, len(existing))
 	for i, obj := range existing {
@@ -170,19 +182,19 @@ func (s *set) plain(existing, new []*unstructured.Unstructured) ([]*Change, erro
 			continue
 		}
 		done[key] = true
-		c, err := s.remove(byKey[keys[i]])
+		c, err := s.deletion(byKey[keys[i]])
 		if err != nil {
 			return nil, err
 		}
-		if s.concerns(c) {
+		if s.isRelevant(c) {
 			changes = append(changes, c)
 		}
 	}
 	return changes, nil
 }
 
-// onePerUID leaves out the deletion of an object that is also described: it was read under two groups of the API, and what
-// is described is in another group than what was deployed.
+// onePerUID removes the deletion of an object that is also described. Such an object was read under
+// two API groups, and is described in another one than it was deployed in.
 func onePerUID(changes []*Change) ([]*Change, error) {
 	byUID := make(map[types.UID][]*Change, len(changes))
 	double := false
@@ -217,7 +229,7 @@ func onePerUID(changes []*Change) ([]*Change, error) {
 	return kept, nil
 }
 
-// onePair checks that changes of one object are a deletion and another.
+// onePair returns an error unless the changes of one object are a deletion and one other.
 func onePair(changes []*Change) error {
 	var descriptions []string
 	deletions := 0
@@ -229,9 +241,15 @@ func onePair(changes []*Change) error {
 	}
 	switch {
 	case deletions != 1:
-		return fmt.Errorf("Expected exactly one delete change in changes: %s", strings.Join(descriptions, ", "))
+		return fmt.Errorf(
+			"Expected exactly one delete change in changes: %s",
+			strings.Join(descriptions, ", "),
+		)
 	case len(changes) != 2:
-		return fmt.Errorf("Expected exactly one non-delete change in changes: %s", strings.Join(descriptions, ", "))
+		return fmt.Errorf(
+			"Expected exactly one non-delete change in changes: %s",
+			strings.Join(descriptions, ", "),
+		)
 	}
 	return nil
 }

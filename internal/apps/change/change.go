@@ -1,10 +1,10 @@
 // Package change decides what a deployment or a deletion of an app does to every object.
 //
-// In go the prepared objects of the input, the objects of the app as they were read, and the rules of the configuration; out
-// comes a list of changes in the order in which kapp shows them, and from each change its row in the table, the two texts of
-// its difference, what is sent, and the change as it is after somebody else has changed the object. All of that is pure: no
-// cluster, and the clock is handed in. The package does not order changes by groups and rules, and does not compare texts by
-// lines.
+// Its input is the prepared objects, the live objects of the app, and the rules of the
+// configuration. Its output is a list of changes in kapp's order. Each change returns its row in
+// the table, the two texts of its difference, the object that is sent, and the change recalculated
+// for an object that others have changed. The package is pure: it has no cluster, and the clock is
+// an argument. It does not order changes by groups and rules, and does not compare texts by lines.
 package change
 
 import (
@@ -12,21 +12,22 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// Op is what a change is, in the words that filters of changes use.
+// Op is the kind of a change, in the words of change filters.
 type Op string
 
 const (
 	Add    Op = "add"    // the object is created
-	Update Op = "update" // it is there and differs
-	Keep   Op = "keep"   // it is there and does not differ, or belongs to somebody else
-	Delete Op = "delete" // it is not described any more
-	Exists Op = "exists" // somebody else creates it
-	Noop   Op = "noop"   // nothing is done with it, nor waited for
+	Update Op = "update" // it exists and differs
+	Keep   Op = "keep"   // it exists and does not differ, or belongs to others
+	Delete Op = "delete" // it is no longer described
+	Exists Op = "exists" // others create it
+	Noop   Op = "noop"   // nothing is done or waited for
 )
 
-// Word is what lines and tables call the operation.
+// Word returns the name of the operation in lines and tables.
 func (o Op) Word() string {
 	switch o {
 	case Add:
@@ -37,38 +38,40 @@ func (o Op) Word() string {
 	return string(o)
 }
 
-// WaitOp is what is waited for once a change is applied, in the word of the table.
+// WaitOp is what is waited for after a change, in the words of the table.
 type WaitOp string
 
 const (
 	AwaitReconcile WaitOp = "reconcile"
 	AwaitDelete    WaitOp = "delete"
-	AwaitNothing   WaitOp = "" // nothing is waited for
+	AwaitNothing   WaitOp = ""
 )
 
-// Change is what happens to one object.
+// Change is the change of one object.
 type Change struct {
 	Op Op
-	// New is the object as it was described, without history and without fields that are never compared; a version has its
-	// name, and references to versions theirs. It is what is recorded as applied, and what a replacement creates. Nil for a
-	// deletion, and for a version that stays.
+	// New is the object as it was described, without the record and without excluded fields. A
+	// version has its own name, and references to versions are rewritten. It is recorded as
+	// applied, and created by a replacement. Nil for a deletion, and for a version that stays.
 	New *unstructured.Unstructured
-	// Existing is the live object as it was read, or nil.
+	// Existing is the live object, or nil.
 	Existing *unstructured.Unstructured
-	// Applied is what is sent: New rebased onto the live object, without history. Nil where nothing is sent.
+	// Applied is the object that is sent: New rebased onto the live object, without the record. Nil
+	// if nothing is sent.
 	Applied *unstructured.Unstructured
-	// Ignored is set for the deletion of an object that a controller made: whoever made it deletes it, too.
+	// Ignored is set for the deletion of an object that a controller created and deletes itself.
 	Ignored bool
 
-	set     *set
-	against *unstructured.Unstructured // what New is compared with: Existing, or the newest version
-	before  *unstructured.Unstructured // of a deletion: the object as it was applied last, if that is known
-	waits   bool                       // of an object that is kept: it is not ready
-	moved   []edit                     // of one that was carried over: what somebody else has changed
-	unmoved *unstructured.Unstructured // and the live object before that
+	calc         *calculator
+	comparedWith *unstructured.Unstructured // Existing, or the newest version
+	before       *unstructured.Unstructured // of a deletion: the last applied object, if known
+	waits        bool                       // of a kept object: it is not ready
+	foreign      []jsonvalue.Difference     // of a rebased change: the edits by others
+	approved     *unstructured.Unstructured // and the live object before them
 }
 
-// Object is the object that the change is named after: as it is sent, as it was described, or as it was read.
+// Object returns the object that the change is named after: the one that is sent, described, or
+// live. For a deletion it is the object that was applied last, if known.
 func (c *Change) Object() *unstructured.Unstructured {
 	switch {
 	case c.Applied != nil:
@@ -81,20 +84,21 @@ func (c *Change) Object() *unstructured.Unstructured {
 	return c.Existing
 }
 
-// Description names the object in lines: "configmap/web (v1) namespace: demo".
+// Description returns the name of the object in lines: "configmap/web (v1) namespace: demo".
 func (c *Change) Description() string { return resource.Describe(c.Object()) }
 
-// ApplyOp is what is done: Add, Update, Delete, Exists or Noop.
+// ApplyOp returns what is done: Add, Update, Delete, Exists or Noop.
 func (c *Change) ApplyOp() Op {
-	if c.Op == Keep || c.Ignored && !c.set.ApplyIgnored {
+	if c.Op == Keep || c.Ignored && !c.calc.ApplyIgnored {
 		return Noop
 	}
 	return c.Op
 }
 
-// WaitOp is what is waited for.
+// WaitOp returns what is waited for.
 func (c *Change) WaitOp() WaitOp {
-	if !c.set.Wait || c.Ignored && !c.set.WaitIgnored || has(c.Object(), resource.AnnDisableWait) {
+	if !c.calc.Wait || c.Ignored && !c.calc.WaitIgnored ||
+		hasAnnotation(c.Object(), resource.AnnDisableWait) {
 		return AwaitNothing
 	}
 	switch c.Op {
@@ -110,7 +114,7 @@ func (c *Change) WaitOp() WaitOp {
 	return AwaitNothing
 }
 
-// GraphOp is the change as rules of order see it: "upsert", "delete" or "noop".
+// GraphOp returns the operation in the words of change rules: "upsert", "delete" or "noop".
 func (c *Change) GraphOp() string {
 	switch c.ApplyOp() {
 	case Add, Update, Exists:
@@ -121,15 +125,15 @@ func (c *Change) GraphOp() string {
 	return "noop"
 }
 
-// unready reports whether an object that is kept is waited for: what is there does not do what it is meant to, children aside.
-func (s *set) unready(live *unstructured.Unstructured) bool {
-	j := judge.Of(s.judged(live), nil, s.rules...)
+// isUnready reports whether a kept object is waited for: it is not ready, children aside.
+func (s *calculator) isUnready(live *unstructured.Unstructured) bool {
+	j := judge.Of(s.judgedForm(live), nil, s.rules...)
 	return !j.Done || !j.Successful
 }
 
-// judged is the form of a live object that is judged before anything is done. Where objects are compared as they are, kapp
-// takes away what is never compared first, which takes the status with it: its words about such objects are reproduced.
-func (s *set) judged(live *unstructured.Unstructured) *unstructured.Unstructured {
+// judgedForm returns the form of a live object that is judged before the run. Without LastApplied
+// kapp first removes the excluded fields, and the status with them; its messages are reproduced.
+func (s *calculator) judgedForm(live *unstructured.Unstructured) *unstructured.Unstructured {
 	if s.LastApplied != nil {
 		return live
 	}
@@ -140,20 +144,20 @@ func (s *set) judged(live *unstructured.Unstructured) *unstructured.Unstructured
 	return stripped
 }
 
-// has reports whether an object carries an annotation, whatever its value.
-func has(obj *unstructured.Unstructured, annotation string) bool {
+// hasAnnotation reports whether an object has an annotation, whatever its value.
+func hasAnnotation(obj *unstructured.Unstructured, annotation string) bool {
 	_, found := annotations(obj)[annotation]
 	return found
 }
 
-// annotations gives the annotations of an object without copying them; nil where they are not a map.
+// annotations returns the annotations of an object without copying them; nil if they are not a map.
 func annotations(obj *unstructured.Unstructured) map[string]any {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	all, _ := metadata["annotations"].(map[string]any)
 	return all
 }
 
-// annotation gives the value of one annotation; a value that is no text counts as absent.
+// annotation returns the value of one annotation; a value that is no text counts as absent.
 func annotation(obj *unstructured.Unstructured, key string) (value string, found bool) {
 	value, found = annotations(obj)[key].(string)
 	return value, found

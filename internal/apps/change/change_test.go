@@ -8,30 +8,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // TestEqualIsEqualText compares all pairs of values with what YAML makes of them.
 func TestEqualIsEqualText(t *testing.T) {
 	values := []any{
 		nil, "", "1", "true", "null", "1.5", true, false, "a\nb", "a\nb\n",
-		int64(0), int64(1), int64(-1), 1, int32(1), int64(1000000), int64(9007199254740992), int64(9007199254740993), int64(9223372036854775807),
+		int64(
+			0,
+		), int64(1), int64(-1), 1, int32(1), int64(1000000), int64(9007199254740992), int64(9007199254740993), int64(9223372036854775807),
 		0.0, 1.0, -1.0, 1.5, 1e6, 1e20, 1e21, 1.5e21, 1e-6, 1e-7, -1e-7, 9007199254740992.0, 9223372036854775807.0, 0.1, 1e300,
 		map[string]any{}, map[string]any(nil), []any{}, []any(nil),
-		map[string]any{"a": int64(1)}, map[string]any{"a": 1.0}, map[string]any{"a": nil}, map[string]any{"b": int64(1)}, map[string]any{"a": int64(1), "b": nil},
-		[]any{int64(1), "x"}, []any{1.0, "x"}, []any{"x", int64(1)}, []any{int64(1)}, []any{nil}, []any{map[string]any{}},
+		map[string]any{
+			"a": int64(1),
+		}, map[string]any{"a": 1.0}, map[string]any{"a": nil}, map[string]any{"b": int64(1)}, map[string]any{"a": int64(1), "b": nil},
+		[]any{
+			int64(1),
+			"x",
+		}, []any{1.0, "x"}, []any{"x", int64(1)}, []any{int64(1)}, []any{nil}, []any{map[string]any{}},
 		[]string{"x"}, []any{"x"},
 	}
 	for _, a := range values {
 		for _, b := range values {
 			want := asYAML(t, a) == asYAML(t, b)
-			if fmt.Sprintf("%T%T", a, b) == "[]string[]interface {}" || fmt.Sprintf("%T%T", a, b) == "[]interface {}[]string" {
+			if fmt.Sprintf("%T%T", a, b) == "[]string[]interface {}" ||
+				fmt.Sprintf("%T%T", a, b) == "[]interface {}[]string" {
 				want = false // objects never hold lists of strings
 			}
 			if nothing(a) && nothing(b) {
 				want = fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b) // nor maps and lists that are nil
 			}
-			if got := equal(a, b); got != want {
-				t.Errorf("equal(%#v, %#v) is %v, and their texts say %v", a, b, got, want)
+			if got := jsonvalue.Equal(a, b); got != want {
+				t.Errorf("jsonvalue.Equal(%#v, %#v) is %v, and their texts say %v", a, b, got, want)
 			}
 		}
 	}
@@ -90,7 +100,8 @@ func TestSameDifference(t *testing.T) {
 	}
 }
 
-// TestObjectsOfOddForm gives objects that no server would give: they are compared, and nothing breaks.
+// TestObjectsOfOddForm gives objects that no server would give: they are compared, and nothing
+// breaks.
 func TestObjectsOfOddForm(t *testing.T) {
 	for _, text := range []string{
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: text}}",
@@ -102,7 +113,9 @@ func TestObjectsOfOddForm(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied}, {FromFiles: true}} {
-				existing := append(decode(t, text), decode(t, strings.ReplaceAll(text, "name: a", "name: a-ver-1"))...)
+				existing := append(
+					decode(t, text),
+					decode(t, strings.ReplaceAll(text, "name: a", "name: a-ver-1"))...)
 				changes, err := Calculate(existing, decode(t, text), rules{}, o)
 				if err != nil {
 					t.Fatal(err)
@@ -122,12 +135,16 @@ func TestObjectsOfOddForm(t *testing.T) {
 }
 
 func TestAgainOfNothing(t *testing.T) {
-	live := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/identity: v1;//ConfigMap/a;v1}}}")
+	live := decode(
+		t,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/identity: v1;//ConfigMap/a;v1}}}",
+	)
 	changes, err := Calculate(live, nil, rules{}, Options{})
 	if err != nil || len(changes) != 1 {
 		t.Fatalf("%d changes: %v", len(changes), err)
 	}
-	if _, err := changes[0].Recalculate(live[0]); err == nil || err.Error() != "calculate delete configmap/a (v1) cluster again: there is no description of it" {
+	if _, err := changes[0].Recalculate(live[0]); err == nil ||
+		err.Error() != "calculate delete configmap/a (v1) cluster again: there is no description of it" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -149,8 +166,18 @@ func TestFilterSeesBothSides(t *testing.T) {
 	identity := func(name string) string {
 		return "annotations: {kapp.k14s.io/identity: v1;//ConfigMap/" + name + ";v1}"
 	}
-	existing := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+identity("a")+"}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b, "+identity("b")+"}}")
-	new := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: two}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}")
+	existing := decode(
+		t,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+identity(
+			"a",
+		)+"}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b, "+identity(
+			"b",
+		)+"}}",
+	)
+	new := decode(
+		t,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: two}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}",
+	)
 	var seen []string
 	name := func(obj *unstructured.Unstructured) string {
 		if obj == nil {
@@ -158,10 +185,15 @@ func TestFilterSeesBothSides(t *testing.T) {
 		}
 		return obj.GetName()
 	}
-	_, err := Calculate(existing, new, rules{}, Options{Filter: func(op string, new, existing *unstructured.Unstructured) bool {
-		seen = append(seen, op+" "+name(new)+" "+name(existing))
-		return false
-	}})
+	_, err := Calculate(
+		existing,
+		new,
+		rules{},
+		Options{Filter: func(op string, new, existing *unstructured.Unstructured) bool {
+			seen = append(seen, op+" "+name(new)+" "+name(existing))
+			return false
+		}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,9 @@ type settings struct {
 	Stale bool     // which has been changed, so that its history is not valid
 }
 
-// TestCalculate gives the changes of archives. The objects of existing.yaml were deployed; if applied.yaml has one of the
-// same key, that is what was applied last, and nobody has changed it since. Those of foreign.yaml were made by controllers,
-// those of adopted.yaml by users.
+// TestCalculate gives the changes of archives. The objects of existing.yaml were deployed; if
+// applied.yaml has one of the same key, that is what was applied last, and nobody has changed it
+// since. Those of foreign.yaml were made by controllers, those of adopted.yaml by users.
 func TestCalculate(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		set := settings{}
@@ -65,13 +65,22 @@ func TestCalculate(t *testing.T) {
 		}
 		out := render(t, changes, set)
 		if set.Again != "" {
-			was := map[string]string{"existing.yaml": files["live.yaml"], "applied.yaml": files["applied.yaml"]}
+			was := map[string]string{
+				"existing.yaml": files["live.yaml"],
+				"applied.yaml":  files["applied.yaml"],
+			}
 			if text, ok := files["redeployed.yaml"]; ok {
 				was["applied.yaml"] = text
 			}
 			live := deployed(t, was)[0]
 			if set.Stale && live.GetAnnotations()[resource.AnnOriginalDiffMD5] != "" {
-				unstructured.SetNestedField(live.Object, "outdated", "metadata", "annotations", resource.AnnOriginalDiffMD5)
+				unstructured.SetNestedField(
+					live.Object,
+					"outdated",
+					"metadata",
+					"annotations",
+					resource.AnnOriginalDiffMD5,
+				)
 			}
 			out["again"] = again(changes[0], live, set)
 		}
@@ -91,7 +100,16 @@ func render(t *testing.T, changes []*Change, set settings) map[string]string {
 		if err != nil {
 			strategy = err.Error()
 		}
-		fmt.Fprintf(&lines, "%s: %s %s, wait to %q, order as %s, strategy %q", c.Op, c.ApplyOp().Word(), c.Description(), c.WaitOp(), c.GraphOp(), strategy)
+		fmt.Fprintf(
+			&lines,
+			"%s: %s %s, wait to %q, order as %s, strategy %q",
+			c.Op,
+			c.ApplyOp().Word(),
+			c.Description(),
+			c.WaitOp(),
+			c.GraphOp(),
+			strategy,
+		)
 		if c.Ignored {
 			lines.WriteString(", ignored")
 		}
@@ -159,7 +177,13 @@ func again(c *Change, live *unstructured.Unstructured, set settings) string {
 	if next.Applied != nil {
 		version = next.Applied.GetResourceVersion()
 	}
-	out := fmt.Sprintf("%s: %s %s at %q\n", next.Op, next.ApplyOp().Word(), next.Description(), version)
+	out := fmt.Sprintf(
+		"%s: %s %s at %q\n",
+		next.Op,
+		next.ApplyOp().Word(),
+		next.Description(),
+		version,
+	)
 	if len(next.FieldsChangedByOthers()) > 0 {
 		sent, err := yaml.Marshal(next.Applied.Object)
 		if err != nil {
@@ -176,14 +200,32 @@ func deployed(t *testing.T, files map[string]string) []*unstructured.Unstructure
 	applied := byKey(decode(t, files["applied.yaml"]))
 	objects := decode(t, files["existing.yaml"])
 	for _, obj := range objects {
-		unstructured.SetNestedField(obj.Object, resource.Identity(obj), "metadata", "annotations", resource.AnnIdentity)
+		unstructured.SetNestedField(
+			obj.Object,
+			resource.Identity(obj),
+			"metadata",
+			"annotations",
+			resource.AnnIdentity,
+		)
 		if original := applied[resource.Key(obj)]; original != nil {
 			text, err := json.Marshal(original.Object)
 			if err != nil {
 				t.Fatal(err)
 			}
-			unstructured.SetNestedField(obj.Object, string(text), "metadata", "annotations", resource.AnnOriginal)
-			unstructured.SetNestedField(obj.Object, "valid", "metadata", "annotations", resource.AnnOriginalDiffMD5)
+			unstructured.SetNestedField(
+				obj.Object,
+				string(text),
+				"metadata",
+				"annotations",
+				resource.AnnOriginal,
+			)
+			unstructured.SetNestedField(
+				obj.Object,
+				"valid",
+				"metadata",
+				"annotations",
+				resource.AnnOriginalDiffMD5,
+			)
 		}
 	}
 	return objects

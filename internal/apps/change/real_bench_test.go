@@ -10,18 +10,31 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 )
 
-// BenchmarkDeployment calculates the changes of 5,000 deployed objects with kapp's own rules and history.
+// BenchmarkDeployment calculates the changes of 5,000 deployed objects with kapp's own rules and
+// history.
 func BenchmarkDeployment(b *testing.B) {
 	const count = 5000
 	conf := config.Default()
 	describe := func(replicas int64) []*unstructured.Unstructured {
 		var all []*unstructured.Unstructured
 		for i := range count {
-			all = append(all, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
-				"metadata": map[string]any{"name": fmt.Sprintf("web-%d", i), "namespace": "demo", "labels": map[string]any{"app": "web"}},
-				"spec": map[string]any{"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
-					"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
-						"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "nginx"}}}}}}})
+			all = append(
+				all,
+				&unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+					"metadata": map[string]any{
+						"name":      fmt.Sprintf("web-%d", i),
+						"namespace": "demo",
+						"labels":    map[string]any{"app": "web"},
+					},
+					"spec": map[string]any{
+						"replicas": replicas,
+						"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+						"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+							"spec": map[string]any{
+								"containers": []any{map[string]any{"name": "main", "image": "nginx"}},
+							}},
+					}}},
+			)
 		}
 		return all
 	}
@@ -32,7 +45,12 @@ func BenchmarkDeployment(b *testing.B) {
 			b.Fatal(err)
 		}
 		stored := signed.DeepCopy()
-		unstructured.SetNestedField(stored.Object, "2026-03-01T10:00:00Z", "metadata", "creationTimestamp")
+		unstructured.SetNestedField(
+			stored.Object,
+			"2026-03-01T10:00:00Z",
+			"metadata",
+			"creationTimestamp",
+		)
 		amended, err := amend(stored, obj, conf)
 		if err != nil {
 			b.Fatal(err)
@@ -42,9 +60,11 @@ func BenchmarkDeployment(b *testing.B) {
 		}
 		live = append(live, stored)
 	}
-	o := Options{LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-		return lastapplied.Base(live, conf)
-	}}
+	o := Options{
+		LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+			return lastapplied.Base(live, conf)
+		},
+	}
 	for _, want := range []int{0, count} {
 		replicas := int64(1)
 		if want > 0 {

@@ -14,31 +14,36 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
-// TestDeployments runs deployments one after the other, with the rules and the history of kapp, against a server that stores
-// what it gets. The sections of an archive are deployed in the order of their names; "N.server.yaml" is merged into objects
-// of the same key after deployment N, as if a controller had written it; "config.yaml" are more rules.
+// TestDeployments runs deployments one after the other, with the rules and the history of kapp,
+// against a server that stores what it gets. The sections of an archive are deployed in the order
+// of their names; "N.server.yaml" is merged into objects of the same key after deployment N, as if
+// a controller had written it; "config.yaml" are more rules.
 func TestDeployments(t *testing.T) {
-	golden.Run(t, "testdata/real/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		conf := config.Default()
-		if text, found := files["config.yaml"]; found {
-			var err error
-			if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, ""); err != nil {
-				t.Fatal(err)
+	golden.Run(
+		t,
+		"testdata/real/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			conf := config.Default()
+			if text, found := files["config.yaml"]; found {
+				var err error
+				if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, ""); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		s := &server{t: t, conf: conf, exact: strings.Contains(files["options"], "exact")}
-		out := map[string]string{}
-		for n := 1; ; n++ {
-			text, found := files[fmt.Sprintf("%d.yaml", n)]
-			if !found {
-				return out
+			s := &server{t: t, conf: conf, exact: strings.Contains(files["options"], "exact")}
+			out := map[string]string{}
+			for n := 1; ; n++ {
+				text, found := files[fmt.Sprintf("%d.yaml", n)]
+				if !found {
+					return out
+				}
+				out[fmt.Sprintf("%d", n)] = s.deploy(decode(t, text))
+				for _, obj := range decode(t, files[fmt.Sprintf("%d.server.yaml", n)]) {
+					s.touch(obj)
+				}
 			}
-			out[fmt.Sprintf("%d", n)] = s.deploy(decode(t, text))
-			for _, obj := range decode(t, files[fmt.Sprintf("%d.server.yaml", n)]) {
-				s.touch(obj)
-			}
-		}
-	})
+		},
+	)
 }
 
 // server holds the objects of one app.
@@ -54,7 +59,10 @@ type server struct {
 func (s *server) deploy(input []*unstructured.Unstructured) string {
 	s.t.Helper()
 	for _, obj := range input {
-		labels := map[string]string{resource.LabelApp: "1", resource.LabelAssociation: resource.Association(resource.Key(obj))}
+		labels := map[string]string{
+			resource.LabelApp:         "1",
+			resource.LabelAssociation: resource.Association(resource.Key(obj)),
+		}
 		if err := s.conf.AddOwnershipLabels(obj, labels); err != nil {
 			s.t.Fatal(err)
 		}
@@ -83,7 +91,16 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 	}
 	for _, c := range changes {
 		row := c.Row()
-		fmt.Fprintf(&out, "%s  %s  %s  op %s, wait to %s, %s\n", row.Namespace, row.Name, row.Kind, row.Op, row.WaitTo, row.State)
+		fmt.Fprintf(
+			&out,
+			"%s  %s  %s  op %s, wait to %s, %s\n",
+			row.Namespace,
+			row.Name,
+			row.Kind,
+			row.Op,
+			row.WaitTo,
+			row.State,
+		)
 		s.apply(c)
 	}
 	op, wait := Summary(changes)
@@ -158,7 +175,10 @@ func merge(into, from map[string]any) {
 }
 
 // amend gives the second write of an object that the server has stored.
-func amend(stored, applied *unstructured.Unstructured, rules lastapplied.Rules) (*unstructured.Unstructured, error) {
+func amend(
+	stored, applied *unstructured.Unstructured,
+	rules *config.Config,
+) (*unstructured.Unstructured, error) {
 	sum, err := lastapplied.Fingerprint(stored, applied, rules)
 	if err != nil {
 		return nil, err

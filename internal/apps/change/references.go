@@ -9,26 +9,27 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// references say which objects may refer to which drafts. Where they may is for the rules to know; here it is enough that
-// the name of a draft stands somewhere as a value. So rules are asked about few of the pairs of objects.
+// references are the objects that may refer to drafts. Only the rules know which fields are
+// references. Here it is enough that the name of a draft occurs somewhere as a value, so that the
+// rules are asked about few pairs of objects.
 type references struct {
 	holders []*unstructured.Unstructured // drafts first, in their order
 	targets [][]int                      // by holder: indexes of drafts, ascending
 	sources [][]int                      // by draft: indexes of drafts that may refer to it
 }
 
-// of gives the targets of a draft.
-func (r *references) of(draft int) []int { return r.targets[draft] }
+// targetsOf returns the targets of a draft.
+func (r *references) targetsOf(draft int) []int { return r.targets[draft] }
 
-// touch notes that references to a draft have another target than before.
-func (r *references) touch(all []*draft, target int) {
+// markOutdated marks the drafts with references to a draft, because these get another target.
+func (r *references) markOutdated(all []*draft, target int) {
 	for _, source := range r.sources[target] {
-		all[source].stale = true
+		all[source].outdated = true
 	}
 }
 
-// referrers looks through all new objects for names of drafts.
-func referrers(all []*draft, rest []*unstructured.Unstructured) *references {
+// findReferences searches all new objects for names of drafts.
+func findReferences(all []*draft, rest []*unstructured.Unstructured) *references {
 	byName := map[string][]int{}
 	every := make([]int, len(all))
 	r := &references{sources: make([][]int, len(all))}
@@ -43,10 +44,10 @@ func referrers(all []*draft, rest []*unstructured.Unstructured) *references {
 		return r
 	}
 	for i, obj := range r.holders {
-		if explicit(obj) {
+		if hasExplicitRefs(obj) {
 			r.targets[i] = every
 		} else {
-			targets := named(obj.Object, byName, nil)
+			targets := namesIn(obj.Object, byName, nil)
 			slices.Sort(targets)
 			r.targets[i] = slices.Compact(targets)
 		}
@@ -59,28 +60,29 @@ func referrers(all []*draft, rest []*unstructured.Unstructured) *references {
 	return r
 }
 
-// explicit reports whether an object refers to versions by annotations.
-func explicit(obj *unstructured.Unstructured) bool {
+// hasExplicitRefs reports whether an object refers to versions by annotations.
+func hasExplicitRefs(obj *unstructured.Unstructured) bool {
 	for key := range annotations(obj) {
-		if key == resource.AnnVersionedExplicit || strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
+		if key == resource.AnnVersionedExplicit ||
+			strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
 			return true
 		}
 	}
 	return false
 }
 
-// named collects the drafts whose names are among the values below a value.
-func named(value any, byName map[string][]int, found []int) []int {
+// namesIn appends the drafts whose names are among the values below a value.
+func namesIn(value any, byName map[string][]int, found []int) []int {
 	switch value := value.(type) {
 	case string:
 		found = append(found, byName[value]...)
 	case map[string]any:
 		for _, member := range value {
-			found = named(member, byName, found)
+			found = namesIn(member, byName, found)
 		}
 	case []any:
 		for _, item := range value {
-			found = named(item, byName, found)
+			found = namesIn(item, byName, found)
 		}
 	}
 	return found

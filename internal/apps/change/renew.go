@@ -9,9 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// renew stamps new objects that are to be applied anew every so often and whose time has come, and takes the stamp of the
-// last time over to the others. An object that does not exist needs none.
-func (s *set) renew(new []*unstructured.Unstructured, known *inventory) error {
+// renew sets the renewal time of new objects that are to be applied again every so often and are
+// due, and copies the last one to the others. An object that does not exist needs none.
+func (s *calculator) renew(new []*unstructured.Unstructured, known *liveVersions) error {
 	var plain map[string]*unstructured.Unstructured
 	for _, obj := range new {
 		text, found := annotation(obj, resource.AnnRenewDuration)
@@ -20,7 +20,11 @@ func (s *set) renew(new []*unstructured.Unstructured, known *inventory) error {
 		}
 		every, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("Unable to parse renew-duration for resource %s: %w", resource.Describe(obj), err)
+			return fmt.Errorf(
+				"Unable to parse renew-duration for resource %s: %w",
+				resource.Describe(obj),
+				err,
+			)
 		}
 		if plain == nil {
 			plain = byKey(known.plain)
@@ -32,21 +36,26 @@ func (s *set) renew(new []*unstructured.Unstructured, known *inventory) error {
 		if live == nil {
 			continue
 		}
-		if err := s.stamp(obj, live, every); err != nil {
+		if err := s.renewOne(obj, live, every); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stamp renews one object. It was renewed last when its live form says, or when that was created.
-func (s *set) stamp(obj, live *unstructured.Unstructured, every time.Duration) error {
+// renewOne renews one object. Its last renewal is recorded on the live object, or else is its
+// creation.
+func (s *calculator) renewOne(obj, live *unstructured.Unstructured, every time.Duration) error {
 	last := live.GetCreationTimestamp().Time
 	stamp, found := annotation(live, resource.AnnLastRenewed)
 	if found {
 		renewed, err := time.Parse(time.RFC3339, stamp)
 		if err != nil {
-			return fmt.Errorf("Unable to parse last-renewed-time for resource %s: %w", resource.Describe(obj), err)
+			return fmt.Errorf(
+				"Unable to parse last-renewed-time for resource %s: %w",
+				resource.Describe(obj),
+				err,
+			)
 		}
 		if renewed.After(last) {
 			last = renewed
@@ -58,7 +67,13 @@ func (s *set) stamp(obj, live *unstructured.Unstructured, every time.Duration) e
 	case !found:
 		return nil
 	}
-	return unstructured.SetNestedField(obj.Object, stamp, "metadata", "annotations", resource.AnnLastRenewed)
+	return unstructured.SetNestedField(
+		obj.Object,
+		stamp,
+		"metadata",
+		"annotations",
+		resource.AnnLastRenewed,
+	)
 }
 
 func byKey(objects []*unstructured.Unstructured) map[string]*unstructured.Unstructured {

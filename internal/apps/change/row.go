@@ -10,7 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/judge"
 )
 
-// Row is a change in the table of changes. What is empty is shown as such.
+// Row is a change in the table of changes. Empty fields are printed as such.
 type Row struct {
 	Namespace, Name, Kind, Version string
 	Created                        time.Time // of the live object; zero if there is none
@@ -18,14 +18,21 @@ type Row struct {
 	Strategy                       string    // in words; "???" for an unknown one
 	WaitTo                         string    // reconcile, delete, or empty
 	State                          string    // of the live object: ok, ongoing, fail, or empty
-	Info                           string    // why
+	Info                           string    // the reason for the state
 }
 
-// Row gives the change as a row. The state of the live object is judged without the user's rules and without its children.
+// Row returns the row of the change. The live object is judged without the user's rules and without
+// its children.
 func (c *Change) Row() Row {
 	obj := c.Object()
-	row := Row{Namespace: obj.GetNamespace(), Name: nameOf(obj), Kind: obj.GetKind(), Version: obj.GetAPIVersion(),
-		Strategy: c.strategyWords(), WaitTo: string(c.WaitOp())}
+	row := Row{
+		Namespace: obj.GetNamespace(),
+		Name:      nameOf(obj),
+		Kind:      obj.GetKind(),
+		Version:   obj.GetAPIVersion(),
+		Strategy:  c.strategyWords(),
+		WaitTo:    string(c.WaitOp()),
+	}
 	if op := c.ApplyOp(); op != Noop {
 		row.Op = op.Word()
 	}
@@ -33,7 +40,7 @@ func (c *Change) Row() Row {
 		return row
 	}
 	row.Created = c.Existing.GetCreationTimestamp().Time
-	j := judge.Of(c.set.judged(c.Existing), nil)
+	j := judge.Of(c.calc.judgedForm(c.Existing), nil)
 	row.Info = j.Message
 	switch {
 	case !j.Done:
@@ -48,13 +55,13 @@ func (c *Change) Row() Row {
 
 func (c *Change) strategyWords() string {
 	strategy, err := c.Strategy()
-	if err != nil || c.set.FromFiles {
+	if err != nil || c.calc.FromFiles {
 		return "???"
 	}
 	return strategies[c.ApplyOp()].words[strategy]
 }
 
-// nameOf is the name of an object, or the beginning of the name that it is going to have, with an asterisk.
+// nameOf returns the name of an object, or its generateName with an asterisk.
 func nameOf(obj *unstructured.Unstructured) string {
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
 		return obj.GetGenerateName() + "*"
@@ -62,8 +69,8 @@ func nameOf(obj *unstructured.Unstructured) string {
 	return obj.GetName()
 }
 
-// Summary counts changes by what is done, "1 create, 0 delete, 0 update, 0 noop, 0 exists", and by what is waited for,
-// "1 reconcile, 0 delete, 0 noop".
+// Summary returns counts of changes by operation, "1 create, 0 delete, 0 update, 0 noop, 0 exists",
+// and by wait, "1 reconcile, 0 delete, 0 noop".
 func Summary(changes []*Change) (op, wait string) {
 	ops, waits := map[Op]int{}, map[WaitOp]int{}
 	for _, c := range changes {
@@ -74,5 +81,13 @@ func Summary(changes []*Change) (op, wait string) {
 	for _, op := range []Op{Add, Delete, Update, Noop, Exists} {
 		words = append(words, fmt.Sprintf("%d %s", ops[op], op.Word()))
 	}
-	return strings.Join(words, ", "), fmt.Sprintf("%d reconcile, %d delete, %d noop", waits[AwaitReconcile], waits[AwaitDelete], waits[AwaitNothing])
+	return strings.Join(
+			words,
+			", ",
+		), fmt.Sprintf(
+			"%d reconcile, %d delete, %d noop",
+			waits[AwaitReconcile],
+			waits[AwaitDelete],
+			waits[AwaitNothing],
+		)
 }

@@ -11,17 +11,22 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// rules stand for a configuration with a few of the default rules: what the live object has of metadata is taken over, but for
-// labels and annotations; a status is never compared; ConfigMaps are referred to by envFrom of pod templates.
+// rules stand for a configuration with a few of the default rules: what the live object has of
+// metadata is taken over, but for labels and annotations; a status is never compared; ConfigMaps
+// are referred to by envFrom of pod templates.
 type rules struct {
 	Copy []string // dotted paths that are copied from the live object where it has them
 	Add  []string // annotations that are added to what is rebased
 	Fail string   // names the operation that fails
 }
 
-func (r rules) Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (r rules) Rebase(
+	existing, new *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if r.Fail == "rebase" {
-		return nil, errors.New("FieldCopyMod for path 'a' on resource 'b': Unexpected non-map found: string")
+		return nil, errors.New(
+			"FieldCopyMod for path 'a' on resource 'b': Unexpected non-map found: string",
+		)
 	}
 	out := new.DeepCopy()
 	if existing == nil {
@@ -61,12 +66,19 @@ func (r rules) HasExclusions(obj *unstructured.Unstructured) bool {
 
 func (r rules) Judge(obj *unstructured.Unstructured) (judge.Judgement, bool, bool) {
 	phase, found, _ := unstructured.NestedString(obj.Object, "status", "phase")
-	return judge.Judgement{Done: phase == "Ready", Successful: phase == "Ready", Message: "phase is " + phase}, false, found && obj.GetKind() == "Thing"
+	return judge.Judgement{
+			Done:       phase == "Ready",
+			Successful: phase == "Ready",
+			Message:    "phase is " + phase,
+		}, false, found &&
+			obj.GetKind() == "Thing"
 }
 
 func (r rules) RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error {
 	if r.Fail == "refer" {
-		return errors.New("ObjectRefSetMod for path 'a' on resource 'b': Unexpected non-map found: string")
+		return errors.New(
+			"ObjectRefSetMod for path 'a' on resource 'b': Unexpected non-map found: string",
+		)
 	}
 	for key, value := range holder.GetAnnotations() {
 		if !strings.HasPrefix(key, resource.AnnVersionedExplicit) {
@@ -115,8 +127,11 @@ func (r rules) Mask(obj *unstructured.Unstructured, hide func(any) string) error
 
 func (r rules) Masks(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Secret" }
 
-// lastApplied stands for the history: an object that carries "valid" as sum was not changed by others since.
-func (r rules) lastApplied(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+// lastApplied stands for the history: an object that carries "valid" as sum was not changed by
+// others since.
+func (r rules) lastApplied(
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, bool, error) {
 	if r.Fail == "history" {
 		return nil, false, errors.New("the history cannot be read")
 	}
@@ -129,7 +144,7 @@ func (r rules) lastApplied(live *unstructured.Unstructured) (*unstructured.Unstr
 	}
 	base, err := r.Rebase(live, original)
 	if err == nil {
-		forget(base)
+		removeRecord(base)
 	}
 	return base, err == nil, err
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// The ways in which a change can be applied, as annotations spell them. The empty one is what is done without an annotation.
+// The strategies of changes, as annotations spell them. The empty one is the default.
 const (
-	FallbackOnUpdate       = "fallback-on-update"         // create; if the object is there by then, update it
-	FallbackOnUpdateOrNoop = "fallback-on-update-or-noop" // the same, or leave it if a rule says so
-	FallbackOnReplace      = "fallback-on-replace"        // update; if that is invalid, delete and create
+	FallbackOnUpdate       = "fallback-on-update"         // create; if the object exists, update it
+	FallbackOnUpdateOrNoop = "fallback-on-update-or-noop" // the same, or do nothing if a rule says so
+	FallbackOnReplace      = "fallback-on-replace"        // update; if invalid, delete and create
 	AlwaysReplace          = "always-replace"             // delete and create
-	Skip                   = "skip"                       // update nothing
-	Orphan                 = "orphan"                     // do not delete, but give up
+	Skip                   = "skip"                       // do not update
+	Orphan                 = "orphan"                     // release instead of deleting
 )
 
-// strategies hold, by operation, where a strategy is read from and what it is called in the table.
+// strategies are, by operation, the annotation of the strategy and its names in the table.
 var strategies = map[Op]struct {
 	annotation, name string
 	words            map[string]string
@@ -32,10 +32,10 @@ var strategies = map[Op]struct {
 	Delete: {resource.AnnDeleteStrategy, "delete", map[string]string{"": "", Orphan: "orphan"}},
 }
 
-// protected are the namespaces that belong to the cluster: no one can delete them.
+// protected are the namespaces of the cluster, which nobody can delete.
 var protected = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// Strategy says how the change is applied; "" is the way without an annotation. An unknown one is an error.
+// Strategy returns how the change is applied; "" is the default. An unknown strategy is an error.
 func (c *Change) Strategy() (string, error) {
 	op := c.ApplyOp()
 	from, known := strategies[op]
@@ -47,7 +47,7 @@ func (c *Change) Strategy() (string, error) {
 	}
 	value, found := annotation(c.Object(), from.annotation)
 	if !found && op == Update {
-		value = c.set.DefaultUpdateStrategy
+		value = c.calc.DefaultUpdateStrategy
 	}
 	if _, known := from.words[value]; !known {
 		return "", fmt.Errorf("Unknown %s strategy: %s", from.name, value)
@@ -57,5 +57,6 @@ func (c *Change) Strategy() (string, error) {
 
 // isProtected reports whether an object is a namespace that cannot be deleted.
 func isProtected(obj *unstructured.Unstructured) bool {
-	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && slices.Contains(protected, obj.GetName())
+	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} &&
+		slices.Contains(protected, obj.GetName())
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Masker hides values that are not to be shown. Values that are equal have the same number, for as long as the Masker is
-// used; numbers begin at 1 and are given in the order in which values are met. It is not safe for concurrent use.
+// Masker hides values. Equal values have the same number for as long as the Masker is used; numbers
+// begin at 1 and follow the order in which values occur. It is not safe for concurrent use.
 type Masker struct {
 	rules   masking
 	numbers map[string]int
@@ -23,16 +23,20 @@ type masking interface {
 	Masks(obj *unstructured.Unstructured) bool
 }
 
-// NewMasker gives a Masker that hides what the rules say.
+// NewMasker returns a Masker for the values that the rules hide.
 func NewMasker(rules masking) *Masker {
 	return &Masker{rules, map[string]int{}}
 }
 
-// hide gives the words that stand for a value.
+// hide returns the replacement of a value.
 func (m *Masker) hide(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
-		data = fmt.Appendf(nil, "%d values before", len(m.numbers)) // never equal to another, so that no change is hidden
+		data = fmt.Appendf(
+			nil,
+			"%d values before",
+			len(m.numbers),
+		) // never equal to another, so that no change is hidden
 	}
 	number, known := m.numbers[string(data)]
 	if !known {
@@ -42,7 +46,8 @@ func (m *Masker) hide(value any) string {
 	return fmt.Sprintf("<-- value not shown (#%d)", number)
 }
 
-// masked gives a copy in which values are hidden; without a Masker, an object or something to hide, what was given.
+// masked returns a copy with hidden values, or obj itself without a Masker, an object or values to
+// hide.
 func (m *Masker) masked(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if m == nil || obj == nil || !m.rules.Masks(obj) {
 		return obj, nil
@@ -51,8 +56,8 @@ func (m *Masker) masked(obj *unstructured.Unstructured) (*unstructured.Unstructu
 	return obj, m.rules.Mask(obj, m.hide)
 }
 
-// Texts gives the two texts whose difference is shown, as YAML; either is empty where there is nothing, and both are the
-// same where nothing is shown. Without a Masker nothing is hidden.
+// Texts returns the two YAML texts whose difference is printed. Either is empty if there is no
+// object; both are the same if no difference is printed. Without a Masker nothing is hidden.
 func (c *Change) Texts(m *Masker) (before, after string, err error) {
 	old, new, err := c.BeforeAfter()
 	if err != nil {
@@ -74,8 +79,9 @@ func (c *Change) Texts(m *Masker) (before, after string, err error) {
 	return before, after, err
 }
 
-// YAML gives what is printed of the change by those who want to see what is applied: a comment with what is done, and for
-// objects that are sent their text, without managed fields. There is no comment where nothing is done.
+// YAML returns the output for users who want to see what is applied: a comment with the operation,
+// and the text of the object that is sent, without managed fields. The comment is empty if nothing
+// is done.
 func (c *Change) YAML(m *Masker) (comment, object string, err error) {
 	op := c.ApplyOp()
 	if op == Noop {
@@ -92,7 +98,7 @@ func (c *Change) YAML(m *Masker) (comment, object string, err error) {
 	if c.Applied == nil {
 		return comment, "", nil
 	}
-	obj, err := m.masked(unmanaged(c.Applied))
+	obj, err := m.masked(withoutManagedFields(c.Applied))
 	if err != nil {
 		return "", "", err
 	}
@@ -100,8 +106,8 @@ func (c *Change) YAML(m *Masker) (comment, object string, err error) {
 	return comment, object, err
 }
 
-// unmanaged is an object without managed fields that shares all else with the one given.
-func unmanaged(obj *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutManagedFields returns an object without managed fields that shares all other values.
+func withoutManagedFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {
 		return obj
@@ -113,7 +119,7 @@ func unmanaged(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
 
-// text is an object as YAML with sorted keys.
+// text returns an object as YAML with sorted keys.
 func text(obj *unstructured.Unstructured) (string, error) {
 	if obj == nil {
 		return "", nil

@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// marshal returns the fields of an object as YAML with sorted keys, byte for byte as sigs.k8s.io/yaml
-// writes them. That library converts to JSON and back, which takes thirty times the memory of the text,
-// so marshal calls the YAML library below it. Only objects that the conversion would change are
-// converted (decision 17).
+// marshal returns the fields of an object as YAML with sorted keys, byte for byte as
+// sigs.k8s.io/yaml writes them. That library converts to JSON and back, which takes thirty times
+// the memory of the text, so marshal calls the YAML library below it. Only objects that the
+// conversion would change are converted (decision 17).
 func marshal(fields map[string]any) (string, error) {
 	if !survivesJSON(fields) {
 		text, err := yaml.Marshal(fields)
@@ -49,7 +49,8 @@ func survivesJSON(value any) bool {
 	return false // JSON writes floating-point numbers in another form
 }
 
-// printable reports whether a string holds only characters that both JSON and YAML leave as they are.
+// printable reports whether a string holds only characters that both JSON and YAML leave as they
+// are.
 func printable(text string) bool {
 	for _, c := range text {
 		switch {

@@ -133,8 +133,8 @@ func FuzzMarshal(f *testing.F) {
 	})
 }
 
-// fewKeys reports whether no map within a value has more than two keys: the library has no fixed order
-// for some sets of three.
+// fewKeys reports whether no map within a value has more than two keys: the library has no fixed
+// order for some sets of three.
 func fewKeys(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -150,8 +150,8 @@ func fewKeys(value any) bool {
 	return true
 }
 
-// BenchmarkMarshal compares marshal with sigs.k8s.io/yaml for one value of 4 MB, for 80,000 short values
-// and for a typical object.
+// BenchmarkMarshal compares marshal with sigs.k8s.io/yaml for one value of 4 MB, for 80,000 short
+// values and for a typical object.
 func BenchmarkMarshal(b *testing.B) {
 	one, _ := bigger(true)
 	many, _ := bigger(false)

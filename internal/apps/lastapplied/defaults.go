@@ -17,31 +17,31 @@ import (
 //go:embed defaults.yaml
 var defaultsText []byte
 
-// defaults are the values that an API server fills in, as rules for each kind ("apps/v1 Deployment"), and for shapes that
-// several kinds have.
+// defaults are the values that an API server sets, as rules for each kind ("apps/v1 Deployment"),
+// and for shapes that several kinds have in common.
 type defaults struct {
 	Kinds  map[string][]*rule `json:"kinds"`
 	Shapes map[string][]*rule `json:"shapes"`
 }
 
-// rule fills in fields of the maps at one place. Rules of a list are applied in order, so that a later one may descend into
-// what an earlier one has set.
+// rule sets fields of the maps at one place. The rules of a list are applied in order, so that a
+// later one may descend into the values of an earlier one.
 type rule struct {
 	At    string            `json:"at"`    // names with dots between; * is each item of a list, a|b is either; none is the map itself
 	When  map[string]any    `json:"when"`  // fields that have these values, or one of a list of values
-	Lacks []string          `json:"lacks"` // fields that have no value
+	Lacks []string          `json:"lacks"` // fields without a value
 	Like  map[string]string `json:"like"`  // fields whose text matches these expressions
 
-	Set  map[string]any    `json:"set"`  // values of fields that have none
-	Copy map[string]string `json:"copy"` // the same, taken from the field named second
+	Set  map[string]any    `json:"set"`  // values of fields without one
+	Copy map[string]string `json:"copy"` // the same, copied from the second field
 	Use  string            `json:"use"`  // a shape whose rules apply
 
 	path []string
 	like map[string]*regexp.Regexp
 }
 
-// built gives the embedded defaults. Whether they can be read is tested.
-var built = sync.OnceValue(func() *defaults {
+// builtinDefaults returns the embedded defaults. A test makes sure that they can be read.
+var builtinDefaults = sync.OnceValue(func() *defaults {
 	d, err := readDefaults(defaultsText)
 	if err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ var built = sync.OnceValue(func() *defaults {
 	return d
 })
 
-// readDefaults reads rules, with whole numbers as int64, and checks that shapes exist and expressions are sound.
+// readDefaults reads rules, with integers as int64, and checks their shapes and expressions.
 func readDefaults(text []byte) (*defaults, error) {
 	data, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *rule) prepare(d *defaults) error {
 	return nil
 }
 
-// apply fills in the defaults of an object's kind, in place.
+// apply sets the defaults of an object's kind, in place.
 func (d *defaults) apply(obj *unstructured.Unstructured) {
 	d.fill(d.Kinds[obj.GetAPIVersion()+" "+obj.GetKind()], obj.Object)
 }
@@ -120,7 +120,8 @@ func (d *defaults) descend(r *rule, path []string, value any) {
 	}
 }
 
-// fill sets what has no value. An empty text is none, and so, where a field is copied, is zero.
+// fill sets the fields without a value. An empty text counts as none and, where a field is copied,
+// so does zero.
 func (r *rule) fill(fields map[string]any) {
 	for name, value := range r.Set {
 		if fields[name] == nil || fields[name] == "" {
@@ -138,7 +139,8 @@ func (r *rule) fill(fields map[string]any) {
 // holds reports whether the conditions of a rule are met.
 func (r *rule) holds(fields map[string]any) bool {
 	for name, want := range r.When {
-		if choice, ok := want.([]any); ok && !slices.Contains(choice, fields[name]) || !ok && fields[name] != want {
+		if choice, ok := want.([]any); ok && !slices.Contains(choice, fields[name]) ||
+			!ok && fields[name] != want {
 			return false
 		}
 	}

@@ -9,22 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// Fingerprint gives the md5, in hex, of what a server made of an applied object: of the structural difference between the
-// stored object and the applied one rebased onto it. Both are taken without history, identity and what the rules exclude;
-// neither is changed.
-func Fingerprint(stored, applied *unstructured.Unstructured, rules Rules) (string, error) {
-	plain, err := prepare(applied, rules)
+// Fingerprint returns the md5, in hex, of the changes that a server made to an applied object: of
+// the structural difference between the stored object and the applied one rebased onto it. Both are
+// taken without the record, the identity and excluded fields; neither is changed.
+func Fingerprint(stored, applied *unstructured.Unstructured, rules *config.Config) (string, error) {
+	plain, err := withoutRecord(applied, rules)
 	if err != nil {
 		return "", err
 	}
 	return fingerprint(stored, plain, rules)
 }
 
-// prepare gives a copy of an applied object as it is recorded.
-func prepare(applied *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
+// withoutRecord returns a copy of an applied object in the form that is recorded.
+func withoutRecord(
+	applied *unstructured.Unstructured,
+	rules *config.Config,
+) (*unstructured.Unstructured, error) {
 	plain := applied.DeepCopy()
 	if err := bare(plain, rules); err != nil {
 		return nil, fmt.Errorf("record %s: %w", resource.Describe(applied), err)
@@ -32,14 +36,14 @@ func prepare(applied *unstructured.Unstructured, rules Rules) (*unstructured.Uns
 	return plain, nil
 }
 
-// fingerprint is Fingerprint of an applied object that has been prepared.
-func fingerprint(stored, applied *unstructured.Unstructured, rules Rules) (string, error) {
-	left := without(stored, slices.Concat(recorded, []string{resource.AnnIdentity})...)
+// fingerprint returns the Fingerprint of an applied object in its recorded form.
+func fingerprint(stored, applied *unstructured.Unstructured, rules *config.Config) (string, error) {
+	left := withoutAnnotations(stored, slices.Concat(recordKeys, []string{resource.AnnIdentity})...)
 	if metadata, ok := left.Object["metadata"].(map[string]any); ok {
-		delete(metadata, "managedFields") // on both sides the same, by the first of the rules, and most of the object
+		delete(metadata, "managedFields") // the same on both sides, and most of the object
 	}
 	left = left.DeepCopy()
-	right := &unstructured.Unstructured{Object: floats(applied.Object).(map[string]any)}
+	right := &unstructured.Unstructured{Object: withFloats(applied.Object).(map[string]any)}
 	err := rules.StripLastApplied(left)
 	if err == nil {
 		err = rules.StripExisting(left)
@@ -58,19 +62,20 @@ func fingerprint(stored, applied *unstructured.Unstructured, rules Rules) (strin
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// floats gives a copy of a value in which all numbers are float64, as if it had been read by Go's own decoder of JSON.
-func floats(value any) any {
+// withFloats returns a copy of a value in which all numbers are float64, as Go's decoder of JSON
+// returns them.
+func withFloats(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for key, item := range value {
-			out[key] = floats(item)
+			out[key] = withFloats(item)
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
 		for i, item := range value {
-			out[i] = floats(item)
+			out[i] = withFloats(item)
 		}
 		return out
 	case int64:

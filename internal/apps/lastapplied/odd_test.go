@@ -6,10 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
 )
 
-// TestOdd covers objects that no server would take: they are signed as they are, and nothing breaks or is changed.
+// TestOdd covers objects that no server would accept: they are annotated, nothing breaks or is
+// changed.
 func TestOdd(t *testing.T) {
+	none := &config.Config{}
 	for _, text := range []string{
 		"{}",
 		"{apiVersion: v1, kind: Secret, stringData: {a: 1}, data: [x]}",
@@ -31,14 +35,14 @@ func TestOdd(t *testing.T) {
 			if existing != "" {
 				live = read(t, existing)
 			}
-			signed, err := Annotate(obj, obj, live, rules{})
+			signed, err := Annotate(obj, obj, live, none)
 			if err != nil || signed.GetAnnotations() == nil && !strings.Contains(text, "annotations: [a]") {
 				t.Errorf("%s, existing %d: %v (%v)", text, i, signed, err)
 			}
 			if !cmp.Equal(obj, read(t, text)) || live != nil && !cmp.Equal(live, read(t, existing)) {
 				t.Errorf("%s, existing %d: an argument was changed", text, i)
 			}
-			if again, err := amend(signed, obj, rules{}); err != nil {
+			if again, err := amend(signed, obj, none); err != nil {
 				t.Errorf("%s: amended to %v (%v)", text, again, err)
 			}
 		}
@@ -62,24 +66,27 @@ func TestDefaultsText(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if len(built().Kinds) < 20 {
-		t.Errorf("%d kinds have defaults", len(built().Kinds))
+	if len(builtinDefaults().Kinds) < 20 {
+		t.Errorf("%d kinds have defaults", len(builtinDefaults().Kinds))
 	}
 }
 
-func BenchmarkSign(b *testing.B) {
-	obj := read(b, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: demo}, spec: {selector: {matchLabels: {app: web}},
-		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: nginx:1.27, ports: [{containerPort: 80}]}]}}}}`)
-	signed := sign(b, obj, obj, nil)
-	live, err := foresee(signed, nil, rules{})
+func BenchmarkAnnotate(b *testing.B) {
+	obj := read(
+		b,
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: demo}, spec: {selector: {matchLabels: {app: web}},
+		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: nginx:1.27, ports: [{containerPort: 80}]}]}}}}`,
+	)
+	signed := annotated(b, obj, obj, nil)
+	live, err := predict(signed, nil, rules)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, f := range map[string]func() error{
-		"create":       func() error { _, err := Annotate(obj, obj, nil, rules{}); return err },
-		"update":       func() error { _, err := Annotate(obj, obj, live, rules{}); return err },
-		"amend":        func() error { _, err := amend(live, obj, rules{}); return err },
-		"last-applied": func() error { _, _, err := Base(live, rules{}); return err },
+		"create":       func() error { _, err := Annotate(obj, obj, nil, rules); return err },
+		"update":       func() error { _, err := Annotate(obj, obj, live, rules); return err },
+		"amend":        func() error { _, err := amend(live, obj, rules); return err },
+		"last-applied": func() error { _, _, err := Base(live, rules); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

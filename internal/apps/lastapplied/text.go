@@ -8,8 +8,9 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// text gives operations in the form that is hashed: what version 2 of the YAML library writes. Most operations are so plain
-// that what it writes is known, and then it is written here: the library takes 128 KB of memory for every call.
+// text returns operations in the form that is hashed: the output of version 2 of the YAML library.
+// Most operations are so plain that its output is known and is written here, because every call of
+// the library takes 128 KB of memory.
 func text(ops []operation) ([]byte, error) {
 	out := make([]byte, 0, 128*len(ops))
 	for _, op := range ops {
@@ -36,8 +37,8 @@ func text(ops []operation) ([]byte, error) {
 	return out, nil
 }
 
-// appendValue writes a value behind the colon of a key that is indented so far, without a newline at the end. It reports
-// false for a value that is not plain.
+// appendValue writes a value behind the colon of an indented key, without a newline at the end. It
+// reports false for a value that is not plain.
 func appendValue(out []byte, value any, indent string) ([]byte, bool) {
 	switch value := value.(type) {
 	case string:
@@ -54,6 +55,7 @@ func appendValue(out []byte, value any, indent string) ([]byte, bool) {
 	return nil, false
 }
 
+// appendFields writes a map, likewise.
 func appendFields(out []byte, fields map[string]any, indent string) ([]byte, bool) {
 	if len(fields) == 0 {
 		return append(out, " {}"...), true
@@ -61,7 +63,7 @@ func appendFields(out []byte, fields map[string]any, indent string) ([]byte, boo
 	keys := make([]string, 0, len(fields))
 	for key := range fields {
 		if !letters(key) || !plain(key) {
-			return nil, false // the library sorts other keys in a way of its own
+			return nil, false // the library sorts other keys differently
 		}
 		keys = append(keys, key)
 	}
@@ -104,7 +106,8 @@ func letters(text string) bool {
 	return text != "" && len(text) <= 64 // a longer key is written with a question mark before it
 }
 
-// plain reports whether a text is surely written without quotes: words, paths, addresses and percentages.
+// plain reports whether a text is certainly written without quotes: words, paths, addresses and
+// percentages.
 func plain(text string) bool {
 	if text == "" {
 		return false
@@ -134,7 +137,7 @@ func plain(text string) bool {
 	return !reserved(text)
 }
 
-// reserved reports whether a word means something else than itself in YAML 1.1.
+// reserved reports whether a word has another meaning in YAML 1.1.
 func reserved(text string) bool {
 	switch strings.ToLower(text) {
 	case "y", "yes", "n", "no", "true", "false", "on", "off", "null", "nan", "inf":

@@ -1,31 +1,35 @@
 package lastapplied
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-func sign(t testing.TB, toSend, applied, existing *unstructured.Unstructured) *unstructured.Unstructured {
+func annotated(
+	t testing.TB,
+	toSend, applied, existing *unstructured.Unstructured,
+) *unstructured.Unstructured {
 	t.Helper()
-	signed, err := Annotate(toSend, applied, existing, rules{})
+	signed, err := Annotate(toSend, applied, existing, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return signed
 }
 
-const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: demo}\ndata: {key: '<one & \"two\">'}\n"
+const configMapText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: demo}\ndata: {key: '<one & \"two\">'}\n"
 
-// TestSign covers what is put on an object, that nothing else is changed, and that a right guess needs no second write.
-func TestSign(t *testing.T) {
-	obj := read(t, config)
-	signed := sign(t, obj, obj, nil)
+// TestAnnotate covers what is put on an object, that nothing else is changed, and that a right
+// guess needs no second write.
+func TestAnnotate(t *testing.T) {
+	obj := read(t, configMapText)
+	signed := annotated(t, obj, obj, nil)
 	want := map[string]string{
 		resource.AnnIdentity: "v1;demo//ConfigMap/c;v1",
 		resource.AnnOriginal: `{"apiVersion":"v1","data":{"key":"\u003cone \u0026 \"two\"\u003e"},"kind":"ConfigMap",` +
@@ -35,57 +39,65 @@ func TestSign(t *testing.T) {
 	if diff := cmp.Diff(want, signed.GetAnnotations()); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if !cmp.Equal(obj, read(t, config)) {
+	if !cmp.Equal(obj, read(t, configMapText)) {
 		t.Errorf("the argument was changed: %v", obj.Object)
 	}
 	stored := signed.DeepCopy()
 	stored.SetUID("1")
 	stored.SetResourceVersion("5")
-	if again, err := amend(stored, obj, rules{}); again != nil || err != nil {
+	if again, err := amend(stored, obj, rules); again != nil || err != nil {
 		t.Errorf("a second write: %v (%v)", again, err)
 	}
 	stored.Object["data"].(map[string]any)["by"] = "a webhook"
-	amended, err := amend(stored, obj, rules{})
+	amended, err := amend(stored, obj, rules)
 	if err != nil || amended == nil || amended.GetResourceVersion() != "5" {
 		t.Fatalf("no second write for a changed object: %v (%v)", amended, err)
 	}
-	if _, ok, err := Base(amended, rules{}); !ok || err != nil {
+	if _, ok, err := Base(amended, rules); !ok || err != nil {
 		t.Errorf("the second record is not right: %v", err)
 	}
-	if _, ok, err := Base(stored, rules{}); ok || err != nil {
+	if _, ok, err := Base(stored, rules); ok || err != nil {
 		t.Errorf("the first record is taken for right: %v", err)
 	}
 }
 
-// TestRecord covers a conflict: the md5 of the first answer goes onto the latest state, which is then seen as touched.
-func TestRecord(t *testing.T) {
-	obj := read(t, config)
-	answer := sign(t, obj, obj, nil).DeepCopy()
+// TestCorrection covers a conflict: the md5 of the first answer goes onto the latest state, which
+// is then seen as touched.
+func TestCorrection(t *testing.T) {
+	obj := read(t, configMapText)
+	answer := annotated(t, obj, obj, nil).DeepCopy()
 	answer.Object["data"].(map[string]any)["by"] = "a webhook"
-	sum, err := Fingerprint(answer, obj, rules{})
+	sum, err := Fingerprint(answer, obj, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for by, want := range map[string]bool{"a webhook": true, "a controller": false} {
 		latest := answer.DeepCopy()
 		latest.Object["data"].(map[string]any)["by"] = by
-		put, err := Correction(latest, obj, sum, rules{})
+		put, err := Correction(latest, obj, sum, rules)
 		if err != nil || put == nil {
 			t.Fatal(put, err)
 		}
-		if _, ok, err := Base(put, rules{}); ok != want || err != nil {
+		if _, ok, err := Base(put, rules); ok != want || err != nil {
 			t.Errorf("changed by %s: untouched %v, want %v (%v)", by, ok, want, err)
 		}
-		if again, err := Correction(put, obj, sum, rules{}); again != nil || err != nil {
+		if again, err := Correction(put, obj, sum, rules); again != nil || err != nil {
 			t.Errorf("recorded twice: %v", err)
 		}
 	}
 }
 
-// TestUnrecorded covers objects that get no record: by their own wish, and because a server would not take it.
+// TestUnrecorded covers objects that get no record: by their own wish, and because a server would
+// not take it.
 func TestUnrecorded(t *testing.T) {
 	large := func(size int, annotations string) *unstructured.Unstructured {
-		return read(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {x: '"+annotations+"'}}\ndata: {key: '"+strings.Repeat("x", size)+"'}")
+		return read(
+			t,
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {x: '"+annotations+"'}}\ndata: {key: '"+strings.Repeat(
+				"x",
+				size,
+			)+"'}",
+		)
 	}
 	for _, c := range []struct {
 		name string
@@ -97,38 +109,42 @@ func TestUnrecorded(t *testing.T) {
 		{"too large together with others", large(200000, strings.Repeat("x", 100000)), false},
 		{"just not too large", large(261000, ""), true},
 	} {
-		signed := sign(t, c.obj, c.obj, nil)
+		signed := annotated(t, c.obj, c.obj, nil)
 		if _, has := signed.GetAnnotations()[resource.AnnOriginal]; has != c.want {
 			t.Errorf("%s: recorded %v, want %v", c.name, has, c.want)
 		}
 		if signed.GetAnnotations()[resource.AnnIdentity] == "" {
 			t.Errorf("%s: no identity", c.name)
 		}
-		if amended, err := amend(signed, c.obj, rules{}); amended != nil || err != nil {
+		if amended, err := amend(signed, c.obj, rules); amended != nil || err != nil {
 			t.Errorf("%s: a second write (%v)", c.name, err)
 		}
-		if recorded, err := Correction(signed, c.obj, "md5", rules{}); (recorded != nil) != c.want || err != nil {
-			t.Errorf("%s: recorded after a conflict: %v (%v)", c.name, recorded != nil, err)
+		if recordKeys, err := Correction(signed, c.obj, "md5", rules); (recordKeys != nil) != c.want ||
+			err != nil {
+			t.Errorf("%s: recorded after a conflict: %v (%v)", c.name, recordKeys != nil, err)
 		}
 	}
 }
 
 // TestFailingRules covers that errors of rules name the object.
 func TestFailingRules(t *testing.T) {
-	obj := read(t, config)
-	failing := rules{fail: true}
+	obj := read(t, configMapText)
+	failing := failing(t)
 	_, signErr := Annotate(obj, obj, nil, failing)
 	_, amendErr := amend(obj, obj, failing)
 	_, err := Fingerprint(obj, obj, failing)
 	for _, err := range []error{signErr, amendErr, err} {
-		if !errors.Is(err, errRule) || !strings.Contains(err.Error(), "configmap/c (v1) namespace: demo") {
+		if !isRuleError(err, "configmap/c (v1) namespace: demo") {
 			t.Errorf("got error %v", err)
 		}
 	}
 }
 
-// amend gives the second write of an object that the server has stored.
-func amend(stored, applied *unstructured.Unstructured, rules Rules) (*unstructured.Unstructured, error) {
+// amend returns the second write of an object that the server has stored.
+func amend(
+	stored, applied *unstructured.Unstructured,
+	rules *config.Config,
+) (*unstructured.Unstructured, error) {
 	sum, err := Fingerprint(stored, applied, rules)
 	if err != nil {
 		return nil, err

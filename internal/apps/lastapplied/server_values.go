@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What is no default but depends on other fields or on the object that is replaced. Everything else is in defaults.yaml.
+// The values here depend on other fields or on the replaced object. All others are in
+// defaults.yaml.
 
 // before changes an object, in place, before it gets the form of its type.
 func before(obj *unstructured.Unstructured) {
@@ -30,15 +31,21 @@ func before(obj *unstructured.Unstructured) {
 	}
 }
 
-// after changes an object, in place, once it has its defaults. existing is the object that it replaces, or nil.
+// after changes an object, in place, once it has its defaults. existing is the replaced object, or
+// nil.
 func after(obj, existing *unstructured.Unstructured) {
 	switch obj.GetAPIVersion() + " " + obj.GetKind() {
 	case "v1 Namespace":
-		label(obj, "labels", "kubernetes.io/metadata.name", obj.GetName())
+		setMetadata(obj, "labels", "kubernetes.io/metadata.name", obj.GetName())
 	case "v1 Service":
-		addresses(obj, existing)
+		setServiceAddresses(obj, existing)
 	case "apps/v1 DaemonSet":
-		label(obj, "annotations", "deprecated.daemonset.template.generation", strconv.Itoa(templateGeneration(obj, existing)))
+		setMetadata(
+			obj,
+			"annotations",
+			"deprecated.daemonset.template.generation",
+			strconv.Itoa(templateGeneration(obj, existing)),
+		)
 	case "apiextensions.k8s.io/v1 CustomResourceDefinition":
 		if names, ok := field(obj.Object, "spec", "names").(map[string]any); ok {
 			kind, _ := names["kind"].(string)
@@ -48,8 +55,8 @@ func after(obj, existing *unstructured.Unstructured) {
 	}
 }
 
-// label sets a label or an annotation.
-func label(obj *unstructured.Unstructured, where, key, value string) {
+// setMetadata sets a label or an annotation.
+func setMetadata(obj *unstructured.Unstructured, where, key, value string) {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok {
 		return
@@ -62,22 +69,27 @@ func label(obj *unstructured.Unstructured, where, key, value string) {
 	values[key] = value
 }
 
-// templateGeneration counts the changes of a daemon set's template, as the server still does.
+// templateGeneration returns the number of changes of a DaemonSet's template, as the server still
+// counts them.
 func templateGeneration(obj, existing *unstructured.Unstructured) int {
 	if existing == nil {
 		return 1
 	}
 	text, _ := annotation(existing, "deprecated.daemonset.template.generation")
-	generation, _ := strconv.Atoi(text) // of an object that was not read from a server: none
-	if !reflect.DeepEqual(field(obj.Object, "spec", "template"), field(existing.Object, "spec", "template")) {
+	generation, _ := strconv.Atoi(text) // 0 for an object that was not read from a server
+	if !reflect.DeepEqual(
+		field(obj.Object, "spec", "template"),
+		field(existing.Object, "spec", "template"),
+	) {
 		generation++
 	}
 	return generation
 }
 
-// addresses fills in what a service is given on creation and keeps: what the replaced one has, or, if it is headless, no
-// address. The address of any other new service cannot be foreseen.
-func addresses(obj, existing *unstructured.Unstructured) {
+// setServiceAddresses sets the address fields of a Service that are assigned on creation: those of
+// the replaced Service, or none for a headless one. The address of any other new Service is
+// unpredictable.
+func setServiceAddresses(obj, existing *unstructured.Unstructured) {
 	spec, ok := obj.Object["spec"].(map[string]any)
 	if !ok || spec["type"] == "ExternalName" {
 		return
@@ -109,7 +121,7 @@ func fill(fields map[string]any, name string, value any) {
 	}
 }
 
-// field gives the value at a path through maps, or nil.
+// field returns the value at a path through maps, or nil.
 func field(value any, path ...string) any {
 	for _, name := range path {
 		fields, _ := value.(map[string]any)

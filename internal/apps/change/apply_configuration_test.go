@@ -8,9 +8,12 @@ import (
 
 // TestDeclared asks for what a server is to merge into a live object.
 func TestDeclared(t *testing.T) {
-	existing := decode(t, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, uid: u, resourceVersion: '3', finalizers: [a],
+	existing := decode(
+		t,
+		`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, uid: u, resourceVersion: '3', finalizers: [a],
   annotations: {kapp.k14s.io/identity: v1;n//Service/s;v1, kapp.k14s.io/original: '{}', theirs: x}},
-  spec: {clusterIP: 10.0.0.1, sessionAffinity: None, ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`)
+  spec: {clusterIP: 10.0.0.1, sessionAffinity: None, ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`,
+	)
 	const described = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`
 	for _, tc := range []struct {
 		name string
