@@ -1,8 +1,8 @@
-// Package app keeps the records of apps, as kapp does: a ConfigMap for each app, which says by which label its objects are
-// found and of which kinds they are, and one for each change that was made to it.
+// Package app reads and writes the records of apps in kapp's format: a ConfigMap for each app, with
+// the label and the kinds of its objects, and one for each deployment.
 //
-// The package reads and writes these ConfigMaps and nothing else; finding, deploying and deleting the objects of an app is done
-// elsewhere. What it writes can be read by kapp, and the other way round. Errors have the words of kapp where it has any.
+// The package reads and writes only these ConfigMaps. kapp can read them, and the other way round.
+// Errors use kapp's words where it has any.
 package app
 
 import (
@@ -22,29 +22,31 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// App is one app: with a record, or only given by the labels of its objects. It is used by one goroutine at a time.
+// App is one app, with a record or known only by a label selector. It is used by one goroutine at a
+// time.
 type App struct {
-	Name      string // without the suffix of full names; the selector for an app that is given by labels
-	Namespace string // where the record is; empty for an app that is given by labels
-	Meta      Meta   // zero for an app that is given by labels, or that does not exist
-	IsNew     bool   // Ensure found no record of it, so that no object can carry its label
-	Err       error  // of List: why the record cannot be read; such an app cannot be used
+	Name      string // without the suffix of full names; the selector of an app without a record
+	Namespace string // of the record; empty for an app without one
+	Meta      Meta   // zero for an app without a record
+	IsNew     bool   // Ensure found no record, so that no object has its label
+	Err       error  // of List: the record cannot be read, and the app cannot be used
 
-	store    *Store
-	stored   *unstructured.Unstructured // the record as it was last read or written; nil if there is none
-	twin     *unstructured.Unstructured // the record under its other name, which an interrupted migration left behind
-	selector labels.Selector            // of an app that is given by labels
-	used     used                       // what the next write says of kinds
-	running  *unstructured.Unstructured // the record of the change that has begun; nil if it has none
+	store     *Store
+	stored    *unstructured.Unstructured // the record as last read or written; nil if there is none
+	duplicate *unstructured.Unstructured // left by an interrupted migration under the other name
+	selector  labels.Selector            // of an app without a record
+	used      used                       // the kinds that the next write adds
+	running   *unstructured.Unstructured // the record of the running deployment, if any
 }
 
-// Exists reports whether the app has a record. An app that is given by labels always exists.
+// Exists reports whether the app has a record. An app with only a selector always exists.
 func (a *App) Exists() bool { return a.selector != nil || a.stored != nil }
 
-// IsLabelled reports whether the app is only given by labels, and so has no record, no changes and no known kinds.
+// IsLabelled reports whether the app has only a selector, and so no record, no deployments and no
+// known kinds.
 func (a *App) IsLabelled() bool { return a.selector != nil }
 
-// String names the app as kapp does in errors about ownership: "app 'web' namespace: demo".
+// String returns the app as kapp names it in errors about ownership: "app 'web' namespace: demo".
 func (a *App) String() string {
 	if a.IsLabelled() {
 		return fmt.Sprintf("labeled app '%s'", a.Name)
@@ -52,7 +54,7 @@ func (a *App) String() string {
 	return fmt.Sprintf("app '%s' namespace: %s", a.Name, a.Namespace)
 }
 
-// Created is when the record was made, or the zero time.
+// Created returns the time at which the record was created, or the zero time.
 func (a *App) Created() time.Time {
 	if a.stored == nil {
 		return time.Time{}
@@ -60,7 +62,7 @@ func (a *App) Created() time.Time {
 	return a.stored.GetCreationTimestamp().Time
 }
 
-// Labels are those of the record.
+// Labels returns the labels of the record.
 func (a *App) Labels() map[string]string {
 	if a.stored == nil {
 		return nil
@@ -68,7 +70,8 @@ func (a *App) Labels() map[string]string {
 	return a.stored.GetLabels()
 }
 
-// RecordRef is the ConfigMap that is the app's record, or that is going to be; the zero Ref for an app that is given by labels.
+// RecordRef returns the ConfigMap of the record, whether or not it exists; zero for an app with
+// only a selector.
 func (a *App) RecordRef() object.Ref {
 	if a.IsLabelled() {
 		return object.Ref{}
@@ -80,7 +83,7 @@ func (a *App) RecordRef() object.Ref {
 	return object.Ref{Kind: configMap.Kind, Namespace: a.Namespace, Name: name}
 }
 
-// Selector selects the objects of the app.
+// Selector returns the label selector of the app's objects.
 func (a *App) Selector() string {
 	if a.IsLabelled() {
 		return a.selector.String()
@@ -88,7 +91,8 @@ func (a *App) Selector() string {
 	return labels.Set{a.Meta.LabelKey: a.Meta.LabelValue}.String()
 }
 
-// Label is the one label that the objects of the app get. An app that is given by labels must be given by exactly one.
+// Label returns the label of the app's objects. The selector of an app without a record must
+// consist of one label.
 func (a *App) Label() (key, value string, err error) {
 	if !a.IsLabelled() {
 		return a.Meta.LabelKey, a.Meta.LabelValue, nil
@@ -112,20 +116,21 @@ func (a *App) Label() (key, value string, err error) {
 	return requirements[0].Key(), values[0], nil
 }
 
-// AddKinds says of which more kinds and versions the objects of the app may be, besides those that its record names. It sends
-// nothing: Begin writes it.
+// AddKinds adds kinds and versions that the objects of the app may have. It sends nothing: Begin
+// writes them.
 func (a *App) AddKinds(versions []schema.GroupVersion, kinds []schema.GroupKind) {
-	a.used = a.used.with(usedOf(versions, kinds))
+	a.used = a.used.union(usedOf(versions, kinds))
 }
 
-// SetKinds says of which kinds and versions the objects of the app are from now on. Those of which not all objects could be seen are
-// unseen: they stay if the record names them, or if it does not say which it names. It sends nothing: Finish writes it.
+// SetKinds sets the kinds and versions of the app's objects. Kinds in unseen, of which not all
+// objects could be listed, stay if the record has them or has no list. It sends nothing: Finish
+// writes them.
 func (a *App) SetKinds(versions []schema.GroupVersion, kinds, unseen []schema.GroupKind) {
-	a.used = a.used.only(unseen).with(usedOf(versions, kinds))
+	a.used = a.used.restrictTo(unseen).union(usedOf(versions, kinds))
 }
 
-// take makes a record the app's own.
-func (a *App) take(stored *unstructured.Unstructured, m Meta) {
+// setRecord stores the record and what it says.
+func (a *App) setRecord(stored *unstructured.Unstructured, m Meta) {
 	stored.SetManagedFields(nil)
 	a.stored, a.Meta, a.used = stored, m, m.used()
 }
@@ -135,25 +140,29 @@ func (a *App) migrated() bool {
 	return a.stored != nil && strings.HasSuffix(a.stored.GetName(), suffix)
 }
 
-// byLabel reports whether the records of the app's changes are found by its label, and not by its name.
-func (a *App) byLabel() bool {
+// hasLabelledRecords reports whether the records of deployments are found by the app's label
+// instead of its name.
+func (a *App) hasLabelledRecords() bool {
 	_, ok := a.stored.GetAnnotations()[resource.AnnChangesUseLabel]
 	return ok || len(a.Name) > maxLabelValue
 }
 
-// changeLabels are the labels by which the records of the app's changes are found.
-func (a *App) changeLabels() map[string]string {
-	if a.byLabel() {
-		return map[string]string{resource.LabelIsAppChange: "", resource.LabelAppChangeByLabel: a.Meta.LabelValue}
+// deploymentLabels returns the labels of the records of deployments.
+func (a *App) deploymentLabels() map[string]string {
+	if a.hasLabelledRecords() {
+		return map[string]string{
+			resource.LabelIsAppChange:      "",
+			resource.LabelAppChangeByLabel: a.Meta.LabelValue,
+		}
 	}
 	return map[string]string{resource.LabelIsAppChange: "", resource.LabelAppChangeApp: a.Name}
 }
 
-// maxLabelValue is how long the value of a label may be.
+// maxLabelValue is the maximum length of a label value.
 const maxLabelValue = 63
 
-// merge puts labels onto the record. One that is there already keeps its value.
-func merge(obj *unstructured.Unstructured, more map[string]string) error {
+// mergeLabels adds labels to the record. Present labels keep their values.
+func mergeLabels(obj *unstructured.Unstructured, more map[string]string) error {
 	all := maps.Clone(obj.GetLabels())
 	if all == nil {
 		all = map[string]string{}

@@ -41,7 +41,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("a record without kinds: %v, %v; want none known", m.UsedGKs, err)
 	}
 	change := `{"startedAt":"2026-11-21T09:26:13.6Z","finishedAt":"0001-01-01T00:00:00Z"}`
-	if c, err := parseChange(change); err != nil || c.JSON() != change {
+	if c, err := parseDeployment(change); err != nil || c.JSON() != change {
 		t.Errorf("change: %s, %v; want %s", c.JSON(), err, change)
 	}
 }
@@ -57,7 +57,12 @@ var (
 func TestRun(t *testing.T) {
 	f := newFake()
 	s := newStore(f)
-	request := Request{Name: "web", Namespace: "demo", Labels: map[string]string{"team": "a"}, Group: "g"}
+	request := Request{
+		Name:      "web",
+		Namespace: "demo",
+		Labels:    map[string]string{"team": "a"},
+		Group:     "g",
+	}
 	sent := func(want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, f.requests()); diff != "" {
@@ -85,14 +90,20 @@ func TestRun(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	app.SetKinds([]schema.GroupVersion{apps, core, apps}, []schema.GroupKind{deployment, secret, deployment}, nil)
+	app.SetKinds(
+		[]schema.GroupVersion{apps, core, apps},
+		[]schema.GroupKind{deployment, secret, deployment},
+		nil,
+	)
 	if err := app.Begin(t.Context(), "update: x", []string{"demo", "(cluster)", "demo"}, true); err != nil {
 		t.Fatal(err)
 	}
 	sent("create demo/web-change-*", "replace demo/web")
 	running := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"0001-01-01T00:00:00Z","description":"update: x","namespaces":["(cluster)","demo"]}`
 	head := `{"labelKey":"kapp.k14s.io/app","labelValue":"1795253174690091420","lastChangeName":"web-change-*","lastChange":`
-	stored(head + running + `,"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"},{"Group":"apps","Kind":"Deployment"}]}`)
+	stored(
+		head + running + `,"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"},{"Group":"apps","Kind":"Deployment"}]}`,
+	)
 	name := last(t, specOf(t, f, "demo", "web"))
 	if got := specOf(t, f, "demo", name); got != running {
 		t.Errorf("record of the change: %s, want %s", got, running)
@@ -110,7 +121,9 @@ func TestRun(t *testing.T) {
 	}
 	sent("replace demo/web", "replace demo/web-change-*")
 	ended := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"2026-11-21T09:26:16.690091422Z","successful":true,"description":"update: x","namespaces":["demo"]}`
-	stored(head + ended + `,"usedGVs":[{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"}]}`)
+	stored(
+		head + ended + `,"usedGVs":[{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"}]}`,
+	)
 	if got := specOf(t, f, "demo", name); got != ended {
 		t.Errorf("record of the change: %s, want %s", got, ended)
 	}
@@ -120,7 +133,8 @@ func TestRun(t *testing.T) {
 		t.Fatalf("ensure again: %+v, %v", app, err)
 	}
 	sent("get demo/web", "get demo/web.apps.k14s.io")
-	if app.Selector() != "kapp.k14s.io/app=1795253174690091420" || app.String() != "app 'web' namespace: demo" {
+	if app.Selector() != "kapp.k14s.io/app=1795253174690091420" ||
+		app.String() != "app 'web' namespace: demo" {
 		t.Errorf("selector %s of %s", app.Selector(), app)
 	}
 	if err := app.Begin(t.Context(), "delete", nil, false); err != nil {
@@ -188,7 +202,8 @@ func TestConflict(t *testing.T) {
 		return nil
 	}
 	two.SetKinds(nil, nil, nil)
-	if err := two.Finish(t.Context(), true, nil); err == nil || !strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
+	if err := two.Finish(t.Context(), true, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "Updating app: Operation cannot be fulfilled") {
 		t.Errorf("finish against endless conflicts: %v", err)
 	}
 	f.refuse = nil
@@ -213,7 +228,8 @@ func TestConflict(t *testing.T) {
 		t.Errorf("restored although there is a record: %v", err)
 	}
 	f.put(record("demo", "web", spec("2", "[]"), isApp))
-	if err := two.Begin(t.Context(), "update", nil, false); err == nil || !strings.Contains(err.Error(), "was deleted and created anew") {
+	if err := two.Begin(t.Context(), "update", nil, false); err == nil ||
+		!strings.Contains(err.Error(), "was deleted and created again") {
 		t.Errorf("begin against another app of the name: %v", err)
 	}
 }
@@ -231,7 +247,8 @@ func TestBeginFails(t *testing.T) {
 		}
 		return nil
 	}
-	if err := app.Begin(t.Context(), "update", nil, true); err == nil || err.Error() != "Updating app: no" {
+	if err := app.Begin(t.Context(), "update", nil, true); err == nil ||
+		err.Error() != "Updating app: no" {
 		t.Errorf("begin: %v", err)
 	}
 	changes, err := app.RecordedDeployments(t.Context())
@@ -275,7 +292,8 @@ func TestTrim(t *testing.T) {
 func TestLabelled(t *testing.T) {
 	s := newStore(newFake())
 	app, err := s.Ensure(t.Context(), Request{Name: "label:x=y", Namespace: "demo"})
-	if err != nil || !app.Exists() || !app.IsLabelled() || app.String() != "labeled app 'x=y'" || app.Selector() != "x=y" {
+	if err != nil || !app.Exists() || !app.IsLabelled() || app.String() != "labeled app 'x=y'" ||
+		app.Selector() != "x=y" {
 		t.Fatalf("%+v, %v", app, err)
 	}
 	app.SetKinds(nil, []schema.GroupKind{secret}, nil)
@@ -309,7 +327,8 @@ func TestLabelled(t *testing.T) {
 			t.Errorf("%s: %s, want %s", selector, got, want)
 		}
 	}
-	if _, err := s.Find(t.Context(), "label:===", ""); err == nil || !strings.HasPrefix(err.Error(), "Parsing app name (or label selector): ") {
+	if _, err := s.Find(t.Context(), "label:===", ""); err == nil ||
+		!strings.HasPrefix(err.Error(), "Parsing app name (or label selector): ") {
 		t.Errorf("nonsense: %v", err)
 	}
 }
@@ -324,7 +343,9 @@ func TestList(t *testing.T) {
 	f.put(record("b", "odd", "{", isApp))
 	f.put(record("b", "other", "", "x=y"))
 	found, err := s.List(t.Context(), "b", nil)
-	if err != nil || len(found) != 2 || found[0].Err == nil || found[1].Err != nil || found[1].Name != "web" || !found[1].migrated() {
+	if err != nil || len(found) != 2 || found[0].Err == nil || found[1].Err != nil ||
+		found[1].Name != "web" ||
+		!found[1].migrated() {
 		t.Errorf("all of one namespace: %v, %v", found, err)
 	}
 	selector, err := labels.Parse("x=y")
@@ -383,7 +404,8 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// The record of an app with which another run has begun meanwhile is not deleted; what else is written on it is no obstacle.
+// The record of an app with which another run has begun meanwhile is not deleted; what else is
+// written on it is no obstacle.
 func TestDeleteMeetsAnother(t *testing.T) {
 	f := newFake()
 	s := newStore(f)

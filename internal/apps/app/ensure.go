@@ -14,16 +14,16 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// Request asks for the app that is to be deployed.
+// Request describes the app to deploy.
 type Request struct {
 	Name, Namespace string
-	PreviousName    string            // the name that the app may have had before; empty for none
-	Labels          map[string]string // for the record; values that it has may not change
-	Group           string            // the group of apps that it belongs to; empty for none
-	DryRun          bool              // write nothing: the app that is given back is not to be written either
+	PreviousName    string            // a former name of the app; empty for none
+	Labels          map[string]string // of the record; present values cannot change
+	Group           string            // the app group; empty for none
+	DryRun          bool              // write nothing, neither now nor with the returned app
 }
 
-// labels are all those that the record is to have.
+// labels returns all labels of the record.
 func (r Request) labels() map[string]string {
 	all := maps.Clone(r.Labels)
 	if r.Group != "" {
@@ -35,8 +35,9 @@ func (r Request) labels() map[string]string {
 	return all
 }
 
-// Ensure gives the app of a name with a record that can be deployed against. It makes one if there is none, or renames that of
-// the previous name, or gives it its full name where that is wanted. A record that is as it should be is not written.
+// Ensure returns the app of a name with a record to deploy against. It creates a missing record, or
+// renames that of the previous name, or gives it its full name if wanted. A correct record is not
+// written.
 func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 	app, err := s.Find(ctx, r.Name, r.Namespace)
 	if err != nil || app.IsLabelled() {
@@ -45,11 +46,11 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 	if app.Exists() {
 		return app, app.update(ctx, r)
 	}
-	if err := impossible(app.Name); err != nil {
+	if err := checkName(app.Name); err != nil {
 		return nil, err
 	}
 	if s.FullNames {
-		if err := impossible(app.Name + suffix); err != nil {
+		if err := checkName(app.Name + suffix); err != nil {
 			return nil, err
 		}
 	}
@@ -59,17 +60,20 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 		case err != nil:
 			return nil, err
 		case prev.IsLabelled():
-			return nil, fmt.Errorf("Expected previous app name to be the name of an app, but was '%s'", r.PreviousName)
+			return nil, fmt.Errorf(
+				"Expected previous app name to be the name of an app, but was '%s'",
+				r.PreviousName,
+			)
 		case prev.Exists():
-			return prev.succeed(ctx, app.Name, r)
+			return prev.takeOverName(ctx, app.Name, r)
 		}
 	}
 	return app, app.create(ctx, r)
 }
 
-// Commit writes what Ensure, with DryRun, has foreseen: the record of an app that is new, the name of one that had another, or
-// labels. It sends nothing if the record is as it should be. That somebody else has made the app meanwhile is an error, since
-// its objects get another label than was foreseen.
+// Commit writes what Ensure planned with DryRun: the record of a new app, a new name, or labels. It
+// sends nothing if the record is correct. It fails if others have created the app meanwhile,
+// because its objects would get another label than planned.
 func (a *App) Commit(ctx context.Context, r Request) error {
 	r.DryRun = false
 	switch {
@@ -84,8 +88,8 @@ func (a *App) Commit(ctx context.Context, r Request) error {
 	}
 }
 
-// succeed gives an app the name under which it is deployed from now on.
-func (a *App) succeed(ctx context.Context, name string, r Request) (*App, error) {
+// takeOverName renames the app for this and later deployments.
+func (a *App) takeOverName(ctx context.Context, name string, r Request) (*App, error) {
 	if r.DryRun {
 		a.Name = name
 		return a, nil
@@ -93,10 +97,10 @@ func (a *App) succeed(ctx context.Context, name string, r Request) (*App, error)
 	return a, a.move(ctx, name, a.Namespace, r.labels())
 }
 
-// update gives a record that exists its labels and the name that it should have.
+// update writes the labels and the name of a record that exists.
 func (a *App) update(ctx context.Context, r Request) error {
 	labelled := a.stored.DeepCopy()
-	if err := merge(labelled, r.labels()); err != nil || r.DryRun {
+	if err := mergeLabels(labelled, r.labels()); err != nil || r.DryRun {
 		return err
 	}
 	if a.store.FullNames && !a.migrated() {
@@ -105,29 +109,36 @@ func (a *App) update(ctx context.Context, r Request) error {
 	if err := a.save(ctx, nil, r.labels()); err != nil {
 		return err
 	}
-	return a.dropTwin(ctx)
+	return a.deleteDuplicate(ctx)
 }
 
-// create makes the record of a new app. If somebody else was faster, theirs is used.
+// create writes the record of a new app. If others have created it first, theirs is used.
 func (a *App) create(ctx context.Context, r Request) error {
 	m := a.Meta
 	if !a.IsNew {
-		m = Meta{LabelKey: resource.LabelApp, LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10), UsedGKs: &[]schema.GroupKind{}}
+		m = Meta{
+			LabelKey:   resource.LabelApp,
+			LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10),
+			UsedGKs:    &[]schema.GroupKind{},
+		}
 	}
-	foreseen := a.IsNew
+	planned := a.IsNew
 	record := newRecord(a.Name, a.Namespace, a.store.FullNames)
 	annotate(record, map[string]string{resource.AnnChangesUseLabel: ""})
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
-	if err := merge(record, r.labels()); err != nil {
+	if err := mergeLabels(record, r.labels()); err != nil {
 		return err
 	}
 	a.IsNew, a.Meta, a.used = true, m, m.used()
 	if r.DryRun {
 		return nil
 	}
-	stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
-	if apierrors.IsAlreadyExists(err) && foreseen {
-		return a.metAnother()
+	stored, err := a.store.Cluster.Write(
+		ctx,
+		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
+	)
+	if apierrors.IsAlreadyExists(err) && planned {
+		return a.createdByOther()
 	}
 	if apierrors.IsAlreadyExists(err) {
 		other, err := a.store.Find(ctx, a.Name, a.Namespace)
@@ -142,14 +153,18 @@ func (a *App) create(ctx context.Context, r Request) error {
 	if err != nil {
 		return fmt.Errorf("Creating app: %w", err)
 	}
-	if said(stored) != m.JSON() { // an answer was lost, and what was taken for ours is the record of somebody else
-		return a.metAnother()
+	if recordText(stored) != m.JSON() { // a lost answer: the record belongs to others
+		return a.createdByOther()
 	}
-	a.take(stored, m)
+	a.setRecord(stored, m)
 	return nil
 }
 
-// metAnother is the error of the creation of an app of which another run has made the record.
-func (a *App) metAnother() error {
-	return fmt.Errorf("App '%s' (namespace: %s) was created by another run meanwhile: run the command again", a.Name, a.Namespace)
+// createdByOther returns the error for an app that another run has created.
+func (a *App) createdByOther() error {
+	return fmt.Errorf(
+		"App '%s' (namespace: %s) was created by another run meanwhile: run the command again",
+		a.Name,
+		a.Namespace,
+	)
 }

@@ -49,7 +49,10 @@ func TestNames(t *testing.T) {
 				name, value, _ := strings.Cut(have, "=")
 				f.put(record("n", name, spec(value, "[]"), isApp))
 			}
-			app, err := s.Ensure(t.Context(), Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n", DryRun: tc.dry})
+			app, err := s.Ensure(
+				t.Context(),
+				Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n", DryRun: tc.dry},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +63,13 @@ func TestNames(t *testing.T) {
 				t.Errorf("app %+v", app)
 			}
 			if !tc.dry {
-				checkForeseen(t, tc.have, tc.left, Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n"}, tc.full)
+				checkForeseen(
+					t,
+					tc.have,
+					tc.left,
+					Request{Name: tc.ask, PreviousName: tc.prev, Namespace: "n"},
+					tc.full,
+				)
 			}
 			if tc.full && !tc.dry {
 				if _, ok := app.stored.GetAnnotations()["kapp.k14s.io/is-configmap-migrated"]; !ok {
@@ -71,7 +80,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// checkForeseen does the same in two steps: first the app is foreseen, then its record is written.
+// checkForeseen does the same in two steps: first the app is planned, then its record is written.
 func checkForeseen(t *testing.T, have, left []string, r Request, full bool) {
 	t.Helper()
 	f := newFake()
@@ -90,7 +99,7 @@ func checkForeseen(t *testing.T, have, left []string, r Request, full bool) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(left, f.names()); diff != "" {
-		t.Errorf("records of an app that was foreseen (-want +got):\n%s", diff)
+		t.Errorf("records of an app that was planned (-want +got):\n%s", diff)
 	}
 }
 
@@ -123,14 +132,23 @@ func TestRename(t *testing.T) {
 			s.FullNames = tc.full
 			for _, have := range tc.have {
 				name, value, _ := strings.Cut(have, "=")
-				f.put(record("n", name, spec(value, `[{"Group":"","Kind":"`+strings.ToUpper(name[:1])+`"}]`), isApp, "x=y"))
+				f.put(
+					record(
+						"n",
+						name,
+						spec(value, `[{"Group":"","Kind":"`+strings.ToUpper(name[:1])+`"}]`),
+						isApp,
+						"x=y",
+					),
+				)
 			}
 			app, err := s.Find(t.Context(), "a", "n")
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = app.Rename(t.Context(), tc.to, tc.ns)
-			if (err == nil) != (tc.refused == "") || err != nil && !strings.HasPrefix(err.Error(), tc.refused) {
+			if (err == nil) != (tc.refused == "") ||
+				err != nil && !strings.HasPrefix(err.Error(), tc.refused) {
 				t.Errorf("error %v, want %s", err, tc.refused)
 			}
 			if diff := cmp.Diff(tc.want, f.names()); diff != "" {
@@ -142,7 +160,8 @@ func TestRename(t *testing.T) {
 			if app.Labels()["x"] != "y" || app.Meta.LabelValue != "1" {
 				t.Errorf("app %+v", app)
 			}
-			if got := app.Meta.JSON(); len(tc.have) == 2 && got != spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`) {
+			if got := app.Meta.JSON(); len(tc.have) == 2 &&
+				got != spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`) {
 				t.Errorf("kinds of both: %s", got)
 			}
 		})
@@ -214,7 +233,8 @@ func TestEnsureRefuses(t *testing.T) {
 	} {
 		f := newFake()
 		f.put(record("n", "web", spec("1", "[]"), isApp, "x=y"))
-		if _, err := newStore(f).Ensure(t.Context(), tc.request); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+		if _, err := newStore(f).Ensure(t.Context(), tc.request); err == nil ||
+			!strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.request, err, tc.want)
 		}
 		if names := f.names(); len(names) != 1 {
@@ -233,7 +253,10 @@ func TestEnsureMeetsAnother(t *testing.T) {
 		}
 		return nil
 	}
-	app, err := s.Ensure(t.Context(), Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "y"}})
+	app, err := s.Ensure(
+		t.Context(),
+		Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "y"}},
+	)
 	if err != nil || app.IsNew || app.Meta.LabelValue != "7" || app.Labels()["x"] != "y" {
 		t.Errorf("%+v, %v", app, err)
 	}
@@ -250,13 +273,15 @@ func TestEnsureMeetsAnother(t *testing.T) {
 		return nil
 	}
 	for name, want := range map[string]string{"a": "Getting app: configmaps \"a\" is forbidden: no", "b": "Creating app: no room"} {
-		if _, err := s.Ensure(t.Context(), Request{Name: name, Namespace: "n"}); err == nil || err.Error() != want {
+		if _, err := s.Ensure(t.Context(), Request{Name: name, Namespace: "n"}); err == nil ||
+			err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 }
 
-// lossy is a cluster in which the answer to a creation was lost, and that takes what somebody else has made for it.
+// lossy is a cluster in which the answer to a creation was lost, and that takes what somebody else
+// has made for it.
 type lossy struct{ *fake }
 
 func (l lossy) Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
@@ -277,7 +302,8 @@ func TestCreateMeetsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.put(record("n", "web", spec("7", "[]"), isApp))
-	if err := app.Commit(t.Context(), request); err == nil || !strings.Contains(err.Error(), "was created by another run meanwhile") {
+	if err := app.Commit(t.Context(), request); err == nil ||
+		!strings.Contains(err.Error(), "was created by another run meanwhile") {
 		t.Errorf("settle: %v", err)
 	}
 	if got := specOf(t, f, "n", "web"); got != spec("7", "[]") {
@@ -292,7 +318,8 @@ func TestFindImpossible(t *testing.T) {
 	if err != nil || app.Exists() || len(f.requests()) > 0 {
 		t.Errorf("%+v, %v", app, err)
 	}
-	if err := app.Begin(t.Context(), "update", nil, false); err == nil || !strings.HasPrefix(err.Error(), "Updating app: ") {
+	if err := app.Begin(t.Context(), "update", nil, false); err == nil ||
+		!strings.HasPrefix(err.Error(), "Updating app: ") {
 		t.Errorf("begin without a record: %v", err)
 	}
 }
@@ -302,14 +329,31 @@ func TestOldApp(t *testing.T) {
 	f := newFake()
 	f.put(record("n", "web", spec("1", "null"), isApp))
 	change := `{"startedAt":"2026-11-21T09:26:13.6Z","finishedAt":"0001-01-01T00:00:00Z"}`
-	f.put(record("n", "web-change-1", change, "kapp.k14s.io/is-app-change=", "kapp.k14s.io/app-change-app=web"))
-	f.put(record("n", "web-change-2", "{", "kapp.k14s.io/is-app-change=", "kapp.k14s.io/app-change-app=web"))
+	f.put(
+		record(
+			"n",
+			"web-change-1",
+			change,
+			"kapp.k14s.io/is-app-change=",
+			"kapp.k14s.io/app-change-app=web",
+		),
+	)
+	f.put(
+		record(
+			"n",
+			"web-change-2",
+			"{",
+			"kapp.k14s.io/is-app-change=",
+			"kapp.k14s.io/app-change-app=web",
+		),
+	)
 	app, err := newStore(f).Find(t.Context(), "web", "n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = "App change 'web-change-2' (namespace: n) did not contain parseable app change metadata: Parsing app change metadata: "
-	if _, err := app.RecordedDeployments(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := app.RecordedDeployments(t.Context()); err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("changes: %v", err)
 	}
 	if deleted, kept, err := app.TrimRecords(t.Context(), 1); deleted != 1 || kept != 1 || err != nil {

@@ -74,7 +74,10 @@ func (f *fake) put(obj *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func (f *fake) Read(_ context.Context, targets []cluster.Target) (*cluster.Snapshot, error) {
-	found := &cluster.Snapshot{Objects: map[object.Ref]*unstructured.Unstructured{}, Unserved: object.NewSet()}
+	found := &cluster.Snapshot{
+		Objects:  map[object.Ref]*unstructured.Unstructured{},
+		Unserved: object.NewSet(),
+	}
 	for _, target := range targets {
 		if err := f.request("get", target.Namespace, target.Name); err != nil {
 			return nil, err
@@ -88,7 +91,12 @@ func (f *fake) Read(_ context.Context, targets []cluster.Target) (*cluster.Snaps
 	return found, nil
 }
 
-func (f *fake) List(_ context.Context, _ schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+func (f *fake) List(
+	_ context.Context,
+	_ schema.GroupKind,
+	namespace string,
+	with map[string]string,
+) ([]*unstructured.Unstructured, error) {
 	if err := f.request("list", namespace, ""); err != nil {
 		return nil, err
 	}
@@ -106,7 +114,10 @@ func (f *fake) List(_ context.Context, _ schema.GroupKind, namespace string, wit
 		}
 	}
 	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+		return cmp.Or(
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+			cmp.Compare(a.GetName(), b.GetName()),
+		)
 	})
 	return found, nil
 }
@@ -145,7 +156,8 @@ func (f *fake) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	if !ok {
 		return true, nil
 	}
-	if d.UID != "" && d.UID != live.GetUID() || d.Version != "" && d.Version != live.GetResourceVersion() {
+	if d.UID != "" && d.UID != live.GetUID() ||
+		d.Version != "" && d.Version != live.GetResourceVersion() {
 		return false, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, d.Ref.Name, nil)
 	}
 	delete(f.objects, d.Ref)
@@ -164,7 +176,13 @@ func (f *fake) names() []string {
 
 // record is a ConfigMap with labels and a spec.
 func record(namespace, name, spec string, labels ...string) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"spec": spec}}}
+	obj := &unstructured.Unstructured{
+		Object: map[string]any{
+			"apiVersion": "v1",
+			"kind":       "ConfigMap",
+			"data":       map[string]any{"spec": spec},
+		},
+	}
 	obj.SetNamespace(namespace)
 	obj.SetName(name)
 	all := map[string]string{}

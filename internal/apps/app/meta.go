@@ -12,34 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Meta is what the record of an app says, in the JSON that kapp writes: the order of the fields, their names, and when one is
-// left out are part of the format.
+// Meta is the content of an app's record, in kapp's JSON: the names of the fields, their order, and
+// when they are omitted are part of the format.
 type Meta struct {
 	LabelKey           string                `json:"labelKey"`
 	LabelValue         string                `json:"labelValue"`
-	LastDeploymentName string                `json:"lastChangeName,omitempty"`
-	LastDeployment     DeploymentRecord      `json:"lastChange"` // the zero Change if there was none
+	LastDeploymentName string                `json:"lastChangeName,omitempty"` // zero if there was none
+	LastDeployment     DeploymentRecord      `json:"lastChange"`               // the zero Change if there was none
 	UsedGVs            []schema.GroupVersion `json:"usedGVs,omitempty"`
-	UsedGKs            *[]schema.GroupKind   `json:"usedGKs"` // nil: not known, its objects may be of any kind
+	UsedGKs            *[]schema.GroupKind   `json:"usedGKs"` // nil: unknown, the objects may be of any kind
 }
 
-// DeploymentRecord is one run against an app, in the JSON that kapp writes. Times are UTC, and zero until they are known.
+// DeploymentRecord is one run against an app, in kapp's JSON. Times are in UTC, and zero until they
+// are known.
 type DeploymentRecord struct {
 	StartedAt   time.Time `json:"startedAt"`
 	FinishedAt  time.Time `json:"finishedAt"`
-	Successful  *bool     `json:"successful,omitempty"` // nil until it has finished
+	Successful  *bool     `json:"successful,omitempty"` // nil until it has ended
 	Description string    `json:"description,omitempty"`
-	Namespaces  []string  `json:"namespaces,omitempty"` // sorted; "(cluster)" stands for objects without one
+	Namespaces  []string  `json:"namespaces,omitempty"` // sorted; "(cluster)" stands for cluster-scoped objects
 }
 
-// JSON is the form in which the record holds it, and which `--app-metadata-file-output` writes.
+// JSON returns the stored form, which `--app-metadata-file-output` also writes.
 func (m Meta) JSON() string { return encode(m) }
 
-// JSON is the form in which the record of a change holds it.
+// JSON returns the stored form.
 func (c DeploymentRecord) JSON() string { return encode(c) }
 
-// encode gives the JSON of a Meta or Change. It can fail only for times beyond the year 9999, which no clock shows and no
-// record holds: they could not have been read.
+// encode returns the JSON of a Meta or DeploymentRecord. It fails only for times after the year
+// 9999, which neither clocks nor readable records contain.
 func encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -48,7 +49,8 @@ func encode(value any) string {
 	return string(text)
 }
 
-// parseMeta reads the text of a record. What could not lead to its objects is an error: an empty label would select others.
+// parseMeta reads the text of a record. Labels that are empty or invalid are errors: an empty label
+// would select the objects of others.
 func parseMeta(text string) (Meta, error) {
 	var m Meta
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
@@ -58,16 +60,24 @@ func parseMeta(text string) (Meta, error) {
 		return Meta{}, errors.New("Expected 'labelKey' and 'labelValue' to be non-empty")
 	}
 	if problems := validation.IsQualifiedName(m.LabelKey); len(problems) > 0 {
-		return Meta{}, fmt.Errorf("Expected 'labelKey' to be a label key, but was '%s': %s", m.LabelKey, problems[0])
+		return Meta{}, fmt.Errorf(
+			"Expected 'labelKey' to be a label key, but was '%s': %s",
+			m.LabelKey,
+			problems[0],
+		)
 	}
 	if problems := validation.IsValidLabelValue(m.LabelValue); len(problems) > 0 {
-		return Meta{}, fmt.Errorf("Expected 'labelValue' to be a label value, but was '%s': %s", m.LabelValue, problems[0])
+		return Meta{}, fmt.Errorf(
+			"Expected 'labelValue' to be a label value, but was '%s': %s",
+			m.LabelValue,
+			problems[0],
+		)
 	}
 	return m, nil
 }
 
-// parseChange reads the text of the record of a change.
-func parseChange(text string) (DeploymentRecord, error) {
+// parseDeployment reads the text of the record of a deployment.
+func parseDeployment(text string) (DeploymentRecord, error) {
 	var c DeploymentRecord
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return DeploymentRecord{}, fmt.Errorf("Parsing app change metadata: %w", err)
@@ -75,7 +85,7 @@ func parseChange(text string) (DeploymentRecord, error) {
 	return c, nil
 }
 
-// used is which kinds, in which versions, the objects of an app have.
+// used is the kinds and versions of an app's objects.
 type used struct {
 	versions []schema.GroupVersion
 	kinds    *[]schema.GroupKind
@@ -85,18 +95,25 @@ func (m Meta) used() used { return used{m.UsedGVs, m.UsedGKs} }
 
 func (m *Meta) setUsed(u used) { m.UsedGVs, m.UsedGKs = u.versions, u.kinds }
 
-// usedOf puts kinds and versions into the order of the format, each once.
+// usedOf returns kinds and versions in the order of the format, each once.
 func usedOf(versions []schema.GroupVersion, kinds []schema.GroupKind) used {
 	versions = slices.Clone(versions)
-	slices.SortFunc(versions, func(a, b schema.GroupVersion) int { return cmp.Compare(a.Group+a.Version, b.Group+b.Version) })
+	slices.SortFunc(
+		versions,
+		func(a, b schema.GroupVersion) int { return cmp.Compare(a.Group+a.Version, b.Group+b.Version) },
+	)
 	kinds = append([]schema.GroupKind{}, kinds...) // an empty list is not null in the format
-	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+	slices.SortFunc(
+		kinds,
+		func(a, b schema.GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) },
+	)
 	kinds = slices.Compact(kinds)
 	return used{slices.Compact(versions), &kinds}
 }
 
-// only is what is used of some kinds, and the versions of their groups. Where it is not known which kinds are used, all may be.
-func (u used) only(some []schema.GroupKind) used {
+// restrictTo returns the part for some kinds, with the versions of their groups. If the kinds are
+// unknown, all may be used.
+func (u used) restrictTo(some []schema.GroupKind) used {
 	kinds, groups := []schema.GroupKind{}, map[string]bool{}
 	for _, gk := range some {
 		if u.kinds == nil || slices.Contains(*u.kinds, gk) {
@@ -104,12 +121,15 @@ func (u used) only(some []schema.GroupKind) used {
 			groups[gk.Group] = true
 		}
 	}
-	versions := slices.DeleteFunc(slices.Clone(u.versions), func(gv schema.GroupVersion) bool { return !groups[gv.Group] })
+	versions := slices.DeleteFunc(
+		slices.Clone(u.versions),
+		func(gv schema.GroupVersion) bool { return !groups[gv.Group] },
+	)
 	return usedOf(versions, kinds)
 }
 
-// with is what two runs use together. Kinds that are not known may be any, so that the sum is not known either.
-func (u used) with(other used) used {
+// union returns the kinds of both. It is unknown if one is.
+func (u used) union(other used) used {
 	if u.kinds == nil || other.kinds == nil {
 		return used{usedOf(slices.Concat(u.versions, other.versions), nil).versions, nil}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Rename gives the record another name, or moves it to another namespace. Nothing else changes: its objects keep their labels,
-// and the records of its changes stay where they are. If it was interrupted it can be done again.
+// Rename renames the record or moves it to another namespace. Objects keep their labels, and the
+// records of deployments stay where they are. An interrupted call can be repeated.
 func (a *App) Rename(ctx context.Context, name, namespace string) error {
 	if a.IsLabelled() {
 		return errors.New("Not supported")
@@ -28,17 +28,20 @@ func (a *App) Rename(ctx context.Context, name, namespace string) error {
 	if target.IsLabelled() {
 		return fmt.Errorf("Expected new app name to be the name of an app, but was '%s'", name)
 	}
-	if err := impossible(target.Name); err != nil {
+	if err := checkName(target.Name); err != nil {
 		return err
 	}
 	if target.Exists() && !a.canMoveTo(target) {
-		return fmt.Errorf("Creating app: %w", apierrors.NewAlreadyExists(configMaps, target.stored.GetName()))
+		return fmt.Errorf(
+			"Creating app: %w",
+			apierrors.NewAlreadyExists(configMaps, target.stored.GetName()),
+		)
 	}
 	return a.move(ctx, target.Name, namespace, nil)
 }
 
-// canMoveTo reports whether a record that exists is no obstacle: it is what an interrupted attempt to move this one has left,
-// or this one itself, which is still to get its full name.
+// canMoveTo reports whether an existing record is no obstacle: it was left by an interrupted move
+// of this one, or is this one, which still has to get its full name.
 func (a *App) canMoveTo(target *App) bool {
 	if object.RefOf(target.stored) == object.RefOf(a.stored) {
 		return a.store.FullNames && !a.migrated()
@@ -48,11 +51,15 @@ func (a *App) canMoveTo(target *App) bool {
 
 var configMaps = schema.GroupResource{Resource: "configmaps"}
 
-// newRecord is an empty record of an app, marked as such, under its plain or its full name.
+// newRecord returns an empty record of an app under its plain or its full name.
 func newRecord(name, namespace string, full bool) *unstructured.Unstructured {
 	record := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": configMap.Kind,
-		"metadata": map[string]any{"name": name, "namespace": namespace, "labels": map[string]any{resource.LabelIsApp: ""}},
+		"metadata": map[string]any{
+			"name":      name,
+			"namespace": namespace,
+			"labels":    map[string]any{resource.LabelIsApp: ""},
+		},
 	}}
 	if full {
 		record.SetName(name + suffix)
@@ -71,58 +78,70 @@ func annotate(record *unstructured.Unstructured, more map[string]string) {
 	record.SetAnnotations(all)
 }
 
-// move writes the record under another name and deletes it under the present one, in this order, so that it is never lost.
+// move writes the record under another name and then deletes the present one, so that it is never
+// lost.
 func (a *App) move(ctx context.Context, name, namespace string, more map[string]string) error {
 	record := newRecord(name, namespace, a.migrated() || a.store.FullNames)
-	if err := impossible(record.GetName()); err != nil {
+	if err := checkName(record.GetName()); err != nil {
 		return err
 	}
 	annotate(record, a.stored.GetAnnotations())
-	if err := errors.Join(merge(record, a.stored.GetLabels()), merge(record, more)); err != nil {
+	if err := errors.Join(mergeLabels(record, a.stored.GetLabels()), mergeLabels(record, more)); err != nil {
 		return err
 	}
 	record.Object["data"] = a.stored.DeepCopy().Object["data"]
-	stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
+	stored, err := a.store.Cluster.Write(
+		ctx,
+		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
+	)
 	if apierrors.IsAlreadyExists(err) {
-		stored, err = a.moved(ctx, record, err)
+		stored, err = a.continueMove(ctx, record, err)
 	}
 	if err != nil {
 		return fmt.Errorf("Creating app: %w", err)
 	}
-	left := []*unstructured.Unstructured{a.stored, a.twin}
-	a.Name, a.Namespace, a.twin = name, namespace, nil
-	a.take(stored, a.Meta)
+	left := []*unstructured.Unstructured{a.stored, a.duplicate}
+	a.Name, a.Namespace, a.duplicate = name, namespace, nil
+	a.setRecord(stored, a.Meta)
 	for _, record := range left {
-		if err := a.replaces(ctx, record); err != nil {
+		if err := a.deleteReplaced(ctx, record); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replaces deletes a record, nil for none, in place of which there is that of the app. What another run has written on it meanwhile is
-// taken over first.
-func (a *App) replaces(ctx context.Context, record *unstructured.Unstructured) error {
+// deleteReplaced deletes a record, nil for none, that was replaced by the app's. Kinds that another
+// run has added to it meanwhile are merged first.
+func (a *App) deleteReplaced(ctx context.Context, record *unstructured.Unstructured) error {
 	var refused error
 	for range attempts {
 		if record == nil {
 			return nil
 		}
-		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(record), UID: record.GetUID(), Version: record.GetResourceVersion()})
+		_, err := a.store.Cluster.Delete(
+			ctx,
+			cluster.Delete{
+				Ref:     object.RefOf(record),
+				UID:     record.GetUID(),
+				Version: record.GetResourceVersion(),
+			},
+		)
 		if err == nil {
 			return nil
 		}
 		if refused = fmt.Errorf("Deleting app: %w", err); !apierrors.IsConflict(err) {
 			return refused
 		}
-		if record, err = a.store.read(ctx, record.GetNamespace(), record.GetName()); err != nil || record == nil {
+		if record, err = a.store.read(ctx, record.GetNamespace(), record.GetName()); err != nil ||
+			record == nil {
 			return err
 		}
 		theirs, err := a.parse(record)
 		if err != nil || theirs.LabelValue != a.Meta.LabelValue {
 			return refused // what has its name now is no record of this app
 		}
-		a.used = a.used.with(theirs.used())
+		a.used = a.used.union(theirs.used())
 		if err := a.save(ctx, nil, nil); err != nil {
 			return err
 		}
@@ -130,9 +149,13 @@ func (a *App) replaces(ctx context.Context, record *unstructured.Unstructured) e
 	return refused
 }
 
-// moved gives the record that an earlier attempt to move this one has written, brought up to date: it keeps its kinds, since it
-// may have been used meanwhile. Any other record is left alone.
-func (a *App) moved(ctx context.Context, record *unstructured.Unstructured, exists error) (*unstructured.Unstructured, error) {
+// continueMove returns the record that an earlier attempt to move this one has written, updated. It
+// keeps its kinds, since it may have been used meanwhile. Any other record is left alone.
+func (a *App) continueMove(
+	ctx context.Context,
+	record *unstructured.Unstructured,
+	exists error,
+) (*unstructured.Unstructured, error) {
 	found, err := a.store.read(ctx, record.GetNamespace(), record.GetName())
 	if err != nil {
 		return nil, err
@@ -147,8 +170,11 @@ func (a *App) moved(ctx context.Context, record *unstructured.Unstructured, exis
 	if sameRecord(found, record) {
 		return found, nil
 	}
-	a.Meta.setUsed(a.Meta.used().with(theirs.used()))
+	a.Meta.setUsed(a.Meta.used().union(theirs.used()))
 	record.Object["data"] = map[string]any{"spec": a.Meta.JSON()}
 	record.SetResourceVersion(found.GetResourceVersion())
-	return a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager})
+	return a.store.Cluster.Write(
+		ctx,
+		cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager},
+	)
 }

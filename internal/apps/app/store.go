@@ -19,50 +19,55 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Cluster is what is needed of a cluster.Client, which says what each does.
+// Cluster is the part of a cluster.Client that a Store needs.
 type Cluster interface {
 	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error)
+	List(
+		ctx context.Context,
+		gk schema.GroupKind,
+		namespace string,
+		with map[string]string,
+	) ([]*unstructured.Unstructured, error)
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
 }
 
-// Store is where the records of apps are. It may be used by several goroutines at once.
+// Store reads and writes the records of apps. Several goroutines may use it at once.
 type Store struct {
 	Cluster   Cluster
-	FullNames bool             // give records the suffix, as kapp does where KAPP_FQ_CONFIGMAP_NAMES is "true"
-	Manager   string           // field manager of what is written
+	FullNames bool             // add the suffix to names, like kapp with KAPP_FQ_CONFIGMAP_NAMES=true
+	Manager   string           // field manager of writes
 	Now       func() time.Time // the clock
 }
 
-// suffix ends the full name of a record. Users may write it behind the name of an app or leave it out.
+// suffix ends the full name of a record. Users may add it to the name of an app.
 const suffix = ".apps.k14s.io"
 
-// byLabels begins what stands in place of a name for an app that is given by labels.
+// byLabels begins a label selector in place of a name.
 const byLabels = "label:"
 
 var configMap = schema.GroupKind{Kind: "ConfigMap"}
 
-// Find gives the app of a name, or for "label:SELECTOR" the one that is given by labels. One that does not exist is no error.
-// A record that cannot be used is one: nothing may then be done with the app. It takes one round trip, in which both names
-// that the record may have are read.
+// Find returns the app of a name, or that of a selector, "label:SELECTOR". The app need not exist.
+// A record that cannot be used is an error: nothing may be done with the app. Find takes one round
+// trip, in which it reads both names of the record.
 func (s *Store) Find(ctx context.Context, name, namespace string) (*App, error) {
 	if name == "" {
 		return nil, errors.New("Expected app name to be non-empty")
 	}
 	if text, ok := strings.CutPrefix(name, byLabels); ok {
-		return s.labelled(text)
+		return s.findByLabels(text)
 	}
 	if namespace == "" {
 		return nil, errors.New("Expected non-empty namespace")
 	}
 	app := &App{Name: strings.TrimSuffix(name, suffix), Namespace: namespace, store: s}
-	if impossible(app.Name) != nil {
+	if checkName(app.Name) != nil {
 		return app, nil
 	}
 	var plain, full *unstructured.Unstructured
 	var unread, fullUnread error
-	both(func() {
+	runBoth(func() {
 		plain, unread = s.read(ctx, namespace, app.Name)
 	}, func() {
 		full, fullUnread = s.read(ctx, namespace, app.Name+suffix)
@@ -73,8 +78,8 @@ func (s *Store) Find(ctx context.Context, name, namespace string) (*App, error) 
 	return app, app.pick(plain, full)
 }
 
-// labelled gives the app of a selector.
-func (s *Store) labelled(text string) (*App, error) {
+// findByLabels returns the app of a selector.
+func (s *Store) findByLabels(text string) (*App, error) {
 	selector, err := labels.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("Parsing app name (or label selector): %w", err)
@@ -86,17 +91,24 @@ func (s *Store) labelled(text string) (*App, error) {
 	return &App{Name: name, selector: selector, store: s}, nil
 }
 
-// impossible says why no app can have a name, if it is so.
-func impossible(name string) error {
+// checkName returns an error for a name that no app can have.
+func checkName(name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("Expected app name '%s' to be usable as the name of a ConfigMap: %s", name, strings.Join(problems, "; "))
+		return fmt.Errorf(
+			"Expected app name '%s' to be usable as the name of a ConfigMap: %s",
+			name,
+			strings.Join(problems, "; "),
+		)
 	}
 	return nil
 }
 
-// read gives a ConfigMap, or nil if there is none.
-func (s *Store) read(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	if impossible(name) != nil {
+// read returns a ConfigMap, or nil if there is none.
+func (s *Store) read(
+	ctx context.Context,
+	namespace, name string,
+) (*unstructured.Unstructured, error) {
+	if checkName(name) != nil {
 		return nil, nil
 	}
 	ref := object.Ref{Kind: configMap.Kind, Namespace: namespace, Name: name}
@@ -110,7 +122,7 @@ func (s *Store) read(ctx context.Context, namespace, name string) (*unstructured
 	return found.Objects[ref], nil
 }
 
-// pick takes the record of an app from the ConfigMaps of its two names, of which the full one comes first.
+// pick sets the record from the ConfigMaps of its two names; the full name has priority.
 func (a *App) pick(plain, full *unstructured.Unstructured) error {
 	record := full
 	if full == nil {
@@ -123,46 +135,73 @@ func (a *App) pick(plain, full *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	a.take(record, m)
+	a.setRecord(record, m)
 	if full != nil && plain != nil {
 		if other, err := a.parse(plain); err == nil && other.LabelValue == m.LabelValue {
-			a.twin = plain
+			a.duplicate = plain
 		}
 	}
 	return nil
 }
 
-// parse reads a record of the app. A ConfigMap that somebody else has made, or made something else of, is an error.
+// parse reads a record of the app. A ConfigMap that others have created or changed is an error.
 func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
-	m, err := parseMeta(said(record))
+	m, err := parseMeta(recordText(record))
 	if err != nil {
-		return Meta{}, fmt.Errorf("App '%s' (namespace: %s) backed by ConfigMap '%s' did not contain parseable app metadata: %w "+
-			"(hint: ConfigMap was overriden by another user?)", a.Name, a.Namespace, record.GetName(), err)
+		return Meta{}, fmt.Errorf(
+			"App '%s' (namespace: %s) backed by ConfigMap '%s' did not contain parseable app metadata: %w "+
+				"(hint: ConfigMap was overriden by another user?)",
+			a.Name,
+			a.Namespace,
+			record.GetName(),
+			err,
+		)
 	}
 	if _, ok := record.GetLabels()[resource.LabelIsApp]; !ok {
-		return Meta{}, fmt.Errorf("App '%s' (namespace: %s) backed by ConfigMap '%s' is not marked as an app: it has lost the label '%s' "+
-			"(hint: put it back with: kubectl label configmap %s -n %s %s=)",
-			a.Name, a.Namespace, record.GetName(), resource.LabelIsApp, record.GetName(), a.Namespace, resource.LabelIsApp)
+		return Meta{}, fmt.Errorf(
+			"App '%s' (namespace: %s) backed by ConfigMap '%s' is not marked as an app: it has lost the label '%s' "+
+				"(hint: put it back with: kubectl label configmap %s -n %s %s=)",
+			a.Name,
+			a.Namespace,
+			record.GetName(),
+			resource.LabelIsApp,
+			record.GetName(),
+			a.Namespace,
+			resource.LabelIsApp,
+		)
 	}
 	return m, nil
 }
 
-// List gives the apps with a record in a namespace, or in all if that is empty, whose records have labels that the selector
-// selects; nil selects all. An app whose record cannot be read has Err set.
-func (s *Store) List(ctx context.Context, namespace string, selector labels.Selector) ([]*App, error) {
-	records, err := s.Cluster.List(ctx, configMap, namespace, map[string]string{resource.LabelIsApp: ""})
+// List returns the apps with a record in a namespace, or in all if that is empty, whose labels the
+// selector selects; nil selects all. An app whose record cannot be read has Err set.
+func (s *Store) List(
+	ctx context.Context,
+	namespace string,
+	selector labels.Selector,
+) ([]*App, error) {
+	records, err := s.Cluster.List(
+		ctx,
+		configMap,
+		namespace,
+		map[string]string{resource.LabelIsApp: ""},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("Listing apps: %w", err)
 	}
 	var apps []*App
-	full := map[[2]string]string{} // the labels of records with full names, which count if there are two
+	full := map[[2]string]string{} // labels of records with full names, which have priority
 	for _, record := range records {
 		if selector != nil && !selector.Matches(labels.Set(record.GetLabels())) {
 			continue
 		}
-		app := &App{Name: strings.TrimSuffix(record.GetName(), suffix), Namespace: record.GetNamespace(), store: s}
+		app := &App{
+			Name:      strings.TrimSuffix(record.GetName(), suffix),
+			Namespace: record.GetNamespace(),
+			store:     s,
+		}
 		m, err := app.parse(record)
-		app.take(record, m)
+		app.setRecord(record, m)
 		app.Err = err
 		if app.migrated() && err == nil {
 			full[[2]string{app.Namespace, app.Name}] = m.LabelValue
@@ -175,8 +214,8 @@ func (s *Store) List(ctx context.Context, namespace string, selector labels.Sele
 	}), nil
 }
 
-// OtherNamespaces gives the namespaces in which there is an app of the name, sorted; none where the apps of all namespaces may not
-// be listed.
+// OtherNamespaces returns the namespaces that have an app of the name, sorted; none if the apps of
+// all namespaces cannot be listed.
 func (s *Store) OtherNamespaces(ctx context.Context, name string) []string {
 	apps, err := s.List(ctx, "", nil)
 	if err != nil {
@@ -192,26 +231,31 @@ func (s *Store) OtherNamespaces(ctx context.Context, name string) []string {
 	return slices.Compact(found)
 }
 
-// NotFoundText says that the app does not exist, and where one of its name does.
+// NotFoundText returns the text for an app that does not exist, with other namespaces that have
+// one.
 func (a *App) NotFoundText(ctx context.Context) string {
 	return fmt.Sprintf("App '%s' (namespace: %s) does not exist", a.Name, a.Namespace) + a.hint(ctx)
 }
 
-// NotFoundError is the error of a command that needs the app, which does not exist.
+// NotFoundError returns the error of a command that needs the app.
 func (a *App) NotFoundError(ctx context.Context) error {
 	return fmt.Errorf("App '%s' (namespace: %s) does not exist: %s", a.Name, a.Namespace, a.hint(ctx))
 }
 
-// hinted is how many namespaces a hint names.
-const hinted = 3
+// maxHints is how many namespaces a hint names.
+const maxHints = 3
 
 func (a *App) hint(ctx context.Context) string {
 	found := a.store.OtherNamespaces(ctx, a.Name)
 	if len(found) == 0 {
 		return ""
 	}
-	if len(found) > hinted {
-		found = append(found[:hinted], "...")
+	if len(found) > maxHints {
+		found = append(found[:maxHints], "...")
 	}
-	return fmt.Sprintf(" (hint: found app '%s' in other namespaces: %s)", a.Name, strings.Join(found, ", "))
+	return fmt.Sprintf(
+		" (hint: found app '%s' in other namespaces: %s)",
+		a.Name,
+		strings.Join(found, ", "),
+	)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// attempts is how often a record is written that others write at the same time.
+// attempts is how often a write is tried that conflicts with others.
 const attempts = 10
 
-// save writes the record with what edit, if any, makes of its Meta, and with more labels; nothing is sent if that is what is
-// stored. If somebody else wrote it meanwhile, theirs is taken as the base, and the kinds of both are kept: a record may name
-// too many kinds, which costs a request, but never too few, since the objects of others would not be found any more.
+// save writes the record with the edited Meta and more labels; it sends nothing if the record is
+// unchanged. After a conflict it edits the stored record, and keeps the kinds of both: too many
+// kinds cost a request, but with too few the objects of others could not be found.
 func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string) error {
 	if a.stored == nil {
 		return fmt.Errorf("Updating app: %w", apierrors.NewNotFound(configMaps, a.Name))
@@ -30,7 +30,7 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 			edit(&m)
 		}
 		record := a.stored.DeepCopy()
-		if err := merge(record, more); err != nil {
+		if err := mergeLabels(record, more); err != nil {
 			return err
 		}
 		if text := m.JSON(); text != a.Meta.JSON() { // other versions of kapp write the same in other words
@@ -41,36 +41,41 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 		if sameRecord(record, a.stored) {
 			return nil
 		}
-		stored, err := a.store.Cluster.Write(ctx, cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager})
+		stored, err := a.store.Cluster.Write(
+			ctx,
+			cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager},
+		)
 		if err == nil {
-			a.take(stored, m)
+			a.setRecord(stored, m)
 			return nil
 		}
 		switch {
 		case apierrors.IsNotFound(err):
-			return a.lost(fmt.Errorf("Updating app: %w", err))
+			return a.deletedError(fmt.Errorf("Updating app: %w", err))
 		case !apierrors.IsConflict(err):
 			return fmt.Errorf("Updating app: %w", err)
 		}
 		refused = err
-		if err := a.again(ctx, record, m); err != nil {
+		if err := a.reread(ctx, record, m); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("Updating app: %w", refused)
 }
 
-// again takes the record that is stored now as the base of the next attempt to write ours.
-func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta) error {
+// reread reads the record for the next attempt to write.
+func (a *App) reread(ctx context.Context, sent *unstructured.Unstructured, m Meta) error {
 	found, err := a.store.read(ctx, sent.GetNamespace(), sent.GetName())
 	if err != nil {
 		return fmt.Errorf("Getting app: %w", err)
 	}
 	if found == nil {
-		return a.lost(fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName())))
+		return a.deletedError(
+			fmt.Errorf("Getting app: %w", apierrors.NewNotFound(configMaps, sent.GetName())),
+		)
 	}
-	if sameRecord(found, sent) { // ours, the answer to which was lost
-		a.take(found, m)
+	if sameRecord(found, sent) { // written, but the answer was lost
+		a.setRecord(found, m)
 		return nil
 	}
 	theirs, err := a.parse(found)
@@ -78,28 +83,35 @@ func (a *App) again(ctx context.Context, sent *unstructured.Unstructured, m Meta
 		return err
 	}
 	if theirs.LabelValue != m.LabelValue {
-		return &RecordDeletedError{Recreated: true, cause: fmt.Errorf("App '%s' (namespace: %s) was deleted and created anew meanwhile, so that its record is not of this run: "+
-			"run the command again", a.Name, a.Namespace)}
+		return &RecordDeletedError{
+			Recreated: true,
+			cause: fmt.Errorf(
+				"App '%s' (namespace: %s) was deleted and created again meanwhile, so that its record is not of this run: "+
+					"run the command again",
+				a.Name,
+				a.Namespace,
+			),
+		}
 	}
 	ours := a.used
-	a.take(found, theirs)
-	a.used = ours.with(a.used)
+	a.setRecord(found, theirs)
+	a.used = ours.union(a.used)
 	return nil
 }
 
-// sameRecord reports whether two records say the same.
+// sameRecord reports whether two records have the same content and labels.
 func sameRecord(a, b *unstructured.Unstructured) bool {
-	return said(a) == said(b) && maps.Equal(a.GetLabels(), b.GetLabels())
+	return recordText(a) == recordText(b) && maps.Equal(a.GetLabels(), b.GetLabels())
 }
 
-// said is the text of a record.
-func said(record *unstructured.Unstructured) string {
+// recordText returns the text of a record.
+func recordText(record *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(record.Object, "data", "spec")
 	return text
 }
 
-// drop deletes a ConfigMap as it was read, if it is still there; nil is ignored.
-func (s *Store) drop(ctx context.Context, obj *unstructured.Unstructured) error {
+// deleteRecord deletes a ConfigMap as it was read, if it exists; nil is ignored.
+func (s *Store) deleteRecord(ctx context.Context, obj *unstructured.Unstructured) error {
 	if obj == nil {
 		return nil
 	}
@@ -107,9 +119,9 @@ func (s *Store) drop(ctx context.Context, obj *unstructured.Unstructured) error 
 	return err
 }
 
-// dropUnused deletes the record, unless another run has begun with the app since this one has written it: its objects could not be
-// found any more.
-func (a *App) dropUnused(ctx context.Context) error {
+// deleteUnused deletes the record unless another run has begun since it was written: the objects of
+// that run could not be found any more.
+func (a *App) deleteUnused(ctx context.Context) error {
 	var refused error
 	for range attempts {
 		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{
@@ -123,40 +135,43 @@ func (a *App) dropUnused(ctx context.Context) error {
 		switch {
 		case err != nil || found == nil:
 			return err
-		case found.GetUID() != a.stored.GetUID() || said(found) != said(a.stored):
-			return fmt.Errorf("another run has changed the app meanwhile, so that it is kept (hint: run the command again): %w", refused)
+		case found.GetUID() != a.stored.GetUID() || recordText(found) != recordText(a.stored):
+			return fmt.Errorf(
+				"another run has changed the app meanwhile, so that it is kept (hint: run the command again): %w",
+				refused,
+			)
 		}
 		a.stored = found
 	}
 	return refused
 }
 
-// dropTwin ends a migration that was interrupted.
-func (a *App) dropTwin(ctx context.Context) error {
-	if err := a.replaces(ctx, a.twin); err != nil {
+// deleteDuplicate finishes a migration that was interrupted.
+func (a *App) deleteDuplicate(ctx context.Context) error {
+	if err := a.deleteReplaced(ctx, a.duplicate); err != nil {
 		return err
 	}
-	a.twin = nil
+	a.duplicate = nil
 	return nil
 }
 
-// Delete deletes the records of the app's changes and then its own. Its objects must be gone by then: nothing finds them any
-// more. An app that is given by labels has nothing to delete.
+// Delete deletes the records of deployments, then that of the app. Its objects must be gone,
+// because nothing finds them afterwards. An app with only a selector has nothing to delete.
 func (a *App) Delete(ctx context.Context) error {
 	if a.stored == nil {
 		return nil
 	}
-	records, err := a.changeRecords(ctx)
+	records, err := a.deploymentRecords(ctx)
 	if err != nil {
 		return fmt.Errorf("Deleting app changes: %w", err)
 	}
 	if err := a.DeleteRecords(ctx, records); err != nil {
 		return fmt.Errorf("Deleting app changes: %w", err)
 	}
-	if err := a.dropTwin(ctx); err != nil {
+	if err := a.deleteDuplicate(ctx); err != nil {
 		return err
 	}
-	if err := a.dropUnused(ctx); err != nil {
+	if err := a.deleteUnused(ctx); err != nil {
 		return fmt.Errorf("Deleting app: %w", err)
 	}
 	a.stored = nil

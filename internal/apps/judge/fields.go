@@ -6,19 +6,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// text gives the string at a path, empty when there is none.
+// text returns the string at a path, or "".
 func (o live) text(path ...string) string {
 	s, _, _ := unstructured.NestedString(o.Object, path...)
 	return s
 }
 
-// integer gives the whole number at a path.
+// integer returns the integer at a path.
 func (o live) integer(path ...string) (int64, bool) {
 	n, found, err := unstructured.NestedInt64(o.Object, path...)
 	return n, found && err == nil
 }
 
-// count gives the whole number at a path, or the fallback.
+// count returns the integer at a path, or the fallback.
 func (o live) count(fallback int64, path ...string) int64 {
 	if n, found := o.integer(path...); found {
 		return n
@@ -26,7 +26,7 @@ func (o live) count(fallback int64, path ...string) int64 {
 	return fallback
 }
 
-// maps gives the maps of the list at a path.
+// maps returns the maps of the list at a path.
 func (o live) maps(path ...string) []map[string]any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	items, _ := value.([]any)
@@ -39,17 +39,18 @@ func (o live) maps(path ...string) []map[string]any {
 	return found
 }
 
-// unobserved holds back an object whose controller has not reported on its present generation, or on none at all.
+// unobserved returns a judgement for an object whose controller has not observed its present
+// generation.
 func (o live) unobserved() (Judgement, bool) {
 	generation := o.GetGeneration()
 	return ongoing(fmt.Sprintf("Waiting for generation %d to be observed", generation)),
 		generation != o.count(0, "status", "observedGeneration")
 }
 
-// condition is one entry of status.conditions; the zero value stands for one that is not there.
+// condition is one entry of status.conditions; zero if there is none.
 type condition struct{ status, reason, message string }
 
-// condition gives the first condition of a type. Its own observedGeneration is not looked at.
+// condition returns the first condition of a type. Its observedGeneration is ignored.
 func (o live) condition(name string) condition {
 	for _, m := range o.maps("status", "conditions") {
 		if m["type"] == name {
@@ -65,7 +66,7 @@ func (o live) condition(name string) condition {
 
 func (c condition) holds() bool { return c.status == "True" }
 
-// words are the reason, with the message where there is one.
+// words returns the reason, with the message if there is one.
 func (c condition) words() string {
 	if c.message == "" {
 		return c.reason

@@ -1,28 +1,28 @@
-// Package judge says of a live object what kapp would say of it while it waits.
+// Package judge decides about a live object what kapp would decide while it waits.
 //
-// In goes a live object with those that controllers made for it, out comes a Judgement and, from that, the lines that
-// kapp prints. Both are pure: no cluster, no clock. Text and verdict are kapp's, kind by kind (the table in kinds.go).
-// Whether an object is being deleted, and whether a Service or an APIService is available, is package ready's judgement.
-// About other kinds the two do not always agree:
+// Its input is a live object with its child objects. Its output is a Judgement, which holds the
+// lines that kapp prints. Both are pure: no cluster, no clock. Texts and results are kapp's, kind
+// by kind (the table in kinds.go). Package ready decides whether an object is being deleted, and
+// whether a Service or an APIService is available. About other kinds the two do not always agree:
 //
-//	Kind          kapp                                            ready
-//	Deployment    done when no replica is unavailable and enough  waits until all pods are of the new revision, old ones
-//	              are ready, of whatever revision                 are gone and the rollout is declared complete
-//	              failed whenever Progressing is False            failed for ProgressDeadlineExceeded alone
-//	              paused ones are judged like others              paused ones need not be updated
-//	DaemonSet     done when none is unavailable; waits for        compares the number scheduled and ready, too; does
-//	              updated pods with OnDelete                      not wait for updated pods with OnDelete
-//	StatefulSet   waits for updated pods with OnDelete            does not; compares available pods and revisions
-//	Job           waits for suspended and paused ones             those are current
-//	Pod           never failed by crashing containers             failed while containers keep crashing
-//	              failed in the phase Unknown                     unknown
-//	Service       waits for a cluster address under every type    under LoadBalancer alone
-//	CRD           waits while its names are refused               failed
-//	App, Package… failed while a reconciliation has failed        judged by common conventions
-//	all others    done at once (claims, replica sets, custom      judged by their own rules or by common conventions
-//	              resources …), unless a Rule says otherwise
+//	Deployment    kapp: done when no replica is unavailable and enough are ready, of any revision;
+//	              ready: waits for the new revision, until old pods are gone and the rollout is complete
+//	              kapp: failed whenever Progressing is False; ready: for ProgressDeadlineExceeded only
+//	              kapp: paused ones are judged like others; ready: they need not be updated
+//	DaemonSet     kapp: done when none is unavailable, waits for updated pods with OnDelete;
+//	              ready: compares the numbers scheduled and ready too, does not wait with OnDelete
+//	StatefulSet   kapp: waits for updated pods with OnDelete;
+//	              ready: does not, but compares available pods and revisions
+//	Job           kapp: waits for suspended ones; ready: these are current
+//	Pod           kapp: crashing containers are no failure, the phase Unknown is;
+//	              ready: failed while containers keep crashing, the phase Unknown is unknown
+//	Service       kapp: every type waits for a cluster address; ready: LoadBalancer only
+//	CRD           kapp: waits while its names are rejected; ready: failed
+//	App, Package… kapp: failed while a reconciliation has failed; ready: common conventions
+//	all others    kapp: done at once unless a Rule decides otherwise;
+//	              ready: their own rules or common conventions
 //
-// kapp refuses objects whose fields have wrong types; here such fields count as absent.
+// kapp rejects objects whose fields have wrong types; here such fields count as absent.
 package judge
 
 import (
@@ -38,30 +38,35 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Judgement is what kapp says of one object.
+// Judgement is kapp's result for one object.
 type Judgement struct {
-	Object     string     // the object's description, as "deployment/web (apps/v1) namespace: demo"
+	Object     string     // its description, as "deployment/web (apps/v1) namespace: demo"
 	Done       bool       // nothing is waited for any more
-	Successful bool       // and all is well; never without Done
-	Message    string     // why; empty when there is nothing to say
+	Successful bool       // never without Done
+	Message    string     // the reason; may be empty
 	Ref        object.Ref // the object
 	Version    string     // of its kind, as in apiVersion
-	// Children are those that the user is told of: while the object is not done, and of the kinds that belong to its kind,
-	// in the order in which they are printed. They have no children themselves.
+	// Children are printed while the object is not done: the child objects of the kinds that belong
+	// to its kind, in the order in which they are printed. They have no children themselves.
 	Children []Judgement
 }
 
-// Rule is a rule of the user's or of a flag's. It says whether it has a judgement of the object; the description and the
-// children are not its business.
+// Rule is a rule of the user or of a flag. It reports whether it has a judgement of the object,
+// without description and children.
 type Rule func(obj *unstructured.Unstructured) (Judgement, bool)
 
-// Of judges a live object. The children are all that might have been made for it; they matter to a Deployment that asks
-// for a minimum of available replicas, and are reported beside others. Rules are asked in order, after deletion and
-// before what is known of kinds; children are judged by them, too. Nothing given is changed.
-func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, rules ...Rule) Judgement {
+// Of judges a live object. The children are all objects that controllers may have created for it.
+// They matter to a Deployment with a minimum of available replicas, and are reported for others.
+// Rules come after deletion and before the kinds; they also judge children. The arguments are not
+// changed.
+func Of(
+	obj *unstructured.Unstructured,
+	children []*unstructured.Unstructured,
+	rules ...Rule,
+) Judgement {
 	k := kindOf(obj)
-	family := k.family(obj, children)
-	j, own := k.judgement(obj, family, rules)
+	owned := k.family(obj, children)
+	j, own := k.judgement(obj, owned, rules)
 	if value := obj.GetAnnotations()[resource.AnnDisableChildrenWait]; value != "" && !j.Done {
 		j = failed(fmt.Sprintf("Error: Expected annotation '%s' on resource '%s' to have value ''",
 			resource.AnnDisableChildrenWait, resource.Describe(obj)))
@@ -70,21 +75,28 @@ func Of(obj *unstructured.Unstructured, children []*unstructured.Unstructured, r
 	if j.Done || !own {
 		return j
 	}
-	for _, child := range family {
-		told, _ := kindOf(child).judgement(child, nil, rules)
-		j.Children = append(j.Children, told.of(child))
+	for _, child := range owned {
+		childJudgement, _ := kindOf(child).judgement(child, nil, rules)
+		j.Children = append(j.Children, childJudgement.of(child))
 	}
-	slices.SortFunc(j.Children, func(a, b Judgement) int { return strings.Compare(b.Object, a.Object) })
+	slices.SortFunc(
+		j.Children,
+		func(a, b Judgement) int { return strings.Compare(b.Object, a.Object) },
+	)
 	return j
 }
 
-// of says which object is judged.
+// of returns the judgement with the identity of its object.
 func (j Judgement) of(obj *unstructured.Unstructured) Judgement {
-	j.Object, j.Ref, j.Version = resource.Describe(obj), object.RefOf(obj), obj.GroupVersionKind().Version
+	j.Object, j.Ref, j.Version = resource.Describe(
+		obj,
+	), object.RefOf(
+		obj,
+	), obj.GroupVersionKind().Version
 	return j
 }
 
-// ChildKinds are the kinds of objects that are told of while an object is not done.
+// ChildKinds returns the kinds of the children that are printed while an object is not done.
 func ChildKinds(obj *unstructured.Unstructured) []schema.GroupKind {
 	if _, refused := obj.GetAnnotations()[resource.AnnDisableChildrenWait]; refused {
 		return nil
@@ -92,8 +104,13 @@ func ChildKinds(obj *unstructured.Unstructured) []schema.GroupKind {
 	return kindOf(obj).children
 }
 
-// judgement judges one object alone, and says whether its kind did: only then its children belong to the answer.
-func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.Unstructured, rules []Rule) (j Judgement, own bool) {
+// judgement judges one object alone. It reports whether its kind decided: only then its children
+// belong to the result.
+func (k kind) judgement(
+	obj *unstructured.Unstructured,
+	family []*unstructured.Unstructured,
+	rules []Rule,
+) (j Judgement, own bool) {
 	status := ready.Of(obj)
 	if k.deletes {
 		return k.judge(live{obj, family, status}), true
@@ -112,22 +129,27 @@ func (k kind) judgement(obj *unstructured.Unstructured, family []*unstructured.U
 	return k.judge(live{obj, family, status}), true
 }
 
-// family picks the children that belong to an object of the kind. What is made for an object carries its labels, as it does itself.
-func (k kind) family(obj *unstructured.Unstructured, children []*unstructured.Unstructured) []*unstructured.Unstructured {
+// family returns the children that belong to an object of the kind. Child objects carry the labels
+// of their object, and so does the object itself.
+func (k kind) family(
+	obj *unstructured.Unstructured,
+	children []*unstructured.Unstructured,
+) []*unstructured.Unstructured {
 	if ChildKinds(obj) == nil {
 		return nil
 	}
 	var family []*unstructured.Unstructured
 	for _, child := range children {
-		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) && object.RefOf(child) != object.RefOf(obj) {
+		if slices.Contains(k.children, child.GroupVersionKind().GroupKind()) &&
+			object.RefOf(child) != object.RefOf(obj) {
 			family = append(family, child)
 		}
 	}
 	return family
 }
 
-// OfDeletion gives the judgement of an object that is being deleted: done once it is not there any more, or is another one of
-// the same name, which is said by a live object of nil.
+// OfDeletion returns the judgement of an object that is being deleted. It is done once the object
+// is gone or was recreated, for which obj is nil.
 func OfDeletion(description string, obj *unstructured.Unstructured) Judgement {
 	j := done("")
 	switch {
@@ -140,7 +162,7 @@ func OfDeletion(description string, obj *unstructured.Unstructured) Judgement {
 	return j
 }
 
-// deleting tells why an object is still there.
+// deleting returns why an object still exists.
 func deleting(obj *unstructured.Unstructured) Judgement {
 	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
 		return ongoing("Waiting on finalizers: " + strings.Join(finalizers, ", "))
@@ -148,6 +170,10 @@ func deleting(obj *unstructured.Unstructured) Judgement {
 	return ongoing("Deleting")
 }
 
-func done(message string) Judgement    { return Judgement{Done: true, Successful: true, Message: message} }
+func done(
+	message string,
+) Judgement {
+	return Judgement{Done: true, Successful: true, Message: message}
+}
 func ongoing(message string) Judgement { return Judgement{Message: message} }
 func failed(message string) Judgement  { return Judgement{Done: true, Message: message} }

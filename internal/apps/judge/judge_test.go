@@ -13,8 +13,9 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// TestOf judges the objects of testdata, of which the first in an archive is the parent of the others. out/lines is what is
-// printed, and out/ready the state that package ready gives, marked where that is another judgement.
+// TestOf judges the objects of testdata, of which the first in an archive is the parent of the
+// others. out/lines is what is printed, and out/ready the state that package ready gives, marked
+// where that is another judgement.
 func TestOf(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		objects := decode(t, files["in.yaml"])
@@ -32,7 +33,12 @@ func TestOf(t *testing.T) {
 
 // compare gives what ready says, and whether that is what kapp says.
 func compare(j Judgement, s ready.Status) string {
-	words := map[ready.State]string{ready.Current: "ok", ready.Failed: "fail", ready.InProgress: "ongoing", ready.Terminating: "ongoing"}
+	words := map[ready.State]string{
+		ready.Current:     "ok",
+		ready.Failed:      "fail",
+		ready.InProgress:  "ongoing",
+		ready.Terminating: "ongoing",
+	}
 	if words[s.State] != j.StateName() {
 		return string(s.State) + ", which differs: " + s.Message
 	}

@@ -1,51 +1,77 @@
 package judge
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// live is an object that is judged, its children, and what ready says of it.
+// live is an object that is judged, its children, and its status by package ready.
 type live struct {
 	*unstructured.Unstructured
-	children []*unstructured.Unstructured
+	children []*unstructured.Unstructured // printed while the object is not done
 	ready    ready.Status
 }
 
-// kind is what kapp knows of one type of objects.
+// kind is what kapp knows of one kind of objects.
 type kind struct {
 	group, version, name string // an empty version matches all
 	judge                func(live) Judgement
-	children             []schema.GroupKind // whose objects are told of while one of these is not done
-	deletes              bool               // judge also knows deletion, and is asked before rules
+	children             []schema.GroupKind // printed while the object is not done
+	deletes              bool               // judge also handles deletion, and comes before rules
 }
 
 var (
-	pods        = schema.GroupKind{Kind: "Pod"}
 	replicaSets = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
 	claims      = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	jobs        = schema.GroupKind{Group: "batch", Kind: "Job"}
 )
 
-// kinds are all that are ever waited for. What is not in the table is done at once.
+// childKinds returns the child kinds of a kind, with those that kapp adds in front.
+func childKinds(group, name string, added ...schema.GroupKind) []schema.GroupKind {
+	return slices.Concat(added, ready.ChildKinds(schema.GroupKind{Group: group, Kind: name}))
+}
+
+// kinds are all kinds that are ever waited for. Objects of other kinds are done at once.
 var kinds = []kind{
 	{group: "kappctrl.k14s.io", version: "v1alpha1", name: "App", judge: reconciled, deletes: true},
-	{group: "packaging.carvel.dev", version: "v1alpha1", name: "PackageInstall", judge: reconciled, deletes: true},
-	{group: "packaging.carvel.dev", version: "v1alpha1", name: "PackageRepository", judge: reconciled, deletes: true},
-	{group: "apiextensions.k8s.io", name: "CustomResourceDefinition", judge: holding("Established", "NamesAccepted")},
+	{
+		group:   "packaging.carvel.dev",
+		version: "v1alpha1",
+		name:    "PackageInstall",
+		judge:   reconciled,
+		deletes: true,
+	},
+	{
+		group:   "packaging.carvel.dev",
+		version: "v1alpha1",
+		name:    "PackageRepository",
+		judge:   reconciled,
+		deletes: true,
+	},
+	{
+		group: "apiextensions.k8s.io",
+		name:  "CustomResourceDefinition",
+		judge: holding("Established", "NamesAccepted"),
+	},
 	{group: "apiregistration.k8s.io", version: "v1", name: "APIService", judge: available},
 	{group: "apiregistration.k8s.io", version: "v1beta1", name: "APIService", judge: available},
 	{version: "v1", name: "Pod", judge: pod},
 	{version: "v1", name: "Service", judge: service},
-	{group: "apps", version: "v1", name: "Deployment", judge: deployment, children: []schema.GroupKind{replicaSets, pods}},
-	{group: "apps", version: "v1", name: "DaemonSet", judge: daemonSet, children: []schema.GroupKind{replicaSets, pods}},
-	{group: "batch", version: "v1", name: "Job", judge: job, children: []schema.GroupKind{jobs, pods}},
-	{group: "apps", version: "v1", name: "StatefulSet", judge: statefulSet, children: []schema.GroupKind{claims, pods}},
+	{group: "apps", version: "v1", name: "Deployment", judge: deployment,
+		children: childKinds("apps", "Deployment")},
+	{group: "apps", version: "v1", name: "DaemonSet", judge: daemonSet,
+		children: childKinds("apps", "DaemonSet", replicaSets)},
+	{group: "batch", version: "v1", name: "Job", judge: job,
+		children: childKinds("batch", "Job", jobs)},
+	{group: "apps", version: "v1", name: "StatefulSet", judge: statefulSet,
+		children: childKinds("apps", "StatefulSet", claims)},
 }
 
-// kindOf gives the row of the table that an object belongs to, or an empty one.
+// kindOf returns the row of an object in the table, or an empty one.
 func kindOf(obj *unstructured.Unstructured) kind {
 	gvk := obj.GroupVersionKind()
 	for _, k := range kinds {
@@ -80,7 +106,7 @@ func reconciled(o live) Judgement {
 	return done("")
 }
 
-// holding judges kinds that wait for conditions to be true, in order.
+// holding returns the judge of kinds that wait for conditions to be true, in order.
 func holding(conditions ...string) func(live) Judgement {
 	return func(o live) Judgement {
 		for _, name := range conditions {
@@ -102,7 +128,7 @@ func available(o live) Judgement {
 	return holding("Available")(o)
 }
 
-// IgnoreFailingAPIServices is a rule by which API services are done that are not available.
+// IgnoreFailingAPIServices judges API services that are not available as done.
 func IgnoreFailingAPIServices(obj *unstructured.Unstructured) (Judgement, bool) {
 	if obj.GroupVersionKind().Group != "apiregistration.k8s.io" || obj.GetKind() != "APIService" {
 		return Judgement{}, false

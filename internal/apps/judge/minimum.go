@@ -11,7 +11,7 @@ import (
 
 const revision = "deployment.kubernetes.io/revision"
 
-// enoughAvailable judges a Deployment that asks for a minimum, by its newest replica set.
+// enoughAvailable judges a Deployment that asks for a minimum, by its newest ReplicaSet.
 func enoughAvailable(o live, minimum string) Judgement {
 	replicas, found := o.integer("spec", "replicas")
 	if !found {
@@ -23,19 +23,26 @@ func enoughAvailable(o live, minimum string) Judgement {
 	}
 	newest, err := o.newest()
 	if err != nil {
-		return ongoing(fmt.Sprintf("Waiting for latest replicaset: %v", err)) // it may be there, and not have been seen
+		return ongoing(fmt.Sprintf("Waiting for latest replicaset: %v", err)) // it may exist unseen
 	}
 	if j, waits := newest.unobserved(); waits {
 		return j
 	}
 	have := newest.count(0, "status", "availableReplicas")
 	if have < want {
-		return ongoing(fmt.Sprintf("Waiting for at least %d available replicas (currently %d available)", want-have, have))
+		return ongoing(
+			fmt.Sprintf(
+				"Waiting for at least %d available replicas (currently %d available)",
+				want-have,
+				have,
+			),
+		)
 	}
 	return done("")
 }
 
-// parseMinimum reads a number, or a percentage of the replicas. At least one is asked for, and at most all.
+// parseMinimum reads a number, or a percentage of the replicas. The result is at least one and at
+// most all.
 func parseMinimum(text string, replicas int64) (int64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseInt(digits, 10, 32)
@@ -48,14 +55,15 @@ func parseMinimum(text string, replicas int64) (int64, error) {
 	return max(1, min(n, replicas)), nil
 }
 
-// newest gives the replica set of the Deployment's present revision.
+// newest returns the ReplicaSet of the Deployment's present revision.
 func (o live) newest() (live, error) {
 	wanted, found := o.GetAnnotations()[revision]
 	if !found {
 		return live{}, errors.New("the deployment has no annotation " + revision)
 	}
 	for _, child := range o.children {
-		if child.GroupVersionKind().GroupKind() == replicaSets && child.GetAnnotations()[revision] == wanted {
+		if child.GroupVersionKind().GroupKind() == replicaSets &&
+			child.GetAnnotations()[revision] == wanted {
 			return live{Unstructured: child}, nil
 		}
 	}

@@ -18,7 +18,8 @@ func deployment(o live) Judgement {
 	if c := o.condition("ReplicaFailure"); c.holds() {
 		return ongoing("Deployment has encountered replica failure: " + c.words())
 	}
-	if minimum, asked := o.GetAnnotations()[resource.AnnMinimumAvailable]; asked && len(o.children) > 0 {
+	if minimum, asked := o.GetAnnotations()[resource.AnnMinimumAvailable]; asked &&
+		len(o.children) > 0 {
 		return enoughAvailable(o, minimum)
 	}
 	if missing := o.count(0, "status", "unavailableReplicas"); missing > 0 {
@@ -48,7 +49,17 @@ func statefulSet(o live) Judgement {
 	if j, waits := o.unobserved(); waits {
 		return j
 	}
-	want, partition := o.count(1, "spec", "replicas"), o.count(0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	want, partition := o.count(
+		1,
+		"spec",
+		"replicas",
+	), o.count(
+		0,
+		"spec",
+		"updateStrategy",
+		"rollingUpdate",
+		"partition",
+	)
 	if n := want - partition - o.count(0, "status", "updatedReplicas"); n > 0 {
 		message := fmt.Sprintf("Waiting for %d replicas to be updated", n)
 		if partition > 0 {
@@ -72,8 +83,16 @@ func job(o live) Judgement {
 	if c := o.condition("Failed"); c.holds() {
 		return failed("Failed with reason " + c.reason + ": " + c.message)
 	}
-	return ongoing(fmt.Sprintf("Waiting to complete (%d active, %d failed, %d succeeded)",
-		o.count(0, "status", "active"), o.count(0, "status", "failed"), o.count(0, "status", "succeeded")))
+	return ongoing(fmt.Sprintf(
+		"Waiting to complete (%d active, %d failed, %d succeeded)",
+		o.count(
+			0,
+			"status",
+			"active",
+		),
+		o.count(0, "status", "failed"),
+		o.count(0, "status", "succeeded"),
+	))
 }
 
 func pod(o live) Judgement {
@@ -95,7 +114,8 @@ func pod(o live) Judgement {
 	return ongoing("Undetermined phase")
 }
 
-// pending says why a pod does not run: for the first container that waits, or because it has no node.
+// pending returns why a pod does not run: the reason of the first waiting container, or that the
+// pod has no node.
 func (o live) pending() string {
 	for _, key := range [...]string{"initContainerStatuses", "containerStatuses"} {
 		for _, container := range o.maps("status", key) {

@@ -1,12 +1,12 @@
 package resource
 
-// The labels and annotations of kapp, which begin with kapp.k14s.io/: what users need of them stands in docs/apps.md. Those that
-// only rules name are in the built-in rules. The last one is kubectl's.
+// The labels and annotations of kapp; docs/apps.md describes those for users. Those that only rules
+// name are in the built-in rules. The last one is kubectl's.
 const (
 	domain = "kapp.k14s.io/"
 
-	LabelApp              = domain + "app"         // the value of the app that owns the object
-	LabelAssociation      = domain + "association" // Association of the object that it, or its maker, was deployed as
+	LabelApp              = domain + "app"         // the value of the owning app
+	LabelAssociation      = domain + "association" // Association of the object, or of its owner
 	LabelOrphaned         = domain + "orphaned"
 	LabelIsApp            = domain + "is-app"
 	LabelAppGroup         = domain + "app-group"
@@ -20,8 +20,8 @@ const (
 
 	AnnIdentity         = domain + "identity"
 	AnnOriginal         = domain + "original"
-	AnnOriginalDiffMD5  = domain + "original-diff-md5"
-	AnnOriginalDiff     = domain + "original-diff"      // of old versions: never written, taken out of what is read
+	AnnOriginalDiffMD5  = domain + "original-diff-md5"  // of old versions; removed
+	AnnOriginalDiff     = domain + "original-diff"      // of old versions; removed
 	AnnOriginalDiffFull = domain + "original-diff-full" // the same
 	AnnDisableOriginal  = domain + "disable-original"
 
@@ -44,10 +44,10 @@ const (
 	AnnChangeRule  = domain + "change-rule"  // and with a suffix after a dot
 
 	AnnDisableWait          = domain + "disable-wait"
-	AnnDisableChildrenWait  = domain + "disable-associated-resources-wait"                  // judged and told of by itself
-	AnnMinimumAvailable     = domain + "apps-v1-deployment-wait-minimum-replicas-available" // of a Deployment
+	AnnDisableChildrenWait  = domain + "disable-associated-resources-wait"
+	AnnMinimumAvailable     = domain + "apps-v1-deployment-wait-minimum-replicas-available"
 	AnnDeployLogs           = domain + "deploy-logs"
 	AnnDeployLogsContainers = domain + "deploy-logs-container-names"
 
-	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied last, in full
+	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied
 )

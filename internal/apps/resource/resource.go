@@ -1,5 +1,5 @@
-// Package resource is what all parts of the dialect of apps know of one object: how it is named in output, what
-// identifies it, and the labels and annotations that kapp puts on it or honours.
+// Package resource identifies and describes one object of an app, and names the labels and
+// annotations that kapp sets or honours.
 package resource
 
 import (
@@ -10,15 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Resource is one object of the input, and where it was described: "file 'a.yml' doc 1", "stdin doc 2". An object that was
-// read from the cluster has no origin.
+// Resource is one object of the input and its origin: "file 'a.yml' doc 1", "stdin doc 2". An
+// object that was read from the cluster has no origin.
 type Resource struct {
 	*unstructured.Unstructured
 	Origin string
 }
 
-// Describe names an object as kapp's lines do: "deployment/web (apps/v1) namespace: demo", or "… cluster" without a
-// namespace. An object without a name is called by its generateName and an asterisk.
+// Describe returns the name of an object in kapp's lines: "deployment/web (apps/v1) namespace:
+// demo", or "… cluster" without a namespace. Without a name it has its generateName and an
+// asterisk.
 func Describe(obj *unstructured.Unstructured) string {
 	where, name := "cluster", obj.GetName()
 	if namespace := obj.GetNamespace(); namespace != "" {
@@ -30,7 +31,8 @@ func Describe(obj *unstructured.Unstructured) string {
 	return strings.ToLower(obj.GetKind()) + "/" + name + " (" + obj.GetAPIVersion() + ") " + where
 }
 
-// Key identifies an object whatever its version: "NAMESPACE/GROUP/KIND/NAME", as in "demo//ConfigMap/web".
+// Key returns the identity of an object without its version: "NAMESPACE/GROUP/KIND/NAME", as in
+// "demo//ConfigMap/web".
 func Key(obj *unstructured.Unstructured) string {
 	gk := obj.GroupVersionKind().GroupKind()
 	name := obj.GetName()
@@ -40,26 +42,26 @@ func Key(obj *unstructured.Unstructured) string {
 	return obj.GetNamespace() + "/" + gk.Group + "/" + gk.Kind + "/" + name
 }
 
-// Association is the value of LabelAssociation: "v1." and the MD5 of the key, in hex. For a versioned object the key is the
-// one without the suffix of its version.
+// Association returns the value of LabelAssociation: "v1." and the MD5 of the key, in hex. The key
+// of a versioned object is the one without its version's suffix.
 func Association(key string) string {
 	sum := md5.Sum([]byte(key)) // the format's choice, and no secret
 	return "v1." + hex.EncodeToString(sum[:])
 }
 
-// Identity is the value of AnnIdentity: "v1;KEY;APIVERSION".
+// Identity returns the value of AnnIdentity: "v1;KEY;APIVERSION".
 func Identity(obj *unstructured.Unstructured) string {
 	return "v1;" + Key(obj) + ";" + obj.GetAPIVersion()
 }
 
-// IsTransient reports whether an object that carries the label of an app was not deployed as such but made by a controller that
-// copied the label: its identity is missing, or another object's.
+// IsTransient reports whether an object with the label of an app was not deployed but created by a
+// controller that copied the label: its identity is missing, or another object's.
 func IsTransient(obj *unstructured.Unstructured) bool {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
 	return len(parts) != 3 || parts[0] != "v1" || parts[1] != Key(obj)
 }
 
-// DeployedVersion is the API version in which an object was deployed, by its identity, or "" where it has none.
+// DeployedVersion returns the API version in which an object was deployed, by its identity, or "".
 func DeployedVersion(obj *unstructured.Unstructured) string {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
 	if len(parts) != 3 {
