@@ -63,7 +63,7 @@ func TestNames(t *testing.T) {
 				t.Errorf("app %+v", app)
 			}
 			if !tc.dry {
-				checkForeseen(
+				checkPlanned(
 					t,
 					tc.have,
 					tc.left,
@@ -80,8 +80,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// checkForeseen does the same in two steps: first the app is planned, then its record is written.
-func checkForeseen(t *testing.T, have, left []string, r Request, full bool) {
+// checkPlanned does the same in two steps: first the app is planned, then its record is written.
+func checkPlanned(t *testing.T, have, left []string, r Request, full bool) {
 	t.Helper()
 	f := newFake()
 	s := newStore(f)

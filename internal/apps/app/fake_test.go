@@ -32,7 +32,7 @@ type fake struct {
 
 func newFake() *fake { return &fake{objects: map[object.Ref]*unstructured.Unstructured{}} }
 
-// request takes note of one request and gives the error that answers it, if any.
+// request counts one request and returns the error that answers it, if any.
 func (f *fake) request(verb, namespace, name string) error {
 	sent := strings.TrimRight(verb+" "+namespace+"/"+name, "/")
 	f.mu.Lock()
@@ -60,7 +60,7 @@ func (f *fake) requests() []string {
 	return sent
 }
 
-// put stores an object as it is, under a new version.
+// put stores an object unchanged, under a new version.
 func (f *fake) put(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	f.version++
 	obj = obj.DeepCopy()
@@ -164,7 +164,7 @@ func (f *fake) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	return false, nil
 }
 
-// names gives the names of all ConfigMaps, sorted.
+// names returns the names of all ConfigMaps, sorted.
 func (f *fake) names() []string {
 	var names []string
 	for ref := range maps.Keys(f.objects) {
@@ -202,7 +202,7 @@ func spec(value, kinds string) string {
 		`"finishedAt":"0001-01-01T00:00:00Z"},"usedGKs":` + kinds + `}`
 }
 
-// newStore is a store whose clock goes on by a second and a nanosecond with every look.
+// newStore returns a store whose clock advances by a second and a nanosecond with every look.
 func newStore(f *fake) *Store {
 	now := time.Date(2026, 11, 21, 9, 26, 13, 690091419, time.UTC)
 	var mu sync.Mutex

@@ -17,10 +17,10 @@ import (
 type Meta struct {
 	LabelKey           string                `json:"labelKey"`
 	LabelValue         string                `json:"labelValue"`
-	LastDeploymentName string                `json:"lastChangeName,omitempty"` // zero if there was none
-	LastDeployment     DeploymentRecord      `json:"lastChange"`               // the zero Change if there was none
+	LastDeploymentName string                `json:"lastChangeName,omitempty"`
+	LastDeployment     DeploymentRecord      `json:"lastChange"` // zero if there was none
 	UsedGVs            []schema.GroupVersion `json:"usedGVs,omitempty"`
-	UsedGKs            *[]schema.GroupKind   `json:"usedGKs"` // nil: unknown, the objects may be of any kind
+	UsedGKs            *[]schema.GroupKind   `json:"usedGKs"` // nil: unknown, may be of any kind
 }
 
 // DeploymentRecord is one run against an app, in kapp's JSON. Times are in UTC, and zero until they
@@ -30,7 +30,7 @@ type DeploymentRecord struct {
 	FinishedAt  time.Time `json:"finishedAt"`
 	Successful  *bool     `json:"successful,omitempty"` // nil until it has ended
 	Description string    `json:"description,omitempty"`
-	Namespaces  []string  `json:"namespaces,omitempty"` // sorted; "(cluster)" stands for cluster-scoped objects
+	Namespaces  []string  `json:"namespaces,omitempty"` // sorted; "(cluster)": cluster-scoped
 }
 
 // JSON returns the stored form, which `--app-metadata-file-output` also writes.

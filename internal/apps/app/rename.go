@@ -86,7 +86,8 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 		return err
 	}
 	annotate(record, a.stored.GetAnnotations())
-	if err := errors.Join(mergeLabels(record, a.stored.GetLabels()), mergeLabels(record, more)); err != nil {
+	err := errors.Join(mergeLabels(record, a.stored.GetLabels()), mergeLabels(record, more))
+	if err != nil {
 		return err
 	}
 	record.Object["data"] = a.stored.DeepCopy().Object["data"]

@@ -159,7 +159,8 @@ func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
 	}
 	if _, ok := record.GetLabels()[resource.LabelIsApp]; !ok {
 		return Meta{}, fmt.Errorf(
-			"App '%s' (namespace: %s) backed by ConfigMap '%s' is not marked as an app: it has lost the label '%s' "+
+			"App '%s' (namespace: %s) backed by ConfigMap '%s' is not marked as an app: "+
+				"it has lost the label '%s' "+
 				"(hint: put it back with: kubectl label configmap %s -n %s %s=)",
 			a.Name,
 			a.Namespace,

@@ -33,7 +33,7 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 		if err := mergeLabels(record, more); err != nil {
 			return err
 		}
-		if text := m.JSON(); text != a.Meta.JSON() { // other versions of kapp write the same in other words
+		if text := m.JSON(); text != a.Meta.JSON() { // other versions of kapp differ in form
 			if err := unstructured.SetNestedField(record.Object, text, "data", "spec"); err != nil {
 				return fmt.Errorf("Updating app: %w", err)
 			}
@@ -86,8 +86,8 @@ func (a *App) reread(ctx context.Context, sent *unstructured.Unstructured, m Met
 		return &RecordDeletedError{
 			Recreated: true,
 			cause: fmt.Errorf(
-				"App '%s' (namespace: %s) was deleted and created again meanwhile, so that its record is not of this run: "+
-					"run the command again",
+				"App '%s' (namespace: %s) was deleted and created again meanwhile, "+
+					"so that its record is not of this run: run the command again",
 				a.Name,
 				a.Namespace,
 			),
@@ -137,7 +137,8 @@ func (a *App) deleteUnused(ctx context.Context) error {
 			return err
 		case found.GetUID() != a.stored.GetUID() || recordText(found) != recordText(a.stored):
 			return fmt.Errorf(
-				"another run has changed the app meanwhile, so that it is kept (hint: run the command again): %w",
+				"another run has changed the app meanwhile, so that it is kept "+
+					"(hint: run the command again): %w",
 				refused,
 			)
 		}

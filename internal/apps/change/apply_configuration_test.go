@@ -20,7 +20,7 @@ func TestDeclared(t *testing.T) {
 		copy []string
 		want string
 	}{
-		{"as it is described", nil, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
+		{"as described", nil, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
 		{"without what is only taken over", []string{"spec.clusterIP", "spec.sessionAffinity"},
 			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
 		{"with what a rule makes of it", []string{"spec.ports"},

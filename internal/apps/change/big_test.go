@@ -18,7 +18,7 @@ func bigger(lines bool) (old, new *unstructured.Unstructured) {
 		data := map[string]any{}
 		var text strings.Builder
 		for i := range 80_000 {
-			line := fmt.Sprintf("line %06d of a text that is rather long, as it is", i)
+			line := fmt.Sprintf("line %06d of a text that is rather long, and no more", i)
 			if i == 0 || i == 79_999 {
 				line = ends
 			}
@@ -37,7 +37,7 @@ func bigger(lines bool) (old, new *unstructured.Unstructured) {
 	return object("old"), object("new")
 }
 
-// shown gives the difference as it is shown.
+// shown returns the printed difference.
 func shown(tb testing.TB, old, new *unstructured.Unstructured) string {
 	tb.Helper()
 	changes, err := Calculate(

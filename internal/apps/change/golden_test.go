@@ -31,7 +31,7 @@ type settings struct {
 	Stale bool     // which has been changed, so that its history is not valid
 }
 
-// TestCalculate gives the changes of archives. The objects of existing.yaml were deployed; if
+// TestCalculate calculates the changes of archives. The objects of existing.yaml were deployed; if
 // applied.yaml has one of the same key, that is what was applied last, and nobody has changed it
 // since. Those of foreign.yaml were made by controllers, those of adopted.yaml by users.
 func TestCalculate(t *testing.T) {
@@ -194,7 +194,7 @@ func again(c *Change, live *unstructured.Unstructured, set settings) string {
 	return out
 }
 
-// deployed gives the objects of existing.yaml with the annotations of deployed ones.
+// deployed returns the objects of existing.yaml with the annotations of deployed ones.
 func deployed(t *testing.T, files map[string]string) []*unstructured.Unstructured {
 	t.Helper()
 	applied := byKey(decode(t, files["applied.yaml"]))
@@ -231,7 +231,7 @@ func deployed(t *testing.T, files map[string]string) []*unstructured.Unstructure
 	return objects
 }
 
-// decode gives the objects of a YAML text, with numbers as a client of the API server sees them.
+// decode returns the objects of a YAML text, with numbers as a client of the API server sees them.
 func decode(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured

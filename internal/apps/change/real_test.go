@@ -55,7 +55,7 @@ type server struct {
 	version int
 }
 
-// deploy gives the differences and the rows of a deployment and carries it out.
+// deploy returns the differences and the rows of a deployment and carries it out.
 func (s *server) deploy(input []*unstructured.Unstructured) string {
 	s.t.Helper()
 	for _, obj := range input {
@@ -174,7 +174,7 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// amend gives the second write of an object that the server has stored.
+// amend returns the second write of an object that the server has stored.
 func amend(
 	stored, applied *unstructured.Unstructured,
 	rules *config.Config,

@@ -6,8 +6,8 @@
 // whether a Service or an APIService is available. About other kinds the two do not always agree:
 //
 //	Deployment    kapp: done when no replica is unavailable and enough are ready, of any revision;
-//	              ready: waits for the new revision, until old pods are gone and the rollout is complete
-//	              kapp: failed whenever Progressing is False; ready: for ProgressDeadlineExceeded only
+//	              ready: waits for the new revision, until old pods are gone, the rollout complete
+//	              kapp: failed whenever Progressing is False; ready: for missed deadlines only
 //	              kapp: paused ones are judged like others; ready: they need not be updated
 //	DaemonSet     kapp: done when none is unavailable, waits for updated pods with OnDelete;
 //	              ready: compares the numbers scheduled and ready too, does not wait with OnDelete

@@ -103,7 +103,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// decode gives the objects of a YAML text, with numbers as a client of the API server sees them.
+// decode returns the objects of a YAML text, with numbers as a client of the API server sees them.
 func decode(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured

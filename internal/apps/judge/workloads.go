@@ -36,7 +36,8 @@ func daemonSet(o live) Judgement {
 	if j, waits := o.unobserved(); waits {
 		return j
 	}
-	if n := o.count(0, "status", "desiredNumberScheduled") - o.count(0, "status", "updatedNumberScheduled"); n > 0 {
+	scheduled := o.count(0, "status", "desiredNumberScheduled")
+	if n := scheduled - o.count(0, "status", "updatedNumberScheduled"); n > 0 {
 		return ongoing(fmt.Sprintf("Waiting for %d updated pods to be scheduled", n))
 	}
 	if n := o.count(0, "status", "numberUnavailable"); n > 0 {

@@ -54,7 +54,8 @@ func Annotate(
 // shares memory with both; neither is changed.
 func CopyAnnotations(signed, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := withoutAnnotations(obj, recordKeys...)
-	for _, key := range []string{resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiffMD5} {
+	keys := []string{resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiffMD5}
+	for _, key := range keys {
 		if value, ok := annotation(signed, key); ok {
 			setAnnotation(out, key, value)
 		}

@@ -27,7 +27,9 @@ type defaults struct {
 // rule sets fields of the maps at one place. The rules of a list are applied in order, so that a
 // later one may descend into the values of an earlier one.
 type rule struct {
-	At    string            `json:"at"`    // names with dots between; * is each item of a list, a|b is either; none is the map itself
+	// At is the path: names separated by dots, * for each item of a list, a|b for either. Empty is
+	// the map itself.
+	At    string            `json:"at"`
 	When  map[string]any    `json:"when"`  // fields that have these values, or one of a list of values
 	Lacks []string          `json:"lacks"` // fields without a value
 	Like  map[string]string `json:"like"`  // fields whose text matches these expressions

@@ -40,3 +40,25 @@ func TestTransient(t *testing.T) {
 		}
 	}
 }
+
+func TestGenerateName(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"generateName": "run-"},
+	}}
+	if got, want := Describe(obj), "job/run-* (batch/v1) cluster"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := Key(obj), "/batch/Job/run-*"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestDeployedVersion(t *testing.T) {
+	for identity, want := range map[string]string{
+		"": "", "v1;demo//Service/web;v1": "v1", "v1;demo/apps/Deployment/web": "",
+	} {
+		if got := DeployedVersion(service(identity)); got != want {
+			t.Errorf("identity %q: version %q, want %q", identity, got, want)
+		}
+	}
+}
