@@ -30,16 +30,16 @@ func compareNames(a, b name) int {
 	return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 }
 
-// item is an object that is to be read, in one version.
-type item struct {
+// readItem is an object that is to be read, in one version.
+type readItem struct {
 	resource schema.GroupVersionResource
 	ref      object.Ref
 	owners   bool
 }
 
-// batched makes one batch of all items of a resource and namespace, or of a resource that is in more namespaces than a number, in the
+// groupBatches makes one batch of all items of a resource and namespace, or of a resource that is in more namespaces than a number, in the
 // order of the first of each.
-func batched(items []item, most int) []*batch {
+func groupBatches(items []readItem, most int) []*batch {
 	type key struct {
 		resource  schema.GroupVersionResource
 		namespace string
@@ -72,11 +72,11 @@ func batched(items []item, most int) []*batch {
 
 // divided makes a batch for each namespace of objects of a batch of several.
 func (b *batch) divided(missing map[name]object.Ref) []*batch {
-	items := make([]item, 0, len(missing))
+	items := make([]readItem, 0, len(missing))
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
-		items = append(items, item{b.resource, missing[n], b.owners})
+		items = append(items, readItem{b.resource, missing[n], b.owners})
 	}
-	return batched(items, len(items))
+	return groupBatches(items, len(items))
 }
 
 // several reports whether the objects are in several namespaces.

@@ -27,9 +27,9 @@ type Client struct {
 	host   string
 
 	mu     sync.Mutex
-	kinds  *kinds  // nil until discovery was read
-	asking *asking // nil unless it is being read
-	memory memory
+	kinds  *kindTable     // nil until discovery was read
+	asking *discoveryCall // nil unless it is being read
+	memory listVersions
 
 	throttled *atomic.Int64
 }
@@ -56,7 +56,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, tell: o.Trace} })
 	}
 	if o.CacheDir != "" {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &revisitor{next: next, dir: o.CacheDir} })
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &discoveryCache{next: next, dir: o.CacheDir} })
 	}
 	throttled := new(atomic.Int64)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} })
@@ -83,7 +83,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		owners: dynamic.New(complete),
 		lean:   dynamic.New(lean),
 		host:   config.Host,
-		memory: memory{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
+		memory: listVersions{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
 
 		throttled: throttled,
 	}, nil

@@ -11,12 +11,12 @@ import (
 
 // reform puts objects into the version in which they are wanted, where that is served, by one more list for each such version of
 // a kind. One that is gone by then stays as it was found.
-func (s *search) reform(ctx context.Context, found []*unstructured.Unstructured) error {
+func (s *selection) reform(ctx context.Context, found []*unstructured.Unstructured) error {
 	if s.WantedVersion == nil {
 		return nil
 	}
-	wanted := map[sought]map[types.UID]int{}
-	var kinds []sought
+	wanted := map[selectedKind]map[types.UID]int{}
+	var kinds []selectedKind
 	for i, obj := range found {
 		form, ok, err := s.form(ctx, obj)
 		if err != nil {
@@ -46,23 +46,23 @@ func (s *search) reform(ctx context.Context, found []*unstructured.Unstructured)
 }
 
 // form gives the kind and version in which an object is wanted, if that is another than it is in and served.
-func (s *search) form(ctx context.Context, obj *unstructured.Unstructured) (form sought, ok bool, err error) {
+func (s *selection) form(ctx context.Context, obj *unstructured.Unstructured) (form selectedKind, ok bool, err error) {
 	gvk := obj.GroupVersionKind()
 	gv, err := schema.ParseGroupVersion(s.WantedVersion(obj))
 	if err != nil || gv.Version == "" || gv.Group != gvk.Group || gv.Version == gvk.Version || obj.GetUID() == "" {
-		return sought{}, false, nil // what is no version is none that is wanted
+		return selectedKind{}, false, nil // what is no version is none that is wanted
 	}
 	kind, err := s.client.Kind(ctx, gvk.GroupKind())
 	if err != nil || !slices.Contains(kind.Served, gv.Version) {
-		return sought{}, false, err
+		return selectedKind{}, false, err
 	}
 	resource := kind.Resource
 	resource.Version = gv.Version
-	return sought{gvk.GroupKind(), resource, kind.Namespaced}, true, nil
+	return selectedKind{gvk.GroupKind(), resource, kind.Namespaced}, true, nil
 }
 
 // once leaves out the other forms of objects that are served as several kinds, which have the same UID.
-func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+func (s *selection) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	best := make(map[types.UID]*unstructured.Unstructured, len(all))
 	for _, obj := range all {
 		if known, ok := best[obj.GetUID()]; !ok || s.better(obj, known) {
@@ -73,7 +73,7 @@ func (s *search) once(all []*unstructured.Unstructured) []*unstructured.Unstruct
 }
 
 // better reports whether one form of an object is to be had in place of another.
-func (s *search) better(one, other *unstructured.Unstructured) bool {
+func (s *selection) better(one, other *unstructured.Unstructured) bool {
 	if s.WantedVersion != nil {
 		if a, b := s.WantedVersion(one) == one.GetAPIVersion(), s.WantedVersion(other) == other.GetAPIVersion(); a != b {
 			return a

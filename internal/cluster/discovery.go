@@ -23,8 +23,8 @@ const (
 		"application/json;g=" + aggregatedGroup + ";v=v2beta1;as=" + aggregatedKind + ",application/json"
 )
 
-// offer is what a server says of one version of one group.
-type offer struct {
+// groupVersion is what a server says of one version of one group.
+type groupVersion struct {
 	schema.GroupVersion
 	resources []resource
 	err       error // why the server cannot say which resources there are
@@ -66,19 +66,19 @@ type aggregatedResource struct {
 	Verbs []string `json:"verbs,omitempty"`
 }
 
-// offers asks the server what it serves, in the order of its preference. What it cannot say of single versions is no error.
-func (c *Client) offers(ctx context.Context) ([]offer, error) {
-	var core, others []offer
+// readGroupVersions asks the server what it serves, in the order of its preference. What it cannot say of single versions is no error.
+func (c *Client) readGroupVersions(ctx context.Context) ([]groupVersion, error) {
+	var core, others []groupVersion
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		core, err = c.offersBelow(both, "/api")
+		core, err = c.readGroupVersionsBelow(both, "/api")
 		if apierrors.IsNotFound(err) {
 			return nil // a server that only extends another has none
 		}
 		return err
 	})
 	group.Go(func() (err error) {
-		others, err = c.offersBelow(both, "/apis")
+		others, err = c.readGroupVersionsBelow(both, "/apis")
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -86,13 +86,13 @@ func (c *Client) offers(ctx context.Context) ([]offer, error) {
 	}
 	all := slices.Concat(core, others)
 	for range 2 { // versions come and go while they are asked for
-		c.describe(ctx, all)
+		c.readResources(ctx, all)
 	}
 	return all, nil
 }
 
-// offersBelow gives what is served below one path.
-func (c *Client) offersBelow(ctx context.Context, path string) ([]offer, error) {
+// readGroupVersionsBelow gives what is served below one path.
+func (c *Client) readGroupVersionsBelow(ctx context.Context, path string) ([]groupVersion, error) {
 	var form string
 	answer := c.rest.Get().AbsPath(path).SetHeader("Accept", aggregatedForm).Do(ctx).ContentType(&form)
 	if err := answer.Error(); err != nil {
@@ -102,9 +102,9 @@ func (c *Client) offersBelow(ctx context.Context, path string) ([]offer, error) 
 	if err != nil {
 		return nil, err
 	}
-	read := readNames
+	read := parseLegacy
 	if isAggregated(form) {
-		read = readAggregated
+		read = parseAggregated
 	}
 	offers, err := read(data)
 	if err != nil {
@@ -118,14 +118,14 @@ func isAggregated(form string) bool {
 	return err == nil && media == "application/json" && params["g"] == aggregatedGroup && params["as"] == aggregatedKind
 }
 
-func readAggregated(data []byte) (offers []offer, err error) {
+func parseAggregated(data []byte) (offers []groupVersion, err error) {
 	var list aggregated
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, err
 	}
 	for _, group := range list.Items {
 		for _, version := range group.Versions {
-			o := offer{GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version}, asked: true}
+			o := groupVersion{GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version}, asked: true}
 			if version.Freshness == "Stale" {
 				o.err = fmt.Errorf("stale GroupVersion discovery: %v", o.GroupVersion)
 				version.Resources = nil
@@ -141,8 +141,8 @@ func readAggregated(data []byte) (offers []offer, err error) {
 	return offers, nil
 }
 
-// readNames reads the older forms, which name the versions only.
-func readNames(data []byte) (offers []offer, err error) {
+// parseLegacy reads the older forms, which name the versions only.
+func parseLegacy(data []byte) (offers []groupVersion, err error) {
 	var list struct {
 		Versions []string `json:"versions"` // of the core group
 		Groups   []struct {
@@ -156,22 +156,22 @@ func readNames(data []byte) (offers []offer, err error) {
 		return nil, err
 	}
 	for _, version := range list.Versions {
-		offers = append(offers, offer{GroupVersion: schema.GroupVersion{Version: version}})
+		offers = append(offers, groupVersion{GroupVersion: schema.GroupVersion{Version: version}})
 	}
 	for _, group := range list.Groups {
 		for _, version := range group.Versions {
-			offers = append(offers, offer{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}})
+			offers = append(offers, groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}})
 		}
 	}
 	return offers, nil
 }
 
-// describe asks for the resources of versions of which only the names are known, all at once.
-func (c *Client) describe(ctx context.Context, offers []offer) {
+// readResources asks for the resources of versions of which only the names are known, all at once.
+func (c *Client) readResources(ctx context.Context, offers []groupVersion) {
 	var all sync.WaitGroup
 	for i := range offers {
 		if o := &offers[i]; !o.asked {
-			all.Go(func() { o.resources, o.err = c.resources(ctx, o.GroupVersion) })
+			all.Go(func() { o.resources, o.err = c.readResourcesOf(ctx, o.GroupVersion) })
 		}
 	}
 	all.Wait()
@@ -180,7 +180,7 @@ func (c *Client) describe(ctx context.Context, offers []offer) {
 	}
 }
 
-func (c *Client) resources(ctx context.Context, gv schema.GroupVersion) (found []resource, err error) {
+func (c *Client) readResourcesOf(ctx context.Context, gv schema.GroupVersion) (found []resource, err error) {
 	answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
 	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {
 		return nil, nil

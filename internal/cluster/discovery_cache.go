@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// revisitor keeps what servers say of their kinds from one run to the next, in a folder. The server is asked all the same: what
+// discoveryCache keeps what servers say of their kinds from one run to the next, in a folder. The server is asked all the same: what
 // was kept counts if it says that nothing has changed, which spares it the answer and us the reading. Where nothing can be
 // kept, or read again, all goes on without.
-type revisitor struct {
+type discoveryCache struct {
 	next http.RoundTripper
 	dir  string
 }
 
-// visit is what a server said.
-type visit struct {
+// cachedAnswer is what a server said.
+type cachedAnswer struct {
 	tag  string // by which the server knows what it said
 	body []byte // the part of it that matters
 }
 
 // RoundTrip sends the request on.
-func (r *revisitor) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Accept") != aggregatedForm {
 		return r.next.RoundTrip(req)
 	}
 	file := r.file(req.URL)
-	last, ok := recall(file)
+	last, ok := loadAnswer(file)
 	if ok {
 		req = req.Clone(req.Context())
 		req.Header.Set("If-None-Match", last.tag)
@@ -46,19 +46,19 @@ func (r *revisitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	case ok && resp.StatusCode == http.StatusNotModified:
 		return resp, last.answer(resp)
 	case resp.StatusCode == http.StatusOK && resp.Header.Get("Etag") != "" && isAggregated(resp.Header.Get("Content-Type")):
-		return resp, keep(file, resp)
+		return resp, cacheAnswer(file, resp)
 	}
 	return resp, nil
 }
 
 // file is where the answer of a path of a server is kept.
-func (r *revisitor) file(of *url.URL) string {
+func (r *discoveryCache) file(of *url.URL) string {
 	sum := sha256.Sum256([]byte(of.Scheme + "://" + of.Host + of.Path))
 	return filepath.Join(r.dir, fmt.Sprintf("%s%x", fileName, sum[:12]))
 }
 
 // answer makes the answer that nothing has changed the one that was given then.
-func (v visit) answer(resp *http.Response) error {
+func (v cachedAnswer) answer(resp *http.Response) error {
 	if err := resp.Body.Close(); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func (v visit) answer(resp *http.Response) error {
 	return nil
 }
 
-// keep keeps an answer, and gives its body back to be read.
-func keep(file string, resp *http.Response) error {
+// cacheAnswer keeps an answer, and gives its body back to be read.
+func cacheAnswer(file string, resp *http.Response) error {
 	data, err := io.ReadAll(resp.Body)
 	if err == nil {
 		err = resp.Body.Close()
@@ -84,7 +84,7 @@ func keep(file string, resp *http.Response) error {
 		return nil // whoever reads it will say so
 	}
 	if body, err := json.Marshal(matters); err == nil {
-		_ = visit{tag: resp.Header.Get("Etag"), body: body}.store(file) // the next run asks anew
+		_ = cachedAnswer{tag: resp.Header.Get("Etag"), body: body}.store(file) // the next run asks anew
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ const (
 )
 
 // store writes what was said to a file, at once.
-func (v visit) store(file string) error {
+func (v cachedAnswer) store(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -129,15 +129,15 @@ func sweep(dir string) {
 	}
 }
 
-// recall reads what was said from a file, if it is there and whole.
-func recall(file string) (visit, bool) {
+// loadAnswer reads what was said from a file, if it is there and whole.
+func loadAnswer(file string) (cachedAnswer, bool) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return visit{}, false
+		return cachedAnswer{}, false
 	}
 	data, ours := bytes.CutPrefix(data, []byte(mark))
 	tag, data, _ := bytes.Cut(data, []byte("\n"))
 	sum, body, _ := bytes.Cut(data, []byte("\n"))
 	whole := ours && len(tag) > 0 && string(sum) == fmt.Sprintf("%x", sha256.Sum256(body))
-	return visit{tag: string(tag), body: body}, whole
+	return cachedAnswer{tag: string(tag), body: body}, whole
 }

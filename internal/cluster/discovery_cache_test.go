@@ -118,7 +118,7 @@ func TestOldKindsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := (visit{tag: "t"}).store(filepath.Join(dir, fileName+"new")); err != nil {
+	if err := (cachedAnswer{tag: "t"}).store(filepath.Join(dir, fileName+"new")); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]bool{old: false, young: true, foreign: true} {

@@ -9,15 +9,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// memory is what lists have told: which objects were looked for, and since when a watch would have to look to miss nothing of
+// listVersions is what lists have told: which objects were looked for, and since when a watch would have to look to miss nothing of
 // them. Versions of one resource can be compared whatever the namespace; those of two resources cannot.
-type memory struct {
+type listVersions struct {
 	versions map[schema.GroupResource]string // the earliest at which the resource was listed; empty where versions have no order
 	listed   map[object.Ref]struct{}         // what a list has shown, or shown not to exist
 }
 
-// remember keeps the version of a list, and the objects that are known by it.
-func (c *Client) remember(resource schema.GroupResource, version string, refs iter.Seq[object.Ref]) {
+// recordList keeps the version of a list, and the objects that are known by it.
+func (c *Client) recordList(resource schema.GroupResource, version string, refs iter.Seq[object.Ref]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.memory.versions[resource]
@@ -34,9 +34,9 @@ func (c *Client) remember(resource schema.GroupResource, version string, refs it
 	}
 }
 
-// since gives the version from which a watch of objects of one resource misses nothing that was not listed; empty if one of
+// watchVersion gives the version from which a watch of objects of one resource misses nothing that was not listed; empty if one of
 // them was never looked for in a list.
-func (c *Client) since(resource schema.GroupResource, refs []object.Ref) string {
+func (c *Client) watchVersion(resource schema.GroupResource, refs []object.Ref) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ref := range refs {

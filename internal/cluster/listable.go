@@ -26,8 +26,8 @@ type UnlistedKind struct {
 	Forbidden  bool     // it may not be listed anywhere, so that nothing could be found
 }
 
-// noise are the kinds of which there are very many objects that nobody deploys; some copy the labels of what they tell of.
-var noise = []schema.GroupKind{
+// undeployedKinds are the kinds of which there are very many objects that nobody deploys; some copy the labels of what they tell of.
+var undeployedKinds = []schema.GroupKind{
 	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
 }
 
@@ -41,7 +41,7 @@ func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broke
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for gk, kind := range c.kinds.known {
-		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(noise, gk) {
+		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(undeployedKinds, gk) {
 			found = append(found, ListableKind{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced})
 		}
 	}

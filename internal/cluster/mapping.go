@@ -32,8 +32,8 @@ func (k Kind) readable(version string) string {
 // Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
 func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Pending) }
 
-// kinds is what is known of the server's kinds.
-type kinds struct {
+// kindTable is what is known of the server's kindTable.
+type kindTable struct {
 	known  map[schema.GroupKind]Kind
 	broken map[string]error              // groups that the server could not describe, as when an aggregated API is down
 	failed map[schema.GroupVersion]error // the same by version
@@ -148,20 +148,20 @@ func definedVersions(crd *unstructured.Unstructured) []string {
 	return names
 }
 
-// asking is one request for the server's kinds, for all who want to know them at the moment.
-type asking struct {
+// discoveryCall is one request for the server's kinds, for all who want to know them at the moment.
+type discoveryCall struct {
 	done chan struct{} // closed when err is set
 	err  error
 }
 
 // discover sees to it that the server was asked for its kinds, once.
-func (c *Client) discover(ctx context.Context) error { return c.known(ctx, false) }
+func (c *Client) discover(ctx context.Context) error { return c.ensureDiscovered(ctx, false) }
 
 // Rediscover asks the server for its kinds anew. What Learn was told stays known.
-func (c *Client) Rediscover(ctx context.Context) error { return c.known(ctx, true) }
+func (c *Client) Rediscover(ctx context.Context) error { return c.ensureDiscovered(ctx, true) }
 
-// known sees to it that the server was asked for its kinds, at any time or anew.
-func (c *Client) known(ctx context.Context, anew bool) error {
+// ensureDiscovered sees to it that the server was asked for its kinds, at any time or anew.
+func (c *Client) ensureDiscovered(ctx context.Context, anew bool) error {
 	c.mu.Lock()
 	if c.kinds != nil && !anew {
 		c.mu.Unlock()
@@ -169,10 +169,10 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 	}
 	asked := c.asking
 	if asked == nil {
-		asked = &asking{done: make(chan struct{})}
+		asked = &discoveryCall{done: make(chan struct{})}
 		c.asking = asked
 		// It is for all who want to know, so it does not end with one of them; nobody waits for it longer than his context.
-		go c.ask(context.WithoutCancel(ctx), asked)
+		go c.runDiscovery(context.WithoutCancel(ctx), asked)
 	}
 	c.mu.Unlock()
 	select {
@@ -183,8 +183,8 @@ func (c *Client) known(ctx context.Context, anew bool) error {
 	}
 }
 
-// ask asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
-func (c *Client) ask(ctx context.Context, asked *asking) {
+// runDiscovery asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
+func (c *Client) runDiscovery(ctx context.Context, asked *discoveryCall) {
 	found, err := c.readKinds(ctx)
 	c.mu.Lock()
 	c.asking = nil
@@ -197,26 +197,26 @@ func (c *Client) ask(ctx context.Context, asked *asking) {
 	close(asked.done)
 }
 
-// ailing are the answers of a server that may be able to say which kinds it has a moment later.
-var ailing = []answer{
+// discoveryErrors are the answers of a server that may be able to say which kinds it has a moment later.
+var discoveryErrors = []answer{
 	{reason: metav1.StatusReasonServiceUnavailable}, {reason: metav1.StatusReasonInternalError},
 	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
 }
 
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable. A server that cannot be reached is
 // asked once, one that ails several times.
-func (c *Client) readKinds(ctx context.Context) (*kinds, error) {
-	offers, err := c.offers(ctx)
-	if among(ailing, err) {
+func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
+	offers, err := c.readGroupVersions(ctx)
+	if among(discoveryErrors, err) {
 		err = c.retry(ctx, func() (err error) {
-			offers, err = c.offers(ctx)
+			offers, err = c.readGroupVersions(ctx)
 			return err
-		}, ailing...)
+		}, discoveryErrors...)
 	}
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	found := &kinds{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
+	found := &kindTable{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
 	for i := range offers {
 		if o := &offers[i]; o.err != nil {
 			found.broken[o.Group], found.failed[o.GroupVersion] = o.err, o.err
@@ -228,7 +228,7 @@ func (c *Client) readKinds(ctx context.Context) (*kinds, error) {
 }
 
 // add takes in the resources of one version. Versions come in the order of the server's preference.
-func (k *kinds) add(o *offer) {
+func (k *kindTable) add(o *groupVersion) {
 	for _, r := range o.resources {
 		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
 		kind, ok := k.known[gk]
@@ -241,7 +241,7 @@ func (k *kinds) add(o *offer) {
 }
 
 // keep takes over what definitions said of kinds that the server does not serve yet.
-func (k *kinds) keep(before *kinds) {
+func (k *kindTable) keep(before *kindTable) {
 	if before == nil {
 		return
 	}

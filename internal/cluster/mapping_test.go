@@ -9,9 +9,9 @@ import (
 )
 
 func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
-	found := &kinds{known: map[schema.GroupKind]Kind{}}
+	found := &kindTable{known: map[schema.GroupKind]Kind{}}
 	for _, version := range []string{"v2", "v1"} {
-		found.add(&offer{
+		found.add(&groupVersion{
 			GroupVersion: schema.GroupVersion{Group: "autoscaling", Version: version},
 			resources:    []resource{{name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler", namespaced: true}},
 		})
@@ -82,7 +82,7 @@ func TestLearn(t *testing.T) {
 			for gk, kind := range tc.known {
 				known[gk] = kind
 			}
-			c := &Client{kinds: &kinds{known: known}}
+			c := &Client{kinds: &kindTable{known: known}}
 			if err := c.LearnKind(t.Context(), tc.crd); err != nil {
 				t.Fatal(err)
 			}

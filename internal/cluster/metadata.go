@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// metadataOnly asks for lists without what the objects say.
-const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+// metadataListMIME asks for lists without what the objects say.
+const metadataListMIME = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// headers is what is read of a list of metadata.
-type headers struct {
+// metadataList is what is read of a list of metadata.
+type metadataList struct {
 	Metadata struct {
 		Continue           string `json:"continue"`
 		RemainingItemCount int    `json:"remainingItemCount"`
@@ -26,8 +26,8 @@ type headers struct {
 }
 
 // headers reads one page of a list without what the objects say.
-func (c *Client) headers(ctx context.Context, path, next string, limit int) (*headers, error) {
-	request := c.rest.Get().AbsPath(path).SetHeader("Accept", metadataOnly).Param("limit", strconv.Itoa(limit))
+func (c *Client) headers(ctx context.Context, path, next string, limit int) (*metadataList, error) {
+	request := c.rest.Get().AbsPath(path).SetHeader("Accept", metadataListMIME).Param("limit", strconv.Itoa(limit))
 	if next != "" {
 		request = request.Param("continue", next)
 	}
@@ -35,18 +35,18 @@ func (c *Client) headers(ctx context.Context, path, next string, limit int) (*he
 	if err != nil {
 		return nil, err
 	}
-	var page headers
+	var page metadataList
 	if err := json.Unmarshal(data, &page); err != nil {
 		return nil, fmt.Errorf("read the list of %s: %w", path, err)
 	}
 	return &page, nil
 }
 
-// names gives the names of all objects of a kind without namespaces, by its path.
-func (c *Client) names(ctx context.Context, path string) ([]string, error) {
+// listNames gives the listNames of all objects of a kind without namespaces, by its path.
+func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
 	var names []string
 	for next := ""; ; {
-		var page *headers
+		var page *metadataList
 		err := c.retry(ctx, func() (err error) {
 			page, err = c.headers(ctx, path, next, pageSize)
 			return err

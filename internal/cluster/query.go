@@ -27,7 +27,7 @@ type Query struct {
 // ends. Where they may not be read, or the server does not know the kind, Listed with the reason is all that is reported. It
 // returns at once; see is called by one goroutine at a time.
 func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent)) {
-	w := &watcher{client: c, kind: s.Kind, survey: &survey{Query: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
+	w := &watcher{client: c, kind: s.Kind, survey: &queryState{Query: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
 		kind, err := c.Kind(ctx, s.Kind)
@@ -40,15 +40,15 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent))
 	}()
 }
 
-// survey is what a watcher knows of its survey.
-type survey struct {
+// queryState is what a watcher knows of its queryState.
+type queryState struct {
 	Query
 	known  map[object.Ref]bool // what was reported to exist
 	listed bool
 }
 
 // ends reports that nothing more is to be done once all has been listed.
-func (s *survey) ends() bool { return s != nil && s.Once }
+func (s *queryState) ends() bool { return s != nil && s.Once }
 
 // listed says once that all that existed at the beginning of a survey has been reported, or why it could not be.
 func (w *watcher) listed(err error) {

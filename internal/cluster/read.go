@@ -70,7 +70,7 @@ func (e *DeniedError) Unwrap() error { return e.Cause }
 // is an error, never taken for absent; it names, in the order of the targets, one object of each kind and namespace of which that
 // is so.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
-	r := &reading{
+	r := &snapshotReader{
 		client:   c,
 		room:     semaphore.NewWeighted(readObjects),
 		denied:   map[object.Ref]error{},
@@ -98,8 +98,8 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 	return r.snapshot, nil
 }
 
-// reading is what a Read has found so far.
-type reading struct {
+// snapshotReader is what a Read has found so far.
+type snapshotReader struct {
 	client *Client
 	room   *semaphore.Weighted
 
@@ -110,7 +110,7 @@ type reading struct {
 }
 
 // all reads batches.
-func (r *reading) all(ctx context.Context, batches []*batch) error {
+func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readRequests)
 	for _, b := range batches {
@@ -132,7 +132,7 @@ func (r *reading) all(ctx context.Context, batches []*batch) error {
 }
 
 // keep takes in an object, or nil for one of which nothing can be said because the path is not served (any more).
-func (r *reading) keep(ref object.Ref, obj *unstructured.Unstructured) {
+func (r *snapshotReader) keep(ref object.Ref, obj *unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if obj == nil {
@@ -145,7 +145,7 @@ func (r *reading) keep(ref object.Ref, obj *unstructured.Unstructured) {
 // batches sorts the targets by what one list can answer, in the order in which they come. Those of unknown kinds go into
 // the snapshot.
 func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapshot) ([]*batch, error) {
-	var wanted []item
+	var wanted []readItem
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
 		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
@@ -163,16 +163,16 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(target.Version)
-		wanted = append(wanted, item{resource, target.Ref, target.ManagedFields})
+		wanted = append(wanted, readItem{resource, target.Ref, target.ManagedFields})
 	}
-	return batched(wanted, MaxNamespaces), nil
+	return groupBatches(wanted, MaxNamespaces), nil
 }
 
 // batch reads what there is of a batch. What a list of several namespaces did not show is left.
-func (r *reading) batch(ctx context.Context, b *batch) error {
+func (r *snapshotReader) batch(ctx context.Context, b *batch) error {
 	missing, err := r.list(ctx, b)
 	switch {
-	case unserved(err):
+	case isNotServed(err):
 		for _, ref := range b.names {
 			r.keep(ref, nil)
 		}
@@ -192,13 +192,13 @@ func (r *reading) batch(ctx context.Context, b *batch) error {
 }
 
 // each asks for objects of a batch one by one.
-func (r *reading) each(ctx context.Context, b *batch, missing map[name]object.Ref) error {
+func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]object.Ref) error {
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
 		ref := missing[n]
-		obj, err := asked(ctx, r.client, func() (*unstructured.Unstructured, error) {
+		obj, err := getWithRetry(ctx, r.client, func() (*unstructured.Unstructured, error) {
 			return r.client.of(b.resource, b.namespace, b.owners).Get(ctx, ref.Name, metav1.GetOptions{})
 		})
-		if unserved(err) {
+		if isNotServed(err) {
 			r.keep(ref, nil)
 			continue
 		}
@@ -217,7 +217,7 @@ func (r *reading) each(ctx context.Context, b *batch, missing map[name]object.Re
 }
 
 // list pages through the scope of a batch and gives the objects that are better asked for otherwise.
-func (r *reading) list(ctx context.Context, b *batch) (map[name]object.Ref, error) {
+func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Ref, error) {
 	c := r.client
 	options := metav1.ListOptions{Limit: b.firstPage()}
 	if len(b.names) == 1 {
@@ -227,14 +227,14 @@ func (r *reading) list(ctx context.Context, b *batch) (map[name]object.Ref, erro
 	}
 	missing := maps.Clone(b.names)
 	for {
-		list, err := asked(ctx, c, func() (*unstructured.UnstructuredList, error) {
+		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
 			return c.of(b.resource, b.namespace, b.owners).List(ctx, options)
 		})
 		if err != nil {
 			return nil, err
 		}
 		if options.Continue == "" {
-			c.remember(b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names))
+			c.recordList(b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names))
 		}
 		for i := range list.Items {
 			n := name{list.Items[i].GetNamespace(), list.Items[i].GetName()}
@@ -262,7 +262,7 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string
 	var found []*unstructured.Unstructured
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels.SelectorFromSet(with).String()}
 	for {
-		list, err := asked(ctx, c, func() (*unstructured.UnstructuredList, error) {
+		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
 			return c.in(kind.Resource, namespace).List(ctx, options)
 		})
 		if err != nil {

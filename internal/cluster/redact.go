@@ -20,62 +20,62 @@ func Redact(err error, private bool) error {
 	if !errors.As(err, &status) {
 		return err
 	}
-	said, may := status.(error).Error(), spoken(status.Status(), private)
+	said, may := status.(error).Error(), redactedMessage(status.Status(), private)
 	if said == may {
 		return err
 	}
 	if before, after, ok := strings.Cut(err.Error(), said); ok {
 		may = before + may + after
 	}
-	return &toldError{text: may, cause: err}
+	return &redactedError{text: may, cause: err}
 }
 
-// toldError is an error in another text than its own.
-type toldError struct {
+// redactedError is an error in another text than its own.
+type redactedError struct {
 	text  string
 	cause error
 }
 
-func (e *toldError) Error() string { return e.text }
+func (e *redactedError) Error() string { return e.text }
 
-func (e *toldError) Unwrap() error { return e.cause }
+func (e *redactedError) Unwrap() error { return e.cause }
 
-// spoken is what may be said of a server's refusal.
-func spoken(s metav1.Status, private bool) string {
-	switch detail, unread := unreadable(s); {
+// redactedMessage is what may be said of a server's refusal.
+func redactedMessage(s metav1.Status, private bool) string {
+	switch detail, unread := unreadablePatch(s); {
 	case unread && !private:
 		return "the server cannot read what was sent: " + detail
-	case !private || slices.Contains(silent, s.Reason):
+	case !private || slices.Contains(contentFreeReasons, s.Reason):
 		return s.Message
-	case denied.MatchString(s.Message):
-		return denied.FindString(s.Message) + discretion
+	case deniedPattern.MatchString(s.Message):
+		return deniedPattern.FindString(s.Message) + redactedNote
 	case s.Reason == metav1.StatusReasonForbidden:
 		return s.Message
 	case unread:
-		return "the server cannot read what was sent" + listed(mistakes(detail)) + discretion
+		return "the server cannot read what was sent" + listed(mistakes(detail)) + redactedNote
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
-		return "the object is invalid" + listed(fieldsOf(s.Details.Causes)) + discretion
+		return "the object is invalid" + listed(fieldsOf(s.Details.Causes)) + redactedNote
 	default:
-		return fmt.Sprintf("the server refuses what was sent (%s)", s.Reason) + listed(mistakes(s.Message)) + discretion
+		return fmt.Sprintf("the server refuses what was sent (%s)", s.Reason) + listed(mistakes(s.Message)) + redactedNote
 	}
 }
 
-// discretion says why there is no more to read.
-const discretion = "; what else the server says is not shown, because it may quote a Secret"
+// redactedNote says why there is no more to read.
+const redactedNote = "; what else the server says is not shown, because it may quote a Secret"
 
-// silent are the reasons for which the server does not speak of the content of an object.
-var silent = []metav1.StatusReason{
+// contentFreeReasons are the reasons for which the server does not speak of the content of an object.
+var contentFreeReasons = []metav1.StatusReason{
 	metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone,
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
 	metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonMethodNotAllowed,
 	metav1.StatusReasonRequestEntityTooLarge,
 }
 
-// denied is the part of a refusal by an admission webhook or policy that names it; what they say themselves follows.
-var denied = regexp.MustCompile(`^(?s:.*?) denied (the )?request\b`)
+// deniedPattern is the part of a refusal by an admission webhook or policy that names it; what they say themselves follows.
+var deniedPattern = regexp.MustCompile(`^(?s:.*?) denied (the )?request\b`)
 
-// unreadable gives the reason why the server could not read a patch, without the patch.
-func unreadable(s metav1.Status) (detail string, ok bool) {
+// unreadablePatch gives the reason why the server could not read a patch, without the patch.
+func unreadablePatch(s metav1.Status) (detail string, ok bool) {
 	if s.Reason != metav1.StatusReasonInvalid || s.Details == nil {
 		return "", false
 	}

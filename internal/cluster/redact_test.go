@@ -27,50 +27,50 @@ func TestTold(t *testing.T) {
 		"a patch of the wrong type": {
 			err:     patch("cannot convert int64 to string"),
 			open:    "the server cannot read what was sent: cannot convert int64 to string",
-			private: "the server cannot read what was sent: a value of type int64 stands where string is expected" + discretion,
+			private: "the server cannot read what was sent: a value of type int64 stands where string is expected" + redactedNote,
 		},
 		"a patch that quotes a value behind it": {
 			err:     patch("strange hunter2"),
 			open:    "the server cannot read what was sent: strange hunter2",
-			private: "the server cannot read what was sent" + discretion,
+			private: "the server cannot read what was sent" + redactedNote,
 		},
 		"fields": {
 			err: invalid(field.Invalid(field.NewPath("spec", "clusterIP"), "hunter2", "must be an address, not hunter2"),
 				field.NotSupported(field.NewPath("spec", "type"), "hunter2", []string{"ClusterIP"})),
 			open: `Service "web" is invalid: [spec.clusterIP: Invalid value: "hunter2": must be an address, not hunter2, ` +
 				`spec.type: Unsupported value: "hunter2": supported values: "ClusterIP"]`,
-			private: "the object is invalid: spec.clusterIP: invalid value, spec.type: unsupported value" + discretion,
+			private: "the object is invalid: spec.clusterIP: invalid value, spec.type: unsupported value" + redactedNote,
 		},
 		"a field that cannot change": {
 			err: invalid(field.Invalid(field.NewPath("spec", "selector"), "hunter2", "field is immutable"),
 				field.Forbidden(field.NewPath("spec"), "only some fields change:\nhunter2")),
 			open: `Service "web" is invalid: [spec.selector: Invalid value: "hunter2": field is immutable, ` +
 				"spec: Forbidden: only some fields change:\nhunter2]",
-			private: "the object is invalid: spec.selector: invalid value, field is immutable, spec: forbidden" + discretion,
+			private: "the object is invalid: spec.selector: invalid value, field is immutable, spec: forbidden" + redactedNote,
 		},
 		"a typed patch": {
 			err: apierrors.NewInternalError(errors.New("failed to create typed patch object (n/s; /v1, Kind=Secret): " +
 				".stringData.pin: expected string, got &value.valueUnstructured{Value:12345678}")),
-			private: "the server refuses what was sent (InternalError): .stringData.pin: a string is expected" + discretion,
+			private: "the server refuses what was sent (InternalError): .stringData.pin: a string is expected" + redactedNote,
 		},
 		"several in a typed patch": {
 			err: apierrors.NewBadRequest("failed to create typed patch object (n/s; /v1, Kind=Secret): errors:\n" +
 				"  .data.a: expected string, got &value.valueUnstructured{Value:1234}\n  .data.b: expected string, got &value.valueUnstructured{Value:5678}"),
-			private: "the server refuses what was sent (BadRequest): .data.a: a string is expected, .data.b: a string is expected" + discretion,
+			private: "the server refuses what was sent (BadRequest): .data.a: a string is expected, .data.b: a string is expected" + redactedNote,
 		},
 		"JSON": {
 			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number 1234.5 ` +
 				`into Go struct field Secret.stringData of type string`),
-			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number does not fit the type string" + discretion,
+			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number does not fit the type string" + redactedNote,
 		},
 		"an unknown sentence": {
 			err:     apierrors.NewBadRequest("hunter2 is no good"),
-			private: "the server refuses what was sent (BadRequest)" + discretion,
+			private: "the server refuses what was sent (BadRequest)" + redactedNote,
 		},
 		"a webhook": {
 			err: apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s",
 				errors.New(`admission webhook "strength" denied the request: "hunter2" is weak`)),
-			private: `secrets "s" is forbidden: admission webhook "strength" denied the request` + discretion,
+			private: `secrets "s" is forbidden: admission webhook "strength" denied the request` + redactedNote,
 		},
 		"rights": {
 			err:     apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s", errors.New(`User "me" cannot patch`)),

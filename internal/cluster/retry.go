@@ -24,7 +24,7 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
 		last = send()
-		if passing(last) || among(more, last) {
+		if transient(last) || among(more, last) {
 			return false, nil
 		}
 		return true, last
@@ -35,12 +35,12 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 	return err
 }
 
-// asked gives the answer to a question, which is asked again while the answer is one that passes. That a path is not served is an
+// getWithRetry gives the answer to a question, which is getWithRetry again while the answer is one that passes. That a path is not served is an
 // answer here.
-func asked[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer T, err error) {
+func getWithRetry[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer T, err error) {
 	var none error
 	err = c.retry(ctx, func() (err error) {
-		if answer, err = ask(); unserved(err) {
+		if answer, err = ask(); isNotServed(err) {
 			none, err = err, nil
 		}
 		return err
@@ -51,14 +51,14 @@ func asked[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer
 	return answer, err
 }
 
-// passing reports whether the same request may well succeed a moment later.
-func passing(err error) bool {
+// transient reports whether the same request may well succeed a moment later.
+func transient(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case utilnet.IsConnectionRefused(err), goneAway(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
+	case utilnet.IsConnectionRefused(err), isGoAway(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
 		return true
-	case unserved(err):
+	case isNotServed(err):
 		return true
 	default:
 		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
@@ -71,24 +71,24 @@ type answer struct {
 	texts  []string
 }
 
-// uncalled are the answers that tell of a webhook that could not be called. There is nothing but the text to tell them by.
-var uncalled = []answer{
+// webhookErrors are the answers that tell of a webhook that could not be called. There is nothing but the text to tell them by.
+var webhookErrors = []answer{
 	{texts: []string{"Internal error occurred: failed calling admission webhook"}},
 	{texts: []string{"Internal error occurred: failed calling webhook"}},
 	{texts: []string{"conversion webhook for ", " failed:"}},
 }
 
 // WebhookUnavailable reports whether a request failed since the server could not call a webhook: it may well run once more is deployed.
-func WebhookUnavailable(err error) bool { return among(uncalled, err) }
+func WebhookUnavailable(err error) bool { return among(webhookErrors, err) }
 
-// hiccups are the answers that patient writes take to pass, besides those that all do (passing). The components behind the
+// transientErrors are the answers that patient writes take to pass, besides those that all do (passing). The components behind the
 // server, which are being moved or started, give them.
-var hiccups = append([]answer{
+var transientErrors = append([]answer{
 	{reason: metav1.StatusReasonInternalError},
 	{texts: []string{"etcdserver:", "leader changed"}},
 	{texts: []string{"etcdserver:", "timed out"}},
 	{reason: metav1.StatusReasonConflict, texts: []string{"Operation cannot be fulfilled on resourcequota"}},
-}, uncalled...)
+}, webhookErrors...)
 
 // among reports whether an error is one of the answers.
 func among(answers []answer, err error) bool {
@@ -98,15 +98,15 @@ func among(answers []answer, err error) bool {
 	})
 }
 
-// goneAway reports that the server closed the connection before it looked at the request, or while it did. The library has
+// isGoAway reports that the server closed the connection before it looked at the request, or while it did. The library has
 // no type for that.
-func goneAway(err error) bool {
+func isGoAway(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }
 
 // lost reports that a request may have been carried out although there is no answer to it.
-func lost(err error) bool {
-	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || goneAway(err) ||
+func isAnswerLost(err error) bool {
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || isGoAway(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
@@ -117,9 +117,9 @@ func (e *ambiguousError) Error() string { return e.cause.Error() }
 
 func (e *ambiguousError) Unwrap() error { return e.cause }
 
-// unserved reports that the server has no such path: it does not serve the kind, at least not yet or not any more. An
+// isNotServed reports that the server has no such path: it does not serve the kind, at least not yet or not any more. An
 // object that does not exist is another thing.
-func unserved(err error) bool {
+func isNotServed(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 

@@ -43,7 +43,7 @@ func TestPassing(t *testing.T) {
 		{timeout, true}, {tooMany, true}, {internal, false}, {context.Canceled, false},
 		{fmt.Errorf("wrapped: %w", refused), true},
 	} {
-		if got := passing(tc.err); got != tc.want {
+		if got := transient(tc.err); got != tc.want {
 			t.Errorf("passing(%v) = %t, want %t", tc.err, got, tc.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestHiccups(t *testing.T) {
 		{errors.New("etcdserver: too large"), false, false}, {errors.New("leader changed"), false, false},
 		{apierrors.NewConflict(pods, "web", errors.New("changed")), false, false}, {noObject, false, false}, {invalid, false, false},
 	} {
-		if got := among(hiccups, tc.err); got != tc.want {
+		if got := among(transientErrors, tc.err); got != tc.want {
 			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
 		}
 		if got := WebhookUnavailable(tc.err); got != tc.uncalled {
@@ -137,8 +137,8 @@ func TestHiccups(t *testing.T) {
 // A server that is being restarted says so on every connection; the next request goes to another one.
 func TestGoneAway(t *testing.T) {
 	away := &url.Error{Op: "Post", Err: errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`)}
-	if !passing(away) || !lost(away) {
-		t.Errorf("passing %t, lost %t", passing(away), lost(away))
+	if !transient(away) || !isAnswerLost(away) {
+		t.Errorf("passing %t, lost %t", transient(away), isAnswerLost(away))
 	}
 }
 

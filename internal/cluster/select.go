@@ -60,7 +60,7 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	search := &search{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
+	search := &selection{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
 	for _, gk := range c.undescribed(s.Kinds) {
 		search.miss(UnlistedKind{GroupKind: gk})
 	}
@@ -74,15 +74,15 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	return search.once(found), nil
 }
 
-// sought is one kind that is looked through, in one version.
-type sought struct {
+// selectedKind is one kind that is looked through, in one version.
+type selectedKind struct {
 	schema.GroupKind
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
 
 // selected gives the kinds that are looked through.
-func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
+func (c *Client) selected(ctx context.Context, s Selection) ([]selectedKind, error) {
 	listable, _, err := c.ListableKinds(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
 	for _, gk := range s.Kinds {
 		wanted[gk] = true
 	}
-	var kinds []sought
+	var kinds []selectedKind
 	for _, l := range listable {
 		if s.Kinds != nil && !wanted[l.GroupKind] {
 			continue
@@ -102,13 +102,13 @@ func (c *Client) selected(ctx context.Context, s Selection) ([]sought, error) {
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(s.Versions[l.GroupKind])
-		kinds = append(kinds, sought{l.GroupKind, resource, kind.Namespaced})
+		kinds = append(kinds, selectedKind{l.GroupKind, resource, kind.Namespaced})
 	}
 	return kinds, nil
 }
 
-// search is one Select.
-type search struct {
+// selection is one Select.
+type selection struct {
 	Selection
 	client   *Client
 	selector labels.Selector
@@ -120,7 +120,7 @@ type search struct {
 	namespaces []string
 }
 
-func (s *search) tell(text string) {
+func (s *selection) tell(text string) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	if s.Report != nil {
@@ -128,7 +128,7 @@ func (s *search) tell(text string) {
 	}
 }
 
-func (s *search) miss(missed UnlistedKind) {
+func (s *selection) miss(missed UnlistedKind) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	if s.Unlisted != nil {
@@ -137,7 +137,7 @@ func (s *search) miss(missed UnlistedKind) {
 }
 
 // all gives the objects of all kinds, in the order of the kinds.
-func (s *search) all(ctx context.Context, kinds []sought) ([]*unstructured.Unstructured, error) {
+func (s *selection) all(ctx context.Context, kinds []selectedKind) ([]*unstructured.Unstructured, error) {
 	found := make([][]*unstructured.Unstructured, len(kinds))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, kind := range kinds {
@@ -151,7 +151,7 @@ func (s *search) all(ctx context.Context, kinds []sought) ([]*unstructured.Unstr
 }
 
 // kind gives the objects of one kind.
-func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
+func (s *selection) kind(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
 	found, err := s.reach(ctx, k)
 	switch {
 	case err == nil:
@@ -167,7 +167,7 @@ func (s *search) kind(ctx context.Context, k sought) ([]*unstructured.Unstructur
 
 // ignorable reports whether a kind may fail: it may in every version, since that in which it is listed need not be that in which
 // its objects were deployed.
-func (s *search) ignorable(ctx context.Context, k sought) bool {
+func (s *selection) ignorable(ctx context.Context, k selectedKind) bool {
 	kind, err := s.client.Kind(ctx, k.GroupKind)
 	return err == nil && s.Ignore != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
 		return !s.Ignore(schema.GroupVersion{Group: k.Group, Version: version})
@@ -175,7 +175,7 @@ func (s *search) ignorable(ctx context.Context, k sought) bool {
 }
 
 // reach lists a kind in all namespaces at once, or else in each of those that can be reached.
-func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructured, error) {
+func (s *selection) reach(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
 		return s.each(ctx, k, s.Fallback)
 	}
@@ -195,7 +195,7 @@ func (s *search) reach(ctx context.Context, k sought) ([]*unstructured.Unstructu
 }
 
 // each lists a kind in these namespaces, and passes over those where that is not allowed.
-func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*unstructured.Unstructured, error) {
+func (s *selection) each(ctx context.Context, k selectedKind, namespaces []string) ([]*unstructured.Unstructured, error) {
 	found, denied := make([][]*unstructured.Unstructured, len(namespaces)), make([]string, len(namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(selectConcurrency)
@@ -217,13 +217,13 @@ func (s *search) each(ctx context.Context, k sought, namespaces []string) ([]*un
 }
 
 // reachable gives the namespaces that are looked through one by one: all, or those of the fallback if they may not be listed.
-func (s *search) reachable(ctx context.Context) ([]string, error) {
+func (s *selection) reachable(ctx context.Context) ([]string, error) {
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	if s.named {
 		return s.namespaces, nil
 	}
-	names, err := s.client.names(ctx, "/api/v1/namespaces")
+	names, err := s.client.listNames(ctx, "/api/v1/namespaces")
 	switch {
 	case apierrors.IsForbidden(err):
 		names = s.Fallback
@@ -238,7 +238,7 @@ func (s *search) reachable(ctx context.Context) ([]string, error) {
 
 // list gives the objects of one kind in one namespace, or in all if that is empty. Where the kind is not served (any more) there
 // are none.
-func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstructured.Unstructured, error) {
+func (s *selection) list(ctx context.Context, k selectedKind, namespace string) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.selector.String()}
 	for {
@@ -266,7 +266,7 @@ func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstr
 			break
 		}
 	}
-	s.client.remember(k.resource.GroupResource(), version, func(yield func(object.Ref) bool) {
+	s.client.recordList(k.resource.GroupResource(), version, func(yield func(object.Ref) bool) {
 		for _, obj := range found {
 			if !yield(object.RefOf(obj)) {
 				return
@@ -277,17 +277,17 @@ func (s *search) list(ctx context.Context, k sought, namespace string) ([]*unstr
 }
 
 // page sends one request as soon as there are not too many. It gives nil if the kind is not served.
-func (s *search) page(ctx context.Context, k sought, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (s *selection) page(ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	page, err := asked(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
+	page, err := getWithRetry(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
 		return s.client.of(k.resource, namespace, s.ManagedFields).List(ctx, options)
 	})
-	if unserved(err) {
+	if isNotServed(err) {
 		return nil, nil
 	}
 	return page, err

@@ -249,7 +249,7 @@ func TestSince(t *testing.T) {
 		for _, name := range names {
 			refs = append(refs, ref(name))
 		}
-		if got := c.since(resource, refs); got != want {
+		if got := c.watchVersion(resource, refs); got != want {
 			t.Errorf("%v are known since %q, want %q", names, got, want)
 		}
 	}

@@ -58,7 +58,7 @@ type watcher struct {
 	kind   schema.GroupKind
 	refs   []object.Ref
 	batch  *batch
-	survey *survey // nil if the refs are all that is watched
+	survey *queryState // nil if the refs are all that is watched
 	see    func(ObjectEvent)
 	stop   context.CancelCauseFunc // ends the present stream for a reason
 	mu     sync.Mutex              // held while something is told: streams are opened on another goroutine
@@ -72,7 +72,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	w.batch.resource = kind.Resource
-	w.stay(ctx, w.client.since(w.batch.resource.GroupResource(), w.refs))
+	w.stay(ctx, w.client.watchVersion(w.batch.resource.GroupResource(), w.refs))
 }
 
 // stay watches from a version on, or from a list if there is none, until the context ends.
@@ -106,7 +106,7 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			return
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			continue
-		case err != nil && !unserved(err):
+		case err != nil && !isNotServed(err):
 			w.fail(err)
 		}
 		pause(ctx, delay.Step())
@@ -211,7 +211,7 @@ func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptio
 	case err == nil || ctx.Err() != nil:
 	case explained != err:
 		w.fail(explained)
-	case apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err), unserved(err):
+	case apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err), isNotServed(err):
 		w.stop(err)
 	}
 	return stream, err

@@ -63,16 +63,16 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	var twice error // an error after which another request might make a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
-		if w.Method == Create && w.Object.GetName() == "" && lost(err) {
+		if w.Method == Create && w.Object.GetName() == "" && isAnswerLost(err) {
 			twice = err
 			return nil
 		}
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
-		answerLost = answerLost || lost(err) || apierrors.IsInternalError(err)
+		answerLost = answerLost || isAnswerLost(err) || apierrors.IsInternalError(err)
 		return err
-	}, hiccups...)
+	}, transientErrors...)
 	if twice != nil {
 		return nil, &ambiguousError{c.explain(twice)}
 	}
@@ -200,7 +200,7 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 		answer, _ = result.Raw()
 		return nil
 	})
-	if apierrors.IsNotFound(err) && !unserved(err) {
+	if apierrors.IsNotFound(err) && !isNotServed(err) {
 		return true, nil
 	}
 	if err != nil {
