@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Allowed reports whether the user may do something, as the server says: verb is that of the API ("create"), resource its plural
-// name, and what is empty of the others is not part of the question. An error is that nobody can say, also where the server
-// does not allow it only because it could not find out.
+// Allowed reports whether the server permits the user an action: verb is that of the API
+// ("create"), resource a plural name. Empty arguments are left out of the question. It returns an
+// error if the server cannot decide.
 func (c *Client) Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (bool, error) {
 	attributes := map[string]any{}
 	for key, value := range map[string]string{
@@ -26,6 +26,8 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource, subresource
 	question := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": attributes},
 	}}
+	// answer describes a refusal by its reason and by texts that its message must contain. Empty
+	// fields match any.
 	var answer *unstructured.Unstructured
 	err := c.retry(ctx, func() (err error) {
 		answer, err = c.in(gvr, "").Create(ctx, question, metav1.CreateOptions{})

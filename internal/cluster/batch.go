@@ -12,8 +12,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// batch is the objects of one kind that one list or watch covers, in one version: those of one namespace, of several, or of a kind
-// without namespaces.
+// batch is a group of objects of one kind that one list or watch covers, in one version: those of
+// one namespace, of several, or of a kind without namespaces.
 type batch struct {
 	resource  schema.GroupVersionResource
 	namespace string // empty for several, and for none
@@ -21,7 +21,7 @@ type batch struct {
 	owners    bool // keep the managed fields
 }
 
-// name is that of an object of a kind.
+// name is the namespace and name of an object.
 type name struct{ namespace, name string }
 
 func nameOf(ref object.Ref) name { return name{ref.Namespace, ref.Name} }
@@ -30,15 +30,15 @@ func compareNames(a, b name) int {
 	return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 }
 
-// readItem is an object that is to be read, in one version.
+// readItem is an object to read, in one version.
 type readItem struct {
 	resource schema.GroupVersionResource
 	ref      object.Ref
 	owners   bool
 }
 
-// groupBatches makes one batch of all items of a resource and namespace, or of a resource that is in more namespaces than a number, in the
-// order of the first of each.
+// groupBatches makes one batch for each resource and namespace, or one for a resource in more than
+// most namespaces, in the order of the first item of each.
 func groupBatches(items []readItem, most int) []*batch {
 	type key struct {
 		resource  schema.GroupVersionResource
@@ -70,7 +70,7 @@ func groupBatches(items []readItem, most int) []*batch {
 	return order
 }
 
-// divided makes a batch for each namespace of objects of a batch of several.
+// divided returns one batch for each namespace of the missing objects.
 func (b *batch) divided(missing map[name]object.Ref) []*batch {
 	items := make([]readItem, 0, len(missing))
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
@@ -89,7 +89,7 @@ func (b *batch) several() bool {
 	return false
 }
 
-// firstPage is how many objects the first page may have.
+// firstPage returns the size limit of the first page.
 func (b *batch) firstPage() int64 { return int64(min(pageSize, shortPage*len(b.names))) }
 
 func (b *batch) String() string {

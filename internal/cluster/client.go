@@ -34,7 +34,7 @@ type Client struct {
 	throttled *atomic.Int64
 }
 
-// Options are the circumstances of a client. The zero value traces nothing.
+// Options configure a client. The zero value traces nothing.
 type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
 	Warn      Warn          // called for every warning that the server sends along, from any goroutine
@@ -42,11 +42,12 @@ type Options struct {
 	CacheDir  string // folder of what is kept between runs; empty for nothing
 }
 
-// Warn takes a warning of the server, and the object whose writing or deletion it is about: the zero Ref for one about reading.
+// Warn receives a warning of the server and the object whose write or deletion it is about; the
+// zero Ref for a warning about a read.
 type Warn func(about object.Ref, text string)
 
-// New gives a client for the server of the configuration. It sends nothing. The client limits itself in no way: the server
-// says when it is too much, and is then obeyed.
+// New returns a client for the server of the configuration. It sends no request. The client has no
+// rate limit of its own: it obeys the server's 429 responses.
 func New(config *rest.Config, o Options) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
@@ -89,20 +90,20 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	}, nil
 }
 
-// Host is the address of the server, as the configuration has it.
+// Host returns the address of the server from the configuration.
 func (c *Client) Host() string { return c.host }
 
-// Throttled is how often the server has said so far that it is asked too much. Each time the request was sent again when the server
-// wanted it to be.
+// Throttled returns the number of 429 responses so far. The client repeated each request when the
+// server permitted it.
 func (c *Client) Throttled() int64 { return c.throttled.Load() }
 
-// throttle counts the answers that say so.
+// throttle is a transport that counts 429 responses.
 type throttle struct {
 	next  http.RoundTripper
 	count *atomic.Int64
 }
 
-// RoundTrip sends the request on.
+// RoundTrip sends the request.
 func (t *throttle) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if resp != nil && resp.StatusCode == http.StatusTooManyRequests {
@@ -111,18 +112,18 @@ func (t *throttle) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// aboutKey is the key under which the context of a request holds the object that it writes or deletes.
+// aboutKey is the context key of the object that a request writes or deletes.
 type aboutKey struct{}
 
-// about is a context for requests that write or delete an object.
+// about returns a context for requests that write or delete an object.
 func about(ctx context.Context, ref object.Ref) context.Context {
 	return context.WithValue(ctx, aboutKey{}, ref)
 }
 
-// warner hands the server's warnings on.
+// warner passes the server's warnings to a function.
 type warner struct{ tell Warn }
 
-// HandleWarningHeaderWithContext takes one warning; 299 is the only code that servers use.
+// HandleWarningHeaderWithContext passes one warning; 299 is the only code that servers use.
 func (w warner) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
 	if w.tell != nil && code == 299 && text != "" {
 		ref, _ := ctx.Value(aboutKey{}).(object.Ref)

@@ -16,16 +16,16 @@ import (
 // codecs encodes and decodes the JSON of a client: objects here, other answers by the library.
 type codecs struct{ dropManagedFields bool }
 
-// known are the types that are read and written by the library.
-var known = func() *runtime.Scheme {
+// libraryTypes are the types that the library encodes and decodes.
+var libraryTypes = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return scheme
 }()
 
-// SupportedMediaTypes is JSON.
+// SupportedMediaTypes returns JSON.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
-	library := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, known, known, kjson.SerializerOptions{})
+	library := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, libraryTypes, libraryTypes, kjson.SerializerOptions{})
 	ours := codec{library, c.dropManagedFields}
 	return []runtime.SerializerInfo{{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true, Serializer: ours,
@@ -33,9 +33,10 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	}}
 }
 
-// EncoderForVersion writes objects as they are, and gives what the library writes its version and kind.
+// EncoderForVersion returns an encoder that writes objects unchanged and adds version and kind to
+// the types of the library.
 func (c codecs) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
-	return versioned{encoder, runtime.WithVersionEncoder{Version: gv, Encoder: encoder, ObjectTyper: known}}
+	return versioned{encoder, runtime.WithVersionEncoder{Version: gv, Encoder: encoder, ObjectTyper: libraryTypes}}
 }
 
 type versioned struct {
@@ -43,7 +44,7 @@ type versioned struct {
 	library runtime.Encoder
 }
 
-// Encode writes an object, or an answer or option of the library.
+// Encode writes an object, or a type of the library.
 func (v versioned) Encode(obj runtime.Object, w io.Writer) error {
 	if _, ok := obj.(*unstructured.Unstructured); ok {
 		return v.Encoder.Encode(obj, w)
@@ -51,12 +52,12 @@ func (v versioned) Encode(obj runtime.Object, w io.Writer) error {
 	return v.library.Encode(obj, w)
 }
 
-// DecoderToVersion converts nothing.
+// DecoderToVersion returns the decoder unchanged: nothing is converted.
 func (c codecs) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
 	return decoder
 }
 
-// codec reads and writes single texts.
+// codec encodes and decodes single JSON texts.
 type codec struct {
 	runtime.Serializer
 	dropManagedFields bool
@@ -70,7 +71,7 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 	return c.Serializer.Encode(obj, w)
 }
 
-// Decode reads what is asked for; where that is left open a refusal, or an object.
+// Decode reads the type of into. If that is nil, it reads a Status or an object.
 func (c codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	switch into := into.(type) {
 	case *unstructured.Unstructured:
@@ -156,7 +157,7 @@ func (c codec) trim(fields map[string]any) {
 	}
 }
 
-// itemOf is the kind of the items of a kind of list.
+// itemOf returns the kind of the items of a kind of list.
 func itemOf(list schema.GroupVersionKind) schema.GroupVersionKind {
 	if n := len(list.Kind) - len("List"); n > 0 && list.Kind[n:] == "List" {
 		list.Kind = list.Kind[:n]

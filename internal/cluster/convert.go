@@ -9,16 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reform puts objects into the version in which they are wanted, where that is served, by one more list for each such version of
-// a kind. One that is gone by then stays as it was found.
-func (s *selection) reform(ctx context.Context, found []*unstructured.Unstructured) error {
+// convert replaces objects by their form in the version that WantedVersion returns, if that is
+// served. It sends one more list for each such version of a kind. An object that was deleted
+// meanwhile keeps its form.
+func (s *selector) convert(ctx context.Context, found []*unstructured.Unstructured) error {
 	if s.WantedVersion == nil {
 		return nil
 	}
 	wanted := map[selectedKind]map[types.UID]int{}
 	var kinds []selectedKind
 	for i, obj := range found {
-		form, ok, err := s.form(ctx, obj)
+		form, ok, err := s.wantedForm(ctx, obj)
 		if err != nil {
 			return err
 		}
@@ -45,8 +46,9 @@ func (s *selection) reform(ctx context.Context, found []*unstructured.Unstructur
 	return nil
 }
 
-// form gives the kind and version in which an object is wanted, if that is another than it is in and served.
-func (s *selection) form(ctx context.Context, obj *unstructured.Unstructured) (form selectedKind, ok bool, err error) {
+// wantedForm returns the kind in the wanted version, and whether it is served and differs from the
+// object's version.
+func (s *selector) wantedForm(ctx context.Context, obj *unstructured.Unstructured) (form selectedKind, ok bool, err error) {
 	gvk := obj.GroupVersionKind()
 	gv, err := schema.ParseGroupVersion(s.WantedVersion(obj))
 	if err != nil || gv.Version == "" || gv.Group != gvk.Group || gv.Version == gvk.Version || obj.GetUID() == "" {
@@ -56,24 +58,26 @@ func (s *selection) form(ctx context.Context, obj *unstructured.Unstructured) (f
 	if err != nil || !slices.Contains(kind.Served, gv.Version) {
 		return selectedKind{}, false, err
 	}
+	// resource is one kind in one version.
 	resource := kind.Resource
 	resource.Version = gv.Version
 	return selectedKind{gvk.GroupKind(), resource, kind.Namespaced}, true, nil
 }
 
-// once leaves out the other forms of objects that are served as several kinds, which have the same UID.
-func (s *selection) once(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+// withoutDuplicates removes the other forms of objects that are served as several kinds. They share
+// a UID.
+func (s *selector) withoutDuplicates(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	best := make(map[types.UID]*unstructured.Unstructured, len(all))
 	for _, obj := range all {
-		if known, ok := best[obj.GetUID()]; !ok || s.better(obj, known) {
+		if known, ok := best[obj.GetUID()]; !ok || s.isPreferred(obj, known) {
 			best[obj.GetUID()] = obj
 		}
 	}
 	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj })
 }
 
-// better reports whether one form of an object is to be had in place of another.
-func (s *selection) better(one, other *unstructured.Unstructured) bool {
+// isPreferred reports whether one form of an object is preferred to the other.
+func (s *selector) isPreferred(one, other *unstructured.Unstructured) bool {
 	if s.WantedVersion != nil {
 		if a, b := s.WantedVersion(one) == one.GetAPIVersion(), s.WantedVersion(other) == other.GetAPIVersion(); a != b {
 			return a

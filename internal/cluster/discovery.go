@@ -23,7 +23,7 @@ const (
 		"application/json;g=" + aggregatedGroup + ";v=v2beta1;as=" + aggregatedKind + ",application/json"
 )
 
-// groupVersion is what a server says of one version of one group.
+// groupVersion is the discovery result of one version of one group.
 type groupVersion struct {
 	schema.GroupVersion
 	resources []resource
@@ -39,7 +39,7 @@ type resource struct {
 	verbs      []string
 }
 
-// aggregated is the part that matters of what a server tells of all of its kinds.
+// aggregated is the part of aggregated discovery that the client needs.
 type aggregated struct {
 	Items []aggregatedItem `json:"items"`
 }
@@ -66,7 +66,8 @@ type aggregatedResource struct {
 	Verbs []string `json:"verbs,omitempty"`
 }
 
-// readGroupVersions asks the server what it serves, in the order of its preference. What it cannot say of single versions is no error.
+// readGroupVersions reads what the server serves, in its order of preference. A version that cannot
+// be described is no error of the call.
 func (c *Client) readGroupVersions(ctx context.Context) ([]groupVersion, error) {
 	var core, others []groupVersion
 	group, both := errgroup.WithContext(ctx)
@@ -91,7 +92,7 @@ func (c *Client) readGroupVersions(ctx context.Context) ([]groupVersion, error) 
 	return all, nil
 }
 
-// readGroupVersionsBelow gives what is served below one path.
+// readGroupVersionsBelow reads what is served below one path.
 func (c *Client) readGroupVersionsBelow(ctx context.Context, path string) ([]groupVersion, error) {
 	var form string
 	answer := c.rest.Get().AbsPath(path).SetHeader("Accept", aggregatedForm).Do(ctx).ContentType(&form)
@@ -141,7 +142,7 @@ func parseAggregated(data []byte) (offers []groupVersion, err error) {
 	return offers, nil
 }
 
-// parseLegacy reads the older forms, which name the versions only.
+// parseLegacy reads the older forms, which list the versions alone.
 func parseLegacy(data []byte) (offers []groupVersion, err error) {
 	var list struct {
 		Versions []string `json:"versions"` // of the core group
@@ -166,7 +167,7 @@ func parseLegacy(data []byte) (offers []groupVersion, err error) {
 	return offers, nil
 }
 
-// readResources asks for the resources of versions of which only the names are known, all at once.
+// readResources reads the resources of all versions that were only named, concurrently.
 func (c *Client) readResources(ctx context.Context, offers []groupVersion) {
 	var all sync.WaitGroup
 	for i := range offers {

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// discoveryCache keeps what servers say of their kinds from one run to the next, in a folder. The server is asked all the same: what
-// was kept counts if it says that nothing has changed, which spares it the answer and us the reading. Where nothing can be
-// kept, or read again, all goes on without.
+// discoveryCache is a transport that keeps discovery responses in a folder between runs. It sends
+// each request with the ETag of the cached response; if that has not changed, the server sends no
+// body. Errors of the cache are ignored.
 type discoveryCache struct {
 	next http.RoundTripper
 	dir  string
 }
 
-// cachedAnswer is what a server said.
+// cachedAnswer is a cached discovery response.
 type cachedAnswer struct {
 	tag  string // by which the server knows what it said
 	body []byte // the part of it that matters
 }
 
-// RoundTrip sends the request on.
+// RoundTrip sends the request, with the ETag of a cached response.
 func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Accept") != aggregatedForm {
 		return r.next.RoundTrip(req)
@@ -51,13 +51,13 @@ func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// file is where the answer of a path of a server is kept.
+// file returns the name of the cache file for a URL.
 func (r *discoveryCache) file(of *url.URL) string {
 	sum := sha256.Sum256([]byte(of.Scheme + "://" + of.Host + of.Path))
 	return filepath.Join(r.dir, fmt.Sprintf("%s%x", fileName, sum[:12]))
 }
 
-// answer makes the answer that nothing has changed the one that was given then.
+// answer turns a 304 response into the cached one.
 func (v cachedAnswer) answer(resp *http.Response) error {
 	if err := resp.Body.Close(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (v cachedAnswer) answer(resp *http.Response) error {
 	return nil
 }
 
-// cacheAnswer keeps an answer, and gives its body back to be read.
+// cacheAnswer caches a response and restores its body.
 func cacheAnswer(file string, resp *http.Response) error {
 	data, err := io.ReadAll(resp.Body)
 	if err == nil {
@@ -89,7 +89,7 @@ func cacheAnswer(file string, resp *http.Response) error {
 	return nil
 }
 
-// mark begins the files, by which those of another form are told apart.
+// mark is the first line of a cache file. It changes with the format.
 const mark = "muster: kinds of a server, 1\n"
 
 // Files begin with the name, and are removed when they are this old and another one is written: clusters come and go.
@@ -98,7 +98,7 @@ const (
 	oldest   = 30 * 24 * time.Hour
 )
 
-// store writes what was said to a file, at once.
+// store writes a cache file atomically.
 func (v cachedAnswer) store(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (v cachedAnswer) store(file string) error {
 	return os.Rename(temp.Name(), file)
 }
 
-// sweep removes old files, as far as it can.
+// sweep removes old cache files and ignores errors.
 func sweep(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, fileName+"*"))
 	for _, file := range files {
@@ -129,7 +129,7 @@ func sweep(dir string) {
 	}
 }
 
-// loadAnswer reads what was said from a file, if it is there and whole.
+// loadAnswer reads a cache file and reports whether it is complete.
 func loadAnswer(file string) (cachedAnswer, bool) {
 	data, err := os.ReadFile(file)
 	if err != nil {

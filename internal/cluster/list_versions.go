@@ -9,14 +9,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// listVersions is what lists have told: which objects were looked for, and since when a watch would have to look to miss nothing of
-// them. Versions of one resource can be compared whatever the namespace; those of two resources cannot.
+// listVersions records which objects lists have covered, and the resource version from which a
+// watch misses no change of them. Versions of one resource are comparable across namespaces; those
+// of two resources are not.
 type listVersions struct {
 	versions map[schema.GroupResource]string // the earliest at which the resource was listed; empty where versions have no order
 	listed   map[object.Ref]struct{}         // what a list has shown, or shown not to exist
 }
 
-// recordList keeps the version of a list, and the objects that are known by it.
+// recordList records the version of a list and the objects that it covers.
 func (c *Client) recordList(resource schema.GroupResource, version string, refs iter.Seq[object.Ref]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,8 +35,8 @@ func (c *Client) recordList(resource schema.GroupResource, version string, refs 
 	}
 }
 
-// watchVersion gives the version from which a watch of objects of one resource misses nothing that was not listed; empty if one of
-// them was never looked for in a list.
+// watchVersion returns the version from which a watch misses no change since the objects were
+// listed. It is empty if one of them was never listed.
 func (c *Client) watchVersion(resource schema.GroupResource, refs []object.Ref) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

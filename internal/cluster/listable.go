@@ -19,21 +19,22 @@ type ListableKind struct {
 	Namespaced bool
 }
 
-// UnlistedKind is a kind of which there may be more objects than were found.
+// UnlistedKind is a kind that may have more objects than were found.
 type UnlistedKind struct {
 	schema.GroupKind
 	Namespaces []string // those of the namespaces looked through in which it may not be listed
 	Forbidden  bool     // it may not be listed anywhere, so that nothing could be found
 }
 
-// undeployedKinds are the kinds of which there are very many objects that nobody deploys; some copy the labels of what they tell of.
+// undeployedKinds have very many objects that nobody deploys. Some copy the labels of the objects
+// that they are about.
 var undeployedKinds = []schema.GroupKind{
 	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
 }
 
-// ListableKinds gives the kinds that the server serves and lists, sorted by group and kind, without those of objects that nobody
-// deploys. Broken are the group versions that the server could not describe, and why, as when an aggregated API is down: of
-// their kinds nothing is known.
+// ListableKinds returns the kinds that the server can list, sorted by group and kind, except
+// undeployedKinds. broken maps the group versions that the server could not describe, as when an
+// aggregated API is down, to the reason; their kinds are unknown.
 func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broken map[schema.GroupVersion]error, err error) {
 	if err := c.discover(ctx); err != nil {
 		return nil, nil, err
@@ -49,7 +50,8 @@ func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broke
 	return found, maps.Clone(c.kinds.failed), nil
 }
 
-// DiscoveryError is the error for group versions that the server could not describe, all of which it names; nil for none.
+// DiscoveryError returns an error that lists group versions that the server could not describe; nil
+// for none.
 func DiscoveryError(broken map[schema.GroupVersion]error) error {
 	if len(broken) == 0 {
 		return nil
@@ -62,7 +64,8 @@ func DiscoveryError(broken map[schema.GroupVersion]error) error {
 	return errors.New("unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "))
 }
 
-// undescribed gives those of some kinds that are not known while the server cannot describe their group: there may be objects.
+// undescribed returns those kinds that are unknown because the server cannot describe their group.
+// They may have objects.
 func (c *Client) undescribed(kinds []schema.GroupKind) []schema.GroupKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Log gives the last lines of a container's log, of its present run or the one before; none where there is none, or where
-// it may not be read.
+// Log returns the last lines of a container's log, of its present run or of the previous one. It
+// returns none if the log does not exist or must not be read.
 func (c *Client) Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string {
 	stream, err := c.log(pod, container).
 		Param("tailLines", strconv.Itoa(lines)).
@@ -32,15 +32,15 @@ func (c *Client) Log(ctx context.Context, pod object.Ref, container string, prev
 	return found
 }
 
-// LogOptions say how much of a log is wanted. The zero value is all that there is at present.
+// LogOptions select a part of a log. The zero value selects all that was written so far.
 type LogOptions struct {
 	Lines  int       // only the last so many; 0 for all
 	Follow bool      // go on with what is written from now on, until the container ends
 	Since  time.Time // only what was written from then on; zero for all
 }
 
-// StreamLog gives the log of a container, as it is written. The stream ends with the container, with the context, or when the
-// server breaks it off; whoever asked for it closes it.
+// StreamLog streams the log of a container. The stream ends with the container, with the context,
+// or when the server closes it. The caller closes it.
 func (c *Client) StreamLog(ctx context.Context, pod object.Ref, container string, o LogOptions) (io.ReadCloser, error) {
 	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.Follow))
 	if o.Lines > 0 {
@@ -56,7 +56,7 @@ func (c *Client) StreamLog(ctx context.Context, pod object.Ref, container string
 	return stream, nil
 }
 
-// log is a request for the log of a container.
+// log returns a request for the log of a container.
 func (c *Client) log(pod object.Ref, container string) *rest.Request {
 	return c.rest.Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").Param("container", container)
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is what the server, or a definition that is about to be applied, says of one kind.
+// Kind describes one kind, as the server or a definition to be applied declares it.
 type Kind struct {
 	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
 	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
@@ -19,7 +19,7 @@ type Kind struct {
 	Listed     bool // its objects can be listed
 }
 
-// readable is the version in which objects are read now that are wanted in this one.
+// readable returns the served version to read objects in: the given one, if it is served.
 func (k Kind) readable(version string) string {
 	for _, v := range []string{version, k.Resource.Version} {
 		if slices.Contains(k.Served, v) {
@@ -29,17 +29,17 @@ func (k Kind) readable(version string) string {
 	return k.Served[0]
 }
 
-// Versions are those in which objects can be applied: served now, or as soon as their definition is applied.
+// Versions returns the versions in which objects can be applied, at once or after their definition.
 func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Pending) }
 
-// kindTable is what is known of the server's kindTable.
+// kindTable holds the known kinds of the server.
 type kindTable struct {
 	known  map[schema.GroupKind]Kind
 	broken map[string]error              // groups that the server could not describe, as when an aggregated API is down
 	failed map[schema.GroupVersion]error // the same by version
 }
 
-// UnknownKindError says that the server does not know a kind, and why that may be so.
+// UnknownKindError reports a kind that the server does not know.
 type UnknownKindError struct {
 	GroupKind schema.GroupKind
 	Cause     error // what kept the server from describing the group; nil when it simply is not there
@@ -54,7 +54,7 @@ func (e *UnknownKindError) Error() string {
 
 func (e *UnknownKindError) Unwrap() error { return e.Cause }
 
-// Kind gives what is known of a kind: an *UnknownKindError if that is nothing.
+// Kind returns the description of a kind, or an *UnknownKindError.
 func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	if err := c.discover(ctx); err != nil {
 		return Kind{}, err
@@ -67,9 +67,10 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	return Kind{}, &UnknownKindError{GroupKind: gk, Cause: c.kinds.broken[gk.Group]}
 }
 
-// LearnKind takes in the kind that a CustomResourceDefinition defines, so that its objects can be dealt with although the server
-// does not serve them yet, at all or in a version that the definition adds. Where the definition drops the version that the
-// server prefers, one that it keeps is used instead, or else its first. Other objects are ignored.
+// LearnKind adds the kind that a CustomResourceDefinition declares, or the versions that it adds,
+// before the server serves them. If the definition drops the version that the server prefers,
+// another version of the definition replaces it, if possible a served one. Other objects are
+// ignored.
 func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
@@ -100,7 +101,7 @@ func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) 
 	return nil
 }
 
-// nowServed takes in that an object was written in a version: if that was coming, the definition holds by now.
+// nowServed records that an object was written in a version: its definition is in effect.
 func (c *Client) nowServed(gvk schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Client) nowServed(gvk schema.GroupVersionKind) {
 	}
 }
 
-// with is a known kind as it will be when a definition serves these versions of it.
+// with returns the kind as it will be when a definition serves these versions.
 func (k Kind) with(defined []string) Kind {
 	k.Pending = nil
 	for _, version := range defined {
@@ -130,7 +131,7 @@ func (k Kind) with(defined []string) Kind {
 	return k
 }
 
-// Defines reports whether a CustomResourceDefinition has the version of an object served.
+// Defines reports whether a CustomResourceDefinition serves the version of an object.
 func Defines(crd, obj *unstructured.Unstructured) bool {
 	return slices.Contains(definedVersions(crd), obj.GroupVersionKind().Version)
 }
@@ -148,19 +149,19 @@ func definedVersions(crd *unstructured.Unstructured) []string {
 	return names
 }
 
-// discoveryCall is one request for the server's kinds, for all who want to know them at the moment.
+// discoveryCall is one discovery in progress, shared by all callers that wait for it.
 type discoveryCall struct {
 	done chan struct{} // closed when err is set
 	err  error
 }
 
-// discover sees to it that the server was asked for its kinds, once.
+// discover reads the server's kinds once.
 func (c *Client) discover(ctx context.Context) error { return c.ensureDiscovered(ctx, false) }
 
-// Rediscover asks the server for its kinds anew. What Learn was told stays known.
+// Rediscover reads the server's kinds again. Kinds added by LearnKind stay known.
 func (c *Client) Rediscover(ctx context.Context) error { return c.ensureDiscovered(ctx, true) }
 
-// ensureDiscovered sees to it that the server was asked for its kinds, at any time or anew.
+// ensureDiscovered reads the server's kinds if they are unknown, or always with force.
 func (c *Client) ensureDiscovered(ctx context.Context, anew bool) error {
 	c.mu.Lock()
 	if c.kinds != nil && !anew {
@@ -183,7 +184,8 @@ func (c *Client) ensureDiscovered(ctx context.Context, anew bool) error {
 	}
 }
 
-// runDiscovery asks the server for its kinds and keeps them. After a failure the next who wants to know them asks again.
+// runDiscovery reads the server's kinds and stores them. After a failure the next caller tries
+// again.
 func (c *Client) runDiscovery(ctx context.Context, asked *discoveryCall) {
 	found, err := c.readKinds(ctx)
 	c.mu.Lock()
@@ -197,14 +199,14 @@ func (c *Client) runDiscovery(ctx context.Context, asked *discoveryCall) {
 	close(asked.done)
 }
 
-// discoveryErrors are the answers of a server that may be able to say which kinds it has a moment later.
+// discoveryErrors are answers of a server that may succeed at discovery a moment later.
 var discoveryErrors = []answer{
 	{reason: metav1.StatusReasonServiceUnavailable}, {reason: metav1.StatusReasonInternalError},
 	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
 }
 
-// readKinds reads the server's kinds. Groups that cannot be described leave the others usable. A server that cannot be reached is
-// asked once, one that ails several times.
+// readKinds reads the server's kinds. Groups that cannot be described leave the others usable. It
+// retries discoveryErrors, but not an unreachable server.
 func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
 	offers, err := c.readGroupVersions(ctx)
 	if among(discoveryErrors, err) {
@@ -227,7 +229,7 @@ func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
 	return found, nil
 }
 
-// add takes in the resources of one version. Versions come in the order of the server's preference.
+// add adds the resources of one version. Versions come in the server's order of preference.
 func (k *kindTable) add(o *groupVersion) {
 	for _, r := range o.resources {
 		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
@@ -240,7 +242,7 @@ func (k *kindTable) add(o *groupVersion) {
 	}
 }
 
-// keep takes over what definitions said of kinds that the server does not serve yet.
+// keep copies the versions that definitions declared and the server does not serve yet.
 func (k *kindTable) keep(before *kindTable) {
 	if before == nil {
 		return

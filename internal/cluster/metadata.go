@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// metadataListMIME asks for lists without what the objects say.
+// metadataListMIME is the media type of a list of metadata.
 const metadataListMIME = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// metadataList is what is read of a list of metadata.
+// metadataList is the part of a list of metadata that the client needs.
 type metadataList struct {
 	Metadata struct {
 		Continue           string `json:"continue"`
@@ -25,8 +25,8 @@ type metadataList struct {
 	} `json:"items"`
 }
 
-// headers reads one page of a list without what the objects say.
-func (c *Client) headers(ctx context.Context, path, next string, limit int) (*metadataList, error) {
+// readMetadata reads one page of a list of metadata.
+func (c *Client) readMetadata(ctx context.Context, path, next string, limit int) (*metadataList, error) {
 	request := c.rest.Get().AbsPath(path).SetHeader("Accept", metadataListMIME).Param("limit", strconv.Itoa(limit))
 	if next != "" {
 		request = request.Param("continue", next)
@@ -42,13 +42,13 @@ func (c *Client) headers(ctx context.Context, path, next string, limit int) (*me
 	return &page, nil
 }
 
-// listNames gives the listNames of all objects of a kind without namespaces, by its path.
+// listNames returns the names of all objects below a path.
 func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
 	var names []string
 	for next := ""; ; {
 		var page *metadataList
 		err := c.retry(ctx, func() (err error) {
-			page, err = c.headers(ctx, path, next, pageSize)
+			page, err = c.readMetadata(ctx, path, next, pageSize)
 			return err
 		})
 		if err != nil {
@@ -63,13 +63,14 @@ func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
 	}
 }
 
-// maxNodes is how many nodes are read to find the oldest: more than most clusters have, and few enough not to be noticed.
+// maxNodes is how many nodes are read to find the oldest: more than most clusters have, and cheap.
 const maxNodes = 250
 
-// Nodes gives the name of the oldest node, empty if there is none, and how many more there are. It sends one request, for
-// metadata alone: in a very large cluster it is the oldest of the first by name, since no server sorts by age.
+// Nodes returns the name of the oldest node, empty if there is none, and the number of other nodes.
+// It sends one request for metadata. In a cluster of more than maxNodes it considers the first by
+// name, since no server sorts by age.
 func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error) {
-	page, err := c.headers(ctx, "/api/v1/nodes", "", maxNodes)
+	page, err := c.readMetadata(ctx, "/api/v1/nodes", "", maxNodes)
 	if err != nil {
 		return "", 0, c.explain(fmt.Errorf("list nodes: %w", err))
 	}

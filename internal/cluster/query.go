@@ -11,10 +11,12 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// surveyPage is how many objects a survey asks for at once: it meets large ones, pods, and keeps none of them.
-const surveyPage = 100
+// queryPage is the page size of a query. Its objects, such as pods, may be large, and none of them
+// is kept.
+const queryPage = 100
 
-// Query says which objects are to be reported: those of one kind in one namespace that match the selectors.
+// Query says which objects WatchQuery reports: those of one kind in one namespace that match the
+// selectors.
 type Query struct {
 	Kind      schema.GroupKind
 	Namespace string
@@ -23,9 +25,9 @@ type Query struct {
 	Once      bool   // report what there is, and no changes
 }
 
-// WatchQuery reports objects that are not known by name: first those that exist, then Listed, then changes until the context
-// ends. Where they may not be read, or the server does not know the kind, Listed with the reason is all that is reported. It
-// returns at once; see is called by one goroutine at a time.
+// WatchQuery reports objects that are not known by name: first those that exist, then Listed, then
+// changes until the context ends. If they may not be read or the kind is unknown, it reports only
+// Listed with the reason. It returns at once; see is called by one goroutine at a time.
 func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent)) {
 	w := &watcher{client: c, kind: s.Kind, survey: &queryState{Query: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
 	// Nobody waits for this goroutine: it ends with the context.
@@ -40,17 +42,18 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent))
 	}()
 }
 
-// queryState is what a watcher knows of its queryState.
+// queryState is the state of a watcher that runs a query.
 type queryState struct {
 	Query
 	known  map[object.Ref]bool // what was reported to exist
 	listed bool
 }
 
-// ends reports that nothing more is to be done once all has been listed.
+// ends reports whether the query is over when all objects were listed.
 func (s *queryState) ends() bool { return s != nil && s.Once }
 
-// listed says once that all that existed at the beginning of a survey has been reported, or why it could not be.
+// listed reports, once, that a query has reported all objects that existed at its beginning, or why
+// it could not.
 func (w *watcher) listed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +63,7 @@ func (w *watcher) listed(err error) {
 	}
 }
 
-// refOf is the reference under which an object is reported, if it is to be.
+// refOf returns the reference of an object, and whether the watcher reports it.
 func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 	if w.survey == nil {
 		ref, ok := w.batch.names[name{obj.GetNamespace(), obj.GetName()}]
@@ -69,7 +72,8 @@ func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 	return object.RefOf(obj), true
 }
 
-// tell reports one sighting. A survey remembers what exists, to tell after a new list what is gone.
+// tell reports one event. A query keeps the references of existing objects, so that it can report
+// after a new list which are gone.
 func (w *watcher) tell(s ObjectEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +87,7 @@ func (w *watcher) tell(s ObjectEvent) {
 	w.see(s)
 }
 
-// expected are the objects that a list should show, or that are gone if it does not.
+// expected returns the objects that are gone if a list does not contain them.
 func (w *watcher) expected() []object.Ref {
 	if w.survey == nil {
 		return w.refs

@@ -34,25 +34,27 @@ const (
 	crowded      = 20
 )
 
-// MaxNamespaces is in how many namespaces at most objects of a kind are read, and are best watched, in each by itself.
+// MaxNamespaces is the largest number of namespaces in which objects of one kind are listed and
+// watched one by one. Objects in more are covered by one request for all namespaces.
 const MaxNamespaces = 8
 
-// Target names an object to read, in the version in which it is wanted. For an empty version, or one that is not served yet,
-// it is read in another. Who owns which of its fields is read along only where that is said, since it is half of many objects.
+// Target names an object to read and the version to read it in. If the version is empty or not
+// served yet, it is read in another. Managed fields are half of many objects, so they are read on
+// request.
 type Target struct {
 	object.Ref
 	Version       string
 	ManagedFields bool
 }
 
-// Snapshot is what Read found. An object that is in neither part does not exist.
+// Snapshot is the result of Read. An object that is in neither part does not exist.
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
 	Unserved *object.Set // objects of kinds that the server does not know, so that nothing can be said of them
 	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
 }
 
-// DeniedError says that an object may not be read.
+// DeniedError reports an object that the user may not read.
 type DeniedError struct {
 	Ref   object.Ref
 	Scope string // what there has to be a right to: "configmaps in namespace demo"
@@ -65,10 +67,11 @@ func (e *DeniedError) Error() string {
 
 func (e *DeniedError) Unwrap() error { return e.Cause }
 
-// Read gives the live objects among the targets, with one paginated list for each kind and namespace, or for each kind that is
-// spread over many namespaces, or by single requests where those are fewer bytes or a list is not allowed. What may not be read
-// is an error, never taken for absent; it names, in the order of the targets, one object of each kind and namespace of which that
-// is so.
+// Read returns the live objects among the targets. It sends one paginated list for each kind and
+// namespace, or for each kind in more than MaxNamespaces. It sends single requests where these are
+// fewer bytes or where a list is forbidden. An object that the user may not read is an error and
+// never taken for absent. The error names, in the order of the targets, one such object of each
+// kind and namespace.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
 	r := &snapshotReader{
 		client:   c,
@@ -98,7 +101,7 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 	return r.snapshot, nil
 }
 
-// snapshotReader is what a Read has found so far.
+// snapshotReader collects the results of one Read.
 type snapshotReader struct {
 	client *Client
 	room   *semaphore.Weighted
@@ -109,7 +112,7 @@ type snapshotReader struct {
 	denied   map[object.Ref]error
 }
 
-// all reads batches.
+// all reads batches concurrently.
 func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readRequests)
@@ -131,7 +134,7 @@ func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 	return group.Wait()
 }
 
-// keep takes in an object, or nil for one of which nothing can be said because the path is not served (any more).
+// keep adds an object to the snapshot. A nil object belongs to a path that is not served.
 func (r *snapshotReader) keep(ref object.Ref, obj *unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +145,8 @@ func (r *snapshotReader) keep(ref object.Ref, obj *unstructured.Unstructured) {
 	r.snapshot.Objects[ref] = obj
 }
 
-// batches sorts the targets by what one list can answer, in the order in which they come. Those of unknown kinds go into
-// the snapshot.
+// batches groups the targets into lists, in their order. Targets of unknown kinds go into the
+// snapshot.
 func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapshot) ([]*batch, error) {
 	var wanted []readItem
 	for _, target := range targets {
@@ -168,7 +171,8 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 	return groupBatches(wanted, MaxNamespaces), nil
 }
 
-// batch reads what there is of a batch. What a list of several namespaces did not show is left.
+// batch reads the objects of a batch. It defers objects that a list of several namespaces did not
+// contain.
 func (r *snapshotReader) batch(ctx context.Context, b *batch) error {
 	missing, err := r.list(ctx, b)
 	switch {
@@ -191,7 +195,7 @@ func (r *snapshotReader) batch(ctx context.Context, b *batch) error {
 	return r.each(ctx, b, missing)
 }
 
-// each asks for objects of a batch one by one.
+// each reads objects of a batch one by one.
 func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]object.Ref) error {
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
 		ref := missing[n]
@@ -216,7 +220,8 @@ func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]ob
 	return nil
 }
 
-// list pages through the scope of a batch and gives the objects that are better asked for otherwise.
+// list pages through the list of a batch and returns the objects that are cheaper to read one by
+// one.
 func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Ref, error) {
 	c := r.client
 	options := metav1.ListOptions{Limit: b.firstPage()}
@@ -253,7 +258,8 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 	}
 }
 
-// List gives the objects of a kind that carry all of these labels, in one namespace or, if that is empty, in all.
+// List returns the objects of a kind that carry all of these labels, in one namespace or, if that
+// is empty, in all.
 func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, gk)
 	if err != nil {
@@ -277,12 +283,12 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string
 	}
 }
 
-// in is where objects of a resource are, without who owns which of their fields.
+// in returns the client of a resource, without managed fields.
 func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	return c.of(resource, namespace, false)
 }
 
-// of is where objects of a resource are, with or without who owns which of their fields.
+// of returns the client of a resource, with or without managed fields.
 func (c *Client) of(resource schema.GroupVersionResource, namespace string, owners bool) dynamic.ResourceInterface {
 	client := c.lean
 	if owners {

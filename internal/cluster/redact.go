@@ -12,9 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Redact gives an error of a write the text that people may read. A server that cannot read a patch quotes all of it, which is
-// left out of every error. With private set the object has values of a Secret: of what the server says only the fields and the
-// kinds of mistakes are kept. What the error wraps is as before, and is not to be printed.
+// Redact returns the error of a write with a text that is safe to print. A server that cannot parse
+// a patch quotes all of it, which Redact always removes. If private is set, the object holds values
+// of a Secret: of the server's message only fields and kinds of mistakes remain. The wrapped error
+// is unchanged and must not be printed.
 func Redact(err error, private bool) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -30,7 +31,7 @@ func Redact(err error, private bool) error {
 	return &redactedError{text: may, cause: err}
 }
 
-// redactedError is an error in another text than its own.
+// redactedError is an error with another text.
 type redactedError struct {
 	text  string
 	cause error
@@ -40,7 +41,7 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.cause }
 
-// redactedMessage is what may be said of a server's refusal.
+// redactedMessage returns the printable part of a server's refusal.
 func redactedMessage(s metav1.Status, private bool) string {
 	switch detail, unread := unreadablePatch(s); {
 	case unread && !private:
@@ -63,7 +64,7 @@ func redactedMessage(s metav1.Status, private bool) string {
 // redactedNote says why there is no more to read.
 const redactedNote = "; what else the server says is not shown, because it may quote a Secret"
 
-// contentFreeReasons are the reasons for which the server does not speak of the content of an object.
+// contentFreeReasons are reasons whose messages never quote the content of an object.
 var contentFreeReasons = []metav1.StatusReason{
 	metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone,
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
@@ -71,10 +72,11 @@ var contentFreeReasons = []metav1.StatusReason{
 	metav1.StatusReasonRequestEntityTooLarge,
 }
 
-// deniedPattern is the part of a refusal by an admission webhook or policy that names it; what they say themselves follows.
+// deniedPattern matches the part of a refusal that names the admission webhook or policy; its own
+// message follows.
 var deniedPattern = regexp.MustCompile(`^(?s:.*?) denied (the )?request\b`)
 
-// unreadablePatch gives the reason why the server could not read a patch, without the patch.
+// unreadablePatch returns why the server could not parse a patch, without the patch.
 func unreadablePatch(s metav1.Status) (detail string, ok bool) {
 	if s.Reason != metav1.StatusReasonInvalid || s.Details == nil {
 		return "", false
@@ -93,7 +95,7 @@ func unreadablePatch(s metav1.Status) (detail string, ok bool) {
 	return "", false
 }
 
-// causeWords are the kinds of mistakes in a field. Any other is called by its name in the API.
+// causeWords describe the kinds of mistakes in a field. Any other is printed by its API name.
 var causeWords = map[metav1.CauseType]string{
 	metav1.CauseTypeFieldValueNotFound:     "not found",
 	metav1.CauseTypeFieldValueRequired:     "a value is required",
@@ -106,7 +108,7 @@ var causeWords = map[metav1.CauseType]string{
 	metav1.CauseTypeTypeInvalid:            "wrong type",
 }
 
-// fieldsOf names the fields that are wrong, and how.
+// fieldsOf lists the invalid fields and their mistakes.
 func fieldsOf(causes []metav1.StatusCause) []string {
 	var list []string
 	for _, cause := range causes {
@@ -125,10 +127,10 @@ func fieldsOf(causes []metav1.StatusCause) []string {
 	return list
 }
 
-// details are sentences behind the kind of a mistake that are always the same.
+// details are fixed sentences that may follow the kind of a mistake.
 var details = []string{"field is immutable when `immutable` is set", "field is immutable"}
 
-// shapes are the sentences of the server of which the parts that are no values are known.
+// shapes match sentences of the server and keep the parts that are not values.
 var shapes = []struct {
 	pattern *regexp.Regexp
 	told    string
@@ -140,7 +142,7 @@ var shapes = []struct {
 	{regexp.MustCompile(`quantities must match the regular expression`), "a value is no quantity"},
 }
 
-// mistakes finds what may be told in a text of the server.
+// mistakes returns the printable parts of a server's message.
 func mistakes(text string) []string {
 	var found []string
 	for _, shape := range shapes {
@@ -151,7 +153,7 @@ func mistakes(text string) []string {
 	return found
 }
 
-// listed is a list behind a colon; nothing if it is empty.
+// listed formats a list behind a colon, or "" if it is empty.
 func listed(list []string) string {
 	if len(list) == 0 {
 		return ""

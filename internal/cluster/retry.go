@@ -35,8 +35,8 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 	return err
 }
 
-// getWithRetry gives the answer to a question, which is getWithRetry again while the answer is one that passes. That a path is not served is an
-// answer here.
+// getWithRetry repeats a read while its error is transient. Here a path that is not served is a
+// final answer.
 func getWithRetry[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer T, err error) {
 	var none error
 	err = c.retry(ctx, func() (err error) {
@@ -51,7 +51,7 @@ func getWithRetry[T any](ctx context.Context, c *Client, ask func() (T, error)) 
 	return answer, err
 }
 
-// transient reports whether the same request may well succeed a moment later.
+// transient reports whether the same request may succeed a moment later.
 func transient(err error) bool {
 	switch {
 	case err == nil:
@@ -71,18 +71,19 @@ type answer struct {
 	texts  []string
 }
 
-// webhookErrors are the answers that tell of a webhook that could not be called. There is nothing but the text to tell them by.
+// webhookErrors match a webhook that could not be called. Only the text identifies them.
 var webhookErrors = []answer{
 	{texts: []string{"Internal error occurred: failed calling admission webhook"}},
 	{texts: []string{"Internal error occurred: failed calling webhook"}},
 	{texts: []string{"conversion webhook for ", " failed:"}},
 }
 
-// WebhookUnavailable reports whether a request failed since the server could not call a webhook: it may well run once more is deployed.
+// WebhookUnavailable reports whether a request failed because the server could not call a webhook.
+// The webhook may become available when more objects are deployed.
 func WebhookUnavailable(err error) bool { return among(webhookErrors, err) }
 
-// transientErrors are the answers that patient writes take to pass, besides those that all do (passing). The components behind the
-// server, which are being moved or started, give them.
+// transientErrors are further errors that a write retries. They come from the components behind the
+// server while these move or start.
 var transientErrors = append([]answer{
 	{reason: metav1.StatusReasonInternalError},
 	{texts: []string{"etcdserver:", "leader changed"}},
@@ -90,7 +91,7 @@ var transientErrors = append([]answer{
 	{reason: metav1.StatusReasonConflict, texts: []string{"Operation cannot be fulfilled on resourcequota"}},
 }, webhookErrors...)
 
-// among reports whether an error is one of the answers.
+// among reports whether an error matches one of the answers.
 func among(answers []answer, err error) bool {
 	return err != nil && slices.ContainsFunc(answers, func(a answer) bool {
 		missing := func(text string) bool { return !strings.Contains(err.Error(), text) }
@@ -98,32 +99,32 @@ func among(answers []answer, err error) bool {
 	})
 }
 
-// isGoAway reports that the server closed the connection before it looked at the request, or while it did. The library has
-// no type for that.
+// isGoAway reports whether the server closed the connection before it answered. The library has no
+// type for that.
 func isGoAway(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }
 
-// lost reports that a request may have been carried out although there is no answer to it.
+// isAnswerLost reports whether a request without an answer may have been carried out.
 func isAnswerLost(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || isGoAway(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// ambiguousError is the error of a write of which an earlier attempt may have been carried out.
+// ambiguousError is the error of a write that an earlier attempt may have carried out.
 type ambiguousError struct{ cause error }
 
 func (e *ambiguousError) Error() string { return e.cause.Error() }
 
 func (e *ambiguousError) Unwrap() error { return e.cause }
 
-// isNotServed reports that the server has no such path: it does not serve the kind, at least not yet or not any more. An
-// object that does not exist is another thing.
+// isNotServed reports whether the server has no such path: it does not serve the kind, yet or any
+// more. A missing object is another error.
 func isNotServed(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// BrokenStream reports that the server broke off its answer, as HTTP/2 tells it.
+// BrokenStream reports whether the server broke off an HTTP/2 response.
 func BrokenStream(err error) bool {
 	var broken http2.StreamError
 	return errors.As(err, &broken)
@@ -131,8 +132,8 @@ func BrokenStream(err error) bool {
 
 func asUnknown(err error, target **UnknownKindError) bool { return errors.As(err, target) }
 
-// Refused reports whether an error of Write is the server's final word that it did not store the object, and that there is
-// none. Any other error leaves open whether the object exists now, or says that it does.
+// Refused reports whether an error of Write is the server's final word that it did not store the
+// object. Any other error leaves open whether the object exists, or says that it does.
 func Refused(err error) bool {
 	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
 		return true
@@ -150,7 +151,7 @@ func Refused(err error) bool {
 	}
 }
 
-// UnreachableError says that no server answered.
+// UnreachableError reports that no server answered.
 type UnreachableError struct {
 	Host  string
 	Cause error
@@ -162,7 +163,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// explain turns a failure to reach the server into an *UnreachableError; other errors stay as they are.
+// explain turns a failure to reach the server into an *UnreachableError and returns other errors
+// unchanged.
 func (c *Client) explain(err error) error {
 	var failed *url.Error
 	if !errors.As(err, &failed) || errors.Is(err, context.Canceled) {

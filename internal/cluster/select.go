@@ -19,7 +19,7 @@ import (
 // selectConcurrency is how many lists are asked for at once.
 const selectConcurrency = 16
 
-// Selection says which objects are looked for, whatever their names: those that carry labels.
+// Selection says which objects Select finds by their labels.
 type Selection struct {
 	Selector      string                                  // label selector
 	Kinds         []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
@@ -33,7 +33,7 @@ type Selection struct {
 	Unlisted      func(UnlistedKind)                      // takes kinds of which there may be more objects than were found; as Told
 }
 
-// ListError says that objects of one kind could not be listed.
+// ListError reports that objects of one kind could not be listed.
 type ListError struct {
 	Resource   schema.GroupVersionResource
 	Namespaced bool
@@ -46,13 +46,14 @@ func (e *ListError) Error() string {
 
 func (e *ListError) Unwrap() error { return e.Cause }
 
-// Select gives the objects that a selector selects, sorted by kind, with one paginated list for each kind, in one version. A
-// kind that may not be listed in all namespaces is listed in each, and passed over where that is not allowed either, as is one
-// without namespaces. Its error is a *ListError where a list fails in another way. Objects that are wanted in another version
-// than they were listed in are listed once more. An object that is served as several kinds is given once: in the version in which
-// it is wanted, or else in the lexically first one.
+// Select returns the objects that match a label selector, sorted by kind. It sends one paginated
+// list for each kind, in one version. A kind that the user may not list in all namespaces is listed
+// in each; what may not be listed there either is skipped and reported to Unlisted. Any other
+// failure of a list is a *ListError. Objects wanted in another version than they were listed in are
+// listed once more. An object that is served as several kinds is returned once: in the wanted
+// version, or in the lexically first one.
 func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstructured, error) {
-	selector, err := labels.Parse(s.Selector)
+	matcher, err := labels.Parse(s.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("read the label selector: %w", err)
 	}
@@ -60,28 +61,29 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	search := &selection{Selection: s, client: c, selector: selector, slots: make(chan struct{}, selectConcurrency)}
+	// call is one call of Select.
+	call := &selector{Selection: s, client: c, matcher: matcher, slots: make(chan struct{}, selectConcurrency)}
 	for _, gk := range c.undescribed(s.Kinds) {
-		search.miss(UnlistedKind{GroupKind: gk})
+		call.reportUnlisted(UnlistedKind{GroupKind: gk})
 	}
-	found, err := search.all(ctx, kinds)
+	found, err := call.all(ctx, kinds)
 	if err != nil {
 		return nil, err
 	}
-	if err := search.reform(ctx, found); err != nil {
+	if err := call.convert(ctx, found); err != nil {
 		return nil, err
 	}
-	return search.once(found), nil
+	return call.withoutDuplicates(found), nil
 }
 
-// selectedKind is one kind that is looked through, in one version.
+// selectedKind is one kind to list, in one version.
 type selectedKind struct {
 	schema.GroupKind
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
 
-// selected gives the kinds that are looked through.
+// selected returns the kinds to list.
 func (c *Client) selected(ctx context.Context, s Selection) ([]selectedKind, error) {
 	listable, _, err := c.ListableKinds(ctx)
 	if err != nil {
@@ -107,37 +109,37 @@ func (c *Client) selected(ctx context.Context, s Selection) ([]selectedKind, err
 	return kinds, nil
 }
 
-// selection is one Select.
-type selection struct {
+// selector is one call of Select.
+type selector struct {
 	Selection
-	client   *Client
-	selector labels.Selector
-	slots    chan struct{} // holds one for each request that is under way
-	telling  sync.Mutex
+	client    *Client
+	matcher   labels.Selector
+	slots     chan struct{} // holds one for each request that is under way
+	reporting sync.Mutex
 
 	naming     sync.Mutex // held while the namespaces are asked for, once
 	named      bool
 	namespaces []string
 }
 
-func (s *selection) tell(text string) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
+func (s *selector) report(text string) {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	if s.Report != nil {
 		s.Report(text)
 	}
 }
 
-func (s *selection) miss(missed UnlistedKind) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
+func (s *selector) reportUnlisted(missed UnlistedKind) {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	if s.Unlisted != nil {
 		s.Unlisted(missed)
 	}
 }
 
-// all gives the objects of all kinds, in the order of the kinds.
-func (s *selection) all(ctx context.Context, kinds []selectedKind) ([]*unstructured.Unstructured, error) {
+// all returns the objects of all kinds, in the order of the kinds.
+func (s *selector) all(ctx context.Context, kinds []selectedKind) ([]*unstructured.Unstructured, error) {
 	found := make([][]*unstructured.Unstructured, len(kinds))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, kind := range kinds {
@@ -150,32 +152,32 @@ func (s *selection) all(ctx context.Context, kinds []selectedKind) ([]*unstructu
 	return slices.Concat(found...), err
 }
 
-// kind gives the objects of one kind.
-func (s *selection) kind(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
+// kind returns the objects of one kind.
+func (s *selector) kind(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
 	found, err := s.reach(ctx, k)
 	switch {
 	case err == nil:
 		return found, nil
 	case ctx.Err() == nil && s.ignorable(ctx, k):
-		s.tell(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
-		s.miss(UnlistedKind{GroupKind: k.GroupKind})
+		s.report(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind})
 		return nil, nil
 	default:
 		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
 	}
 }
 
-// ignorable reports whether a kind may fail: it may in every version, since that in which it is listed need not be that in which
-// its objects were deployed.
-func (s *selection) ignorable(ctx context.Context, k selectedKind) bool {
+// ignorable reports whether lists of a kind may fail. They may if this holds for every served
+// version, since objects may have been deployed in another version than they are listed in.
+func (s *selector) ignorable(ctx context.Context, k selectedKind) bool {
 	kind, err := s.client.Kind(ctx, k.GroupKind)
 	return err == nil && s.Ignore != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
 		return !s.Ignore(schema.GroupVersion{Group: k.Group, Version: version})
 	})
 }
 
-// reach lists a kind in all namespaces at once, or else in each of those that can be reached.
-func (s *selection) reach(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
+// reach lists a kind in all namespaces at once, or else in each namespace that can be listed.
+func (s *selector) reach(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
 		return s.each(ctx, k, s.Fallback)
 	}
@@ -184,7 +186,7 @@ func (s *selection) reach(ctx context.Context, k selectedKind) ([]*unstructured.
 		return found, err
 	}
 	if !k.namespaced {
-		s.miss(UnlistedKind{GroupKind: k.GroupKind, Forbidden: true})
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Forbidden: true})
 		return nil, nil
 	}
 	namespaces, err := s.reachable(ctx)
@@ -194,8 +196,8 @@ func (s *selection) reach(ctx context.Context, k selectedKind) ([]*unstructured.
 	return s.each(ctx, k, namespaces)
 }
 
-// each lists a kind in these namespaces, and passes over those where that is not allowed.
-func (s *selection) each(ctx context.Context, k selectedKind, namespaces []string) ([]*unstructured.Unstructured, error) {
+// each lists a kind in these namespaces and skips those where that is forbidden.
+func (s *selector) each(ctx context.Context, k selectedKind, namespaces []string) ([]*unstructured.Unstructured, error) {
 	found, denied := make([][]*unstructured.Unstructured, len(namespaces)), make([]string, len(namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(selectConcurrency)
@@ -211,13 +213,14 @@ func (s *selection) each(ctx context.Context, k selectedKind, namespaces []strin
 	err := group.Wait()
 	denied = slices.DeleteFunc(denied, func(namespace string) bool { return namespace == "" })
 	if all := len(denied) == len(namespaces); all || len(denied) > 0 || s.OnlyFallback {
-		s.miss(UnlistedKind{k.GroupKind, denied, all})
+		s.reportUnlisted(UnlistedKind{k.GroupKind, denied, all})
 	}
 	return slices.Concat(found...), err
 }
 
-// reachable gives the namespaces that are looked through one by one: all, or those of the fallback if they may not be listed.
-func (s *selection) reachable(ctx context.Context) ([]string, error) {
+// reachable returns the namespaces to list one by one: all, or the fallback if the user may not
+// list namespaces.
+func (s *selector) reachable(ctx context.Context) ([]string, error) {
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	if s.named {
@@ -230,17 +233,17 @@ func (s *selection) reachable(ctx context.Context) ([]string, error) {
 	case err != nil:
 		return nil, err
 	default:
-		s.tell("Falling back to checking each namespace separately (much slower)")
+		s.report("Falling back to checking each namespace separately (much slower)")
 	}
 	s.named, s.namespaces = true, names
 	return names, nil
 }
 
-// list gives the objects of one kind in one namespace, or in all if that is empty. Where the kind is not served (any more) there
-// are none.
-func (s *selection) list(ctx context.Context, k selectedKind, namespace string) ([]*unstructured.Unstructured, error) {
+// list returns the objects of one kind in one namespace, or in all if that is empty. It returns
+// none if the kind is not served.
+func (s *selector) list(ctx context.Context, k selectedKind, namespace string) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
-	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.selector.String()}
+	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.matcher.String()}
 	for {
 		page, err := s.page(ctx, k, namespace, options)
 		switch {
@@ -257,7 +260,7 @@ func (s *selection) list(ctx context.Context, k selectedKind, namespace string) 
 		}
 		for i := range page.Items {
 			obj := &page.Items[i]
-			if !s.selector.Matches(labels.Set(obj.GetLabels())) {
+			if !s.matcher.Matches(labels.Set(obj.GetLabels())) {
 				continue // aggregated APIs may not care about selectors
 			}
 			found = append(found, obj)
@@ -276,8 +279,8 @@ func (s *selection) list(ctx context.Context, k selectedKind, namespace string) 
 	return found, nil
 }
 
-// page sends one request as soon as there are not too many. It gives nil if the kind is not served.
-func (s *selection) page(ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+// page reads one page, waiting for a slot. It returns nil if the kind is not served.
+func (s *selector) page(ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()

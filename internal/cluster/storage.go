@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DelayedBindingClasses gives the names of the storage classes whose claims are bound only once a pod uses them; none where the
-// classes may not be read.
+// DelayedBindingClasses returns the names of the storage classes that bind claims when a pod uses
+// them. It returns none if the classes must not be read.
 func (c *Client) DelayedBindingClasses(ctx context.Context) (map[string]bool, error) {
 	list, err := c.in(schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}, "").
 		List(ctx, metav1.ListOptions{})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Request is one request as it went over the wire. It carries no headers and no bodies, and so no secrets.
+// Request is one HTTP request. It holds no headers and no bodies, and so no secrets.
 type Request struct {
 	Method string
 	Path   string // with the query
@@ -15,7 +15,7 @@ type Request struct {
 	Err    error
 }
 
-// String is the request in one line.
+// String formats the request in one line.
 func (r Request) String() string {
 	took := r.Took.Round(time.Millisecond)
 	if r.Err != nil {
@@ -24,13 +24,13 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %d in %s", r.Method, r.Path, r.Code, took)
 }
 
-// tracer tells of every request that passes.
+// tracer is a transport that reports every request.
 type tracer struct {
 	next http.RoundTripper
 	tell func(Request)
 }
 
-// RoundTrip sends the request on.
+// RoundTrip sends the request.
 func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)

@@ -19,10 +19,10 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// pollPeriod is how often objects are read where watching is refused.
+// pollPeriod is how often objects are read where watches are forbidden.
 const pollPeriod = 2 * time.Second
 
-// ObjectEvent is one look at an object.
+// ObjectEvent is the state of one object, or a change of it.
 type ObjectEvent struct {
 	Ref     object.Ref
 	Object  *unstructured.Unstructured // nil when it is gone
@@ -31,11 +31,11 @@ type ObjectEvent struct {
 	Listed  bool                       // of no object: all that a survey met at its beginning has been reported, or Err says why not
 }
 
-// Watch reports changes of the refs, which are all of one kind, until the context ends. It goes on from where Read last listed them;
-// where nothing was listed, their present state is reported first. It returns at once; see is called by one goroutine at a time.
-// Refs of several namespaces are watched in all namespaces at once, and where that is not allowed in each of theirs. A watch that
-// breaks is taken up again, one that fell too far behind begins with a new list, and where watching is not allowed at all the
-// objects are read every few seconds.
+// Watch reports changes of the refs, which are all of one kind, until the context ends. It starts
+// at the version at which Read listed them; refs that were not listed are listed first. It returns
+// at once; see is called by one goroutine at a time. Refs of several namespaces are watched in all
+// namespaces at once, or in each if that is forbidden. A broken watch is resumed, and one that fell
+// too far behind starts with a new list. If watches are forbidden, the objects are polled.
 func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(ObjectEvent)) {
 	if len(refs) == 0 {
 		return
@@ -64,7 +64,7 @@ type watcher struct {
 	mu     sync.Mutex              // held while something is told: streams are opened on another goroutine
 }
 
-// run watches, and begins anew with a list whenever the watch cannot go on.
+// run watches from the version of the last list.
 func (w *watcher) run(ctx context.Context) {
 	kind, err := w.client.Kind(ctx, w.kind)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *watcher) run(ctx context.Context) {
 	w.stay(ctx, w.client.watchVersion(w.batch.resource.GroupResource(), w.refs))
 }
 
-// stay watches from a version on, or from a list if there is none, until the context ends.
+// stay watches from a version, or from a list if there is none, until the context ends.
 func (w *watcher) stay(ctx context.Context, version string) {
 	var err error
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 6, Cap: pollPeriod}
@@ -122,19 +122,20 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fail tells that the objects cannot be seen for the moment: of the first of them, for all. A survey says nothing.
+// fail reports, for all objects by the first of them, that they cannot be seen at present. A query
+// does not report that.
 func (w *watcher) fail(err error) {
 	if w.survey == nil {
 		w.tell(ObjectEvent{Ref: w.refs[0], Err: w.client.explain(err)})
 	}
 }
 
-// list reports the present state of all refs and gives the version from which a watch can go on.
+// list reports the present state of all refs and returns the version from which to watch.
 func (w *watcher) list(ctx context.Context) (version string, err error) {
 	found := map[object.Ref]bool{}
 	options := w.selected(metav1.ListOptions{Limit: pageSize})
 	if w.survey != nil {
-		options.Limit = surveyPage
+		options.Limit = queryPage
 	}
 	for {
 		list, err := w.client.in(w.batch.resource, w.batch.namespace).List(ctx, options)
@@ -161,8 +162,8 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 	return version, nil
 }
 
-// follow reports changes from a version on. It returns the reason for which the watch cannot be taken up again, or nil
-// when there was none.
+// follow reports changes from a version on. It returns the reason why the watch cannot be resumed,
+// or nil if there was none.
 func (w *watcher) follow(ctx context.Context, version string) error {
 	ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
@@ -203,8 +204,9 @@ func (w *watcher) report(change watch.Event) {
 	w.tell(ObjectEvent{Ref: ref, Object: obj})
 }
 
-// WatchWithContext opens one stream, for the library that takes broken streams up again. The library goes on trying in
-// silence whatever the error: this tells when no server answers, and ends the watch where trying again is of no use.
+// WatchWithContext opens one stream for the library, which resumes broken streams. The library
+// retries every error silently: this method reports an unreachable server and ends the watch where
+// a retry is useless.
 func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
 	switch explained := w.client.explain(err); {
@@ -217,7 +219,7 @@ func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptio
 	return stream, err
 }
 
-// selected narrows a request to the object, if it is only one, or as the survey wants it.
+// selected adds the selectors of the query, or the name of a single object, to list options.
 func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
 	if w.survey != nil {
 		options.LabelSelector, options.FieldSelector = w.survey.Labels, w.survey.Fields
@@ -236,7 +238,7 @@ func (w *watcher) divide(ctx context.Context) {
 	}
 }
 
-// poll reads the objects again and again.
+// poll reads the objects every pollPeriod.
 func (w *watcher) poll(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, ref := range w.refs {

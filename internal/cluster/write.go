@@ -17,7 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Method is how an object is written.
+// Method is the verb of a write.
 type Method string
 
 // The methods.
@@ -28,7 +28,7 @@ const (
 	Replace Method = "replace" // all of the object, with its resource version and its UID, if it has one, as preconditions
 )
 
-// Write is one object to be written.
+// Write is one object to write.
 type Write struct {
 	Object      *unstructured.Unstructured // what is sent; for Patch it only names the object
 	Method      Method
@@ -41,7 +41,7 @@ type Write struct {
 	DryRun      bool      // have the server validate and persist nothing
 }
 
-// Delete is one object to be deleted.
+// Delete is one object to delete.
 type Delete struct {
 	Ref         object.Ref
 	UID         types.UID // the object must still be this one; empty is any
@@ -50,8 +50,8 @@ type Delete struct {
 	DryRun      bool
 }
 
-// Write sends one object and gives it as the server stored it; without who owns which of its fields if it was created, since
-// that is the manager of the write alone.
+// Write sends one object and returns the stored one. A created object has no managed fields: their
+// manager is that of the write.
 func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ctx, w.Object.GroupVersionKind())
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	return stored, nil
 }
 
-// ours gives the object that exists although we were to create it, if it is the one that we sent before the answer was lost:
-// it carries all that ours is marked with. Otherwise the error stands.
+// ours returns the live object of a Create whose first answer was lost, if it carries all labels
+// and annotations that were sent. Otherwise it returns the error of the second attempt.
 func (c *Client) ours(ctx context.Context, resource schema.GroupVersionResource, sent *unstructured.Unstructured, exists error) (*unstructured.Unstructured, error) {
 	live, err := c.in(resource, sent.GetNamespace()).Get(ctx, sent.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource,
 	}
 }
 
-// withUID has the server refuse a patch of another object than the one with the UID.
+// withUID adds a UID to a patch, so that the server refuses to apply it to another object.
 func withUID(patch []byte, uid types.UID) ([]byte, error) {
 	if uid == "" {
 		return patch, nil
@@ -165,8 +165,9 @@ func withUID(patch []byte, uid types.UID) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// Delete asks for one deletion; gone means that the object is not there any more: it was not, or the server has removed it before it
-// answered. An object of another UID is left alone and is an error.
+// Delete requests one deletion. gone reports that the object does not exist any more: it did not,
+// or the server removed it before it answered. It returns an error for an object with another UID,
+// which stays.
 func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	kind, err := c.Kind(ctx, d.Ref.GroupKind())
 	if err != nil {
@@ -209,7 +210,7 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	return !d.DryRun && removed(answer), nil
 }
 
-// root is the path of a version of the API.
+// root returns the API path of a group version.
 func root(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api/" + gv.Version
@@ -217,8 +218,9 @@ func root(gv schema.GroupVersion) string {
 	return "/apis/" + gv.String()
 }
 
-// removed reports whether the answer to a deletion says that the object has been removed. Such an answer is a status that tells the
-// UID of what it was; where there is something to be waited for it is the object.
+// removed reports whether the answer to a deletion says that the object was removed. Such an answer
+// is a Status with the UID of the object. While the deletion is in progress the answer is the
+// object.
 func removed(answer []byte) bool {
 	var status struct {
 		Kind, Status string
@@ -227,7 +229,7 @@ func removed(answer []byte) bool {
 	return json.Unmarshal(answer, &status) == nil && status.Kind == "Status" && status.Status == metav1.StatusSuccess && status.Details.UID != ""
 }
 
-// resource finds where objects of a kind and version are written.
+// resource returns the resource to write objects of a kind and version to.
 func (c *Client) resource(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	kind, err := c.Kind(ctx, gvk.GroupKind())
 	if err != nil {
