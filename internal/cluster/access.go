@@ -13,7 +13,10 @@ import (
 // Allowed reports whether the server permits the user an action: verb is that of the API
 // ("create"), resource a plural name. Empty arguments are left out of the question. It returns an
 // error if the server cannot decide.
-func (c *Client) Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (bool, error) {
+func (c *Client) Allowed(
+	ctx context.Context,
+	verb, group, resource, subresource, namespace, name string,
+) (bool, error) {
 	attributes := map[string]any{}
 	for key, value := range map[string]string{
 		"verb": verb, "group": group, "resource": resource, "subresource": subresource, "namespace": namespace, "name": name,
@@ -22,22 +25,25 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource, subresource
 			attributes[key] = value
 		}
 	}
-	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	gvr := schema.GroupVersionResource{
+		Group:    "authorization.k8s.io",
+		Version:  "v1",
+		Resource: "selfsubjectaccessreviews",
+	}
 	question := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": attributes},
 	}}
-	// answer describes a refusal by its reason and by texts that its message must contain. Empty
-	// fields match any.
 	var answer *unstructured.Unstructured
 	err := c.retry(ctx, func() (err error) {
-		answer, err = c.in(gvr, "").Create(ctx, question, metav1.CreateOptions{})
+		answer, err = c.of(gvr, "", false).Create(ctx, question, metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
 		return false, c.explain(fmt.Errorf("ask for permission to %s %s: %w", verb, resource, err))
 	}
 	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
-	if problem, _, _ := unstructured.NestedString(answer.Object, "status", "evaluationError"); problem != "" && !allowed {
+	if problem, _, _ := unstructured.NestedString(answer.Object, "status", "evaluationError"); problem != "" &&
+		!allowed {
 		return false, fmt.Errorf("ask for permission to %s %s: %w", verb, resource, errors.New(problem))
 	}
 	return allowed, nil

@@ -14,7 +14,11 @@ import (
 func TestAllowed(t *testing.T) {
 	const path = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	answer := func(status map[string]any) any {
-		return map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": status}
+		return map[string]any{
+			"apiVersion": "authorization.k8s.io/v1",
+			"kind":       "SelfSubjectAccessReview",
+			"status":     status,
+		}
 	}
 	for _, tc := range []struct {
 		answer  any
@@ -29,7 +33,8 @@ func TestAllowed(t *testing.T) {
 	} {
 		a := &api{answers: map[string][]any{path: {tc.answer}}}
 		got, err := a.start(t).Allowed(t.Context(), "create", "", "pods", "", "n", "")
-		if got != tc.want || (err == nil) != (tc.failure == "") || err != nil && err.Error() != tc.failure {
+		if got != tc.want || (err == nil) != (tc.failure == "") ||
+			err != nil && err.Error() != tc.failure {
 			t.Errorf("%v: %t, %v", tc.answer, got, err)
 		}
 		if diff := cmp.Diff([]string{path}, a.requests()); diff != "" {
@@ -62,7 +67,9 @@ func TestNodes(t *testing.T) {
 
 func TestFollow(t *testing.T) {
 	const path = "GET /api/v1/namespaces/n/pods/web/log?container=app&follow="
-	a := &api{answers: map[string][]any{path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"}}}
+	a := &api{
+		answers: map[string][]any{path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"}},
+	}
 	c := a.start(t)
 	pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
 	for want, o := range map[string]LogOptions{"one\ntwo\n": {Follow: true}, "two\n": {Lines: 10}} {
@@ -75,7 +82,8 @@ func TestFollow(t *testing.T) {
 		}
 		_ = stream.Close()
 	}
-	if _, err := c.StreamLog(t.Context(), pod, "other", LogOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
+	if _, err := c.StreamLog(t.Context(), pod, "other", LogOptions{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
 		t.Errorf("a log that may not be read: %v", err)
 	}
 }
@@ -84,7 +92,8 @@ func TestFollow(t *testing.T) {
 func TestSurveyRefused(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	seen := make(chan ObjectEvent)
-	a.start(t).WatchQuery(t.Context(), Query{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
+	a.start(t).
+		WatchQuery(t.Context(), Query{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
 	if s := <-seen; !s.Listed || s.Err == nil || s.Object != nil {
 		t.Errorf("seen %+v", s)
 	}

@@ -14,21 +14,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// api is a server that knows kinds and answers what is registered for a request, by method, path and query; anything else is
-// forbidden.
+// api is a server with kinds and registered answers by method, path and query. All other requests
+// are forbidden.
 type api struct {
 	groups map[string][]metav1.APIResource // by group version; nil for one that cannot be described
 
-	ailing []int // codes by which the first questions for all kinds are refused
+	ailing []int // codes of the first discovery responses
+
+	hold func() (done func()) // called for each request but those for kinds; nil for none
 
 	mu      sync.Mutex
-	answers map[string][]any // the answers to a request, of which the last is repeated: a code of refusal or an object
+	answers map[string][]any // by request; the last is repeated: an error code or an object
 	asked   []string
 }
 
 var listing = metav1.Verbs{"get", "list"}
 
-// kindsOfAPI are what most of these tests need.
+// kindsOfAPI returns the kinds that most tests need.
 func kindsOfAPI() map[string][]metav1.APIResource {
 	return map[string][]metav1.APIResource{
 		"v1": {
@@ -42,7 +44,7 @@ func kindsOfAPI() map[string][]metav1.APIResource {
 	}
 }
 
-// start starts the server and gives a client of it.
+// start starts the server and returns a client of it.
 func (a *api) start(t *testing.T) *Client {
 	t.Helper()
 	server := httptest.NewServer(a)
@@ -61,7 +63,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, a.ailing[0])
 		a.ailing = a.ailing[1:]
 	case r.URL.Path == "/api":
-		_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+		_ = json.NewEncoder(w).
+			Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 	case r.URL.Path == "/apis":
 		_ = json.NewEncoder(w).Encode(a.groupList())
 	case a.describes(path):
@@ -70,7 +73,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		_ = json.NewEncoder(w).Encode(metav1.APIResourceList{
-			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: path, APIResources: a.groups[path],
+			TypeMeta: metav1.TypeMeta{
+				Kind:       "APIResourceList",
+				APIVersion: "v1",
+			}, GroupVersion: path, APIResources: a.groups[path],
 		})
 	default:
 		a.answer(w, r.Method+" "+r.URL.RequestURI())
@@ -82,7 +88,7 @@ func (a *api) describes(path string) bool {
 	return ok
 }
 
-// groupList names the groups, with their versions in the order of their names.
+// groupList returns the groups with their versions, sorted by name.
 func (a *api) groupList() metav1.APIGroupList {
 	versions := map[string][]metav1.GroupVersionForDiscovery{}
 	var names []string
@@ -93,16 +99,25 @@ func (a *api) groupList() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	for _, gv := range names {
 		if group, version, ok := strings.Cut(gv, "/"); ok {
-			versions[group] = append(versions[group], metav1.GroupVersionForDiscovery{GroupVersion: gv, Version: version})
+			versions[group] = append(
+				versions[group],
+				metav1.GroupVersionForDiscovery{GroupVersion: gv, Version: version},
+			)
 		}
 	}
 	for group, versions := range versions {
-		list.Groups = append(list.Groups, metav1.APIGroup{Name: group, Versions: versions, PreferredVersion: versions[0]})
+		list.Groups = append(
+			list.Groups,
+			metav1.APIGroup{Name: group, Versions: versions, PreferredVersion: versions[0]},
+		)
 	}
 	return list
 }
 
 func (a *api) answer(w http.ResponseWriter, request string) {
+	if a.hold != nil {
+		defer a.hold()()
+	}
 	a.mu.Lock()
 	a.asked = append(a.asked, request)
 	answers := a.answers[request]
@@ -124,7 +139,7 @@ func (a *api) answer(w http.ResponseWriter, request string) {
 	}
 }
 
-// requests gives what was asked, sorted, since much is asked at once.
+// requests returns the requests, sorted, since many are concurrent.
 func (a *api) requests() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,13 +161,16 @@ func refuse(w http.ResponseWriter, code int) {
 	}
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: reasons[code], Code: int32(code), Message: "no",
+		TypeMeta: metav1.TypeMeta{
+			Kind:       "Status",
+			APIVersion: "v1",
+		}, Status: "Failure", Reason: reasons[code], Code: int32(code), Message: "no",
 	})
 }
 
 const unservedPath = 1404
 
-// page is a list of objects, and how it goes on.
+// page returns a page of a list and the token of the next one.
 func page(version, next string, items ...map[string]any) map[string]any {
 	if items == nil {
 		items = []map[string]any{}
@@ -162,9 +180,13 @@ func page(version, next string, items ...map[string]any) map[string]any {
 	}
 }
 
-// thing is an object with a label, named "NAMESPACE/NAME" or "NAME", whose UID is its name.
+// thing returns an object with a label, named "NAMESPACE/NAME" or "NAME", whose UID is its name.
 func thing(apiVersion, kind, name, label string) map[string]any {
-	metadata := map[string]any{"name": name, "uid": name, "managedFields": []any{map[string]any{"manager": "m"}}}
+	metadata := map[string]any{
+		"name":          name,
+		"uid":           name,
+		"managedFields": []any{map[string]any{"manager": "m"}},
+	}
 	if namespace, name, ok := strings.Cut(name, "/"); ok {
 		metadata["name"], metadata["namespace"] = name, namespace
 	}

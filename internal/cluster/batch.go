@@ -16,9 +16,9 @@ import (
 // one namespace, of several, or of a kind without namespaces.
 type batch struct {
 	resource  schema.GroupVersionResource
-	namespace string // empty for several, and for none
+	namespace string // empty for several namespaces or none
 	names     map[name]object.Ref
-	owners    bool // keep the managed fields
+	owners    bool // read managed fields
 }
 
 // name is the namespace and name of an object.

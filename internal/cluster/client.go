@@ -21,14 +21,15 @@ import (
 
 // Client talks to one API server. It may be used by several goroutines at once.
 type Client struct {
-	rest   rest.Interface    // for all that is not about an object of any kind
-	owners dynamic.Interface // reads objects with who owns which field, which is half of many
-	lean   dynamic.Interface // reads objects without
-	host   string
+	rest    rest.Interface    // for requests that are not about objects
+	owners  dynamic.Interface // reads objects with managed fields
+	lean    dynamic.Interface // reads objects without managed fields
+	patient dynamic.Interface // as lean; the library repeats requests, for callers that do not use retry
+	host    string
 
 	mu     sync.Mutex
-	kinds  *kindTable     // nil until discovery was read
-	asking *discoveryCall // nil unless it is being read
+	kinds  *kindTable     // nil until discovery
+	asking *discoveryCall // nil if no discovery is in progress
 	memory listVersions
 
 	throttled *atomic.Int64
@@ -37,9 +38,9 @@ type Client struct {
 // Options configure a client. The zero value traces nothing.
 type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
-	Warn      Warn          // called for every warning that the server sends along, from any goroutine
+	Warn      Warn          // called for every warning of the server, from any goroutine
 	UserAgent string
-	CacheDir  string // folder of what is kept between runs; empty for nothing
+	CacheDir  string // folder of the discovery cache; empty for none
 }
 
 // Warn receives a warning of the server and the object whose write or deletion it is about; the
@@ -54,13 +55,19 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.UserAgent = o.UserAgent
 	config.WarningHandlerWithContext = warner{o.Warn}
 	if o.Trace != nil {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, tell: o.Trace} })
+		config.Wrap(
+			func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, trace: o.Trace} },
+		)
 	}
 	if o.CacheDir != "" {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &discoveryCache{next: next, dir: o.CacheDir} })
+		config.Wrap(
+			func(next http.RoundTripper) http.RoundTripper { return &discoveryCache{next: next, dir: o.CacheDir} },
+		)
 	}
 	throttled := new(atomic.Int64)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} })
+	config.Wrap(
+		func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} },
+	)
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the connection: %w", err)
@@ -80,11 +87,15 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		return nil, fmt.Errorf("set up the client: %w", err)
 	}
 	return &Client{
-		rest:   complete,
-		owners: dynamic.New(complete),
-		lean:   dynamic.New(lean),
-		host:   config.Host,
-		memory: listVersions{versions: map[schema.GroupResource]string{}, listed: map[object.Ref]struct{}{}},
+		rest:    complete,
+		owners:  dynamic.New(sentOnce{complete}),
+		lean:    dynamic.New(sentOnce{lean}),
+		patient: dynamic.New(lean),
+		host:    config.Host,
+		memory: listVersions{
+			versions: map[schema.GroupResource]string{},
+			listed:   map[object.Ref]struct{}{},
+		},
 
 		throttled: throttled,
 	}, nil
@@ -124,7 +135,12 @@ func about(ctx context.Context, ref object.Ref) context.Context {
 type warner struct{ tell Warn }
 
 // HandleWarningHeaderWithContext passes one warning; 299 is the only code that servers use.
-func (w warner) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
+func (w warner) HandleWarningHeaderWithContext(
+	ctx context.Context,
+	code int,
+	_ string,
+	text string,
+) {
 	if w.tell != nil && code == 299 && text != "" {
 		ref, _ := ctx.Value(aboutKey{}).(object.Ref)
 		w.tell(ref, text)

@@ -25,18 +25,33 @@ var libraryTypes = func() *runtime.Scheme {
 
 // SupportedMediaTypes returns JSON.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
-	library := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, libraryTypes, libraryTypes, kjson.SerializerOptions{})
+	library := kjson.NewSerializerWithOptions(
+		kjson.DefaultMetaFactory,
+		libraryTypes,
+		libraryTypes,
+		kjson.SerializerOptions{},
+	)
 	ours := codec{library, c.dropManagedFields}
 	return []runtime.SerializerInfo{{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true, Serializer: ours,
-		StreamSerializer: &runtime.StreamSerializerInfo{EncodesAsText: true, Serializer: ours, Framer: kjson.Framer},
+		StreamSerializer: &runtime.StreamSerializerInfo{
+			EncodesAsText: true,
+			Serializer:    ours,
+			Framer:        kjson.Framer,
+		},
 	}}
 }
 
 // EncoderForVersion returns an encoder that writes objects unchanged and adds version and kind to
 // the types of the library.
-func (c codecs) EncoderForVersion(encoder runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
-	return versioned{encoder, runtime.WithVersionEncoder{Version: gv, Encoder: encoder, ObjectTyper: libraryTypes}}
+func (c codecs) EncoderForVersion(
+	encoder runtime.Encoder,
+	gv runtime.GroupVersioner,
+) runtime.Encoder {
+	return versioned{
+		encoder,
+		runtime.WithVersionEncoder{Version: gv, Encoder: encoder, ObjectTyper: libraryTypes},
+	}
 }
 
 type versioned struct {
@@ -53,7 +68,10 @@ func (v versioned) Encode(obj runtime.Object, w io.Writer) error {
 }
 
 // DecoderToVersion returns the decoder unchanged: nothing is converted.
-func (c codecs) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
+func (c codecs) DecoderToVersion(
+	decoder runtime.Decoder,
+	_ runtime.GroupVersioner,
+) runtime.Decoder {
 	return decoder
 }
 
@@ -72,7 +90,11 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 }
 
 // Decode reads the type of into. If that is nil, it reads a Status or an object.
-func (c codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c codec) Decode(
+	data []byte,
+	defaults *schema.GroupVersionKind,
+	into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	switch into := into.(type) {
 	case *unstructured.Unstructured:
 		return c.object(data, into)

@@ -26,7 +26,8 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 		var want, got unstructured.Unstructured
 		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
 		_, _, err := jsonCodec(false).Decode([]byte(text), nil, &got)
-		if (err == nil) != (wantErr == nil) || runtime.IsMissingKind(err) != runtime.IsMissingKind(wantErr) {
+		if (err == nil) != (wantErr == nil) ||
+			runtime.IsMissingKind(err) != runtime.IsMissingKind(wantErr) {
 			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
 		}
 		if diff := cmp.Diff(want, got); diff != "" && err == nil {
@@ -52,7 +53,9 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 func TestCodecDropsManagedFields(t *testing.T) {
 	var obj unstructured.Unstructured
 	text := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`
-	if _, _, err := jsonCodec(true).Decode([]byte(text), nil, &obj); err != nil || obj.GetManagedFields() != nil || obj.GetName() != "a" {
+	if _, _, err := jsonCodec(true).Decode([]byte(text), nil, &obj); err != nil ||
+		obj.GetManagedFields() != nil ||
+		obj.GetName() != "a" {
 		t.Errorf("%v, %v", obj, err)
 	}
 }
@@ -65,13 +68,16 @@ func TestCodecReadsRefusals(t *testing.T) {
 		t.Errorf("%v, %v", out, err)
 	}
 	var event metav1.WatchEvent
-	if _, _, err := jsonCodec(true).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil || string(event.Object.Raw) != status {
+	if _, _, err := jsonCodec(true).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil ||
+		string(event.Object.Raw) != status {
 		t.Errorf("%v, %v", event, err)
 	}
 	if out, _, err := jsonCodec(true).Decode([]byte("404 page not found"), nil, nil); err == nil {
 		t.Errorf("a page that is no JSON is read as %v", out)
 	}
-	out, _, err = jsonCodec(true).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
+	out, _, err = jsonCodec(
+		true,
+	).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
 	if obj, ok := out.(*unstructured.Unstructured); err != nil || !ok || obj.GetKind() != "ConfigMap" {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -88,7 +94,8 @@ func TestCodecWrites(t *testing.T) {
 	} {
 		c := codecs{}
 		var out bytes.Buffer
-		if err := c.EncoderForVersion(c.SupportedMediaTypes()[0].Serializer, nil).Encode(tc.obj, &out); err != nil || out.String() != tc.want {
+		if err := c.EncoderForVersion(c.SupportedMediaTypes()[0].Serializer, nil).Encode(tc.obj, &out); err != nil ||
+			out.String() != tc.want {
 			t.Errorf("%s, %v; want %s", out.String(), err, tc.want)
 		}
 	}

@@ -48,17 +48,20 @@ func (s *selector) convert(ctx context.Context, found []*unstructured.Unstructur
 
 // wantedForm returns the kind in the wanted version, and whether it is served and differs from the
 // object's version.
-func (s *selector) wantedForm(ctx context.Context, obj *unstructured.Unstructured) (form selectedKind, ok bool, err error) {
+func (s *selector) wantedForm(
+	ctx context.Context,
+	obj *unstructured.Unstructured,
+) (form selectedKind, ok bool, err error) {
 	gvk := obj.GroupVersionKind()
 	gv, err := schema.ParseGroupVersion(s.WantedVersion(obj))
-	if err != nil || gv.Version == "" || gv.Group != gvk.Group || gv.Version == gvk.Version || obj.GetUID() == "" {
-		return selectedKind{}, false, nil // what is no version is none that is wanted
+	if err != nil || gv.Version == "" || gv.Group != gvk.Group || gv.Version == gvk.Version ||
+		obj.GetUID() == "" {
+		return selectedKind{}, false, nil // not a version of the group
 	}
 	kind, err := s.client.Kind(ctx, gvk.GroupKind())
 	if err != nil || !slices.Contains(kind.Served, gv.Version) {
 		return selectedKind{}, false, err
 	}
-	// resource is one kind in one version.
 	resource := kind.Resource
 	resource.Version = gv.Version
 	return selectedKind{gvk.GroupKind(), resource, kind.Namespaced}, true, nil
@@ -66,14 +69,19 @@ func (s *selector) wantedForm(ctx context.Context, obj *unstructured.Unstructure
 
 // withoutDuplicates removes the other forms of objects that are served as several kinds. They share
 // a UID.
-func (s *selector) withoutDuplicates(all []*unstructured.Unstructured) []*unstructured.Unstructured {
+func (s *selector) withoutDuplicates(
+	all []*unstructured.Unstructured,
+) []*unstructured.Unstructured {
 	best := make(map[types.UID]*unstructured.Unstructured, len(all))
 	for _, obj := range all {
 		if known, ok := best[obj.GetUID()]; !ok || s.isPreferred(obj, known) {
 			best[obj.GetUID()] = obj
 		}
 	}
-	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj })
+	return slices.DeleteFunc(
+		all,
+		func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj },
+	)
 }
 
 // isPreferred reports whether one form of an object is preferred to the other.

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The form in which a server that can do so tells all of its kinds at once; others give the names of their versions only, and
-// are asked for each. Both beta and final form have the same names for what is read here.
+// The media types of aggregated discovery, which describes all kinds at once. Servers without it only
+// list the group versions and describe each in another response. The beta and the final form have
+// the same field names.
 const (
 	aggregatedGroup = "apidiscovery.k8s.io"
 	aggregatedKind  = "APIGroupDiscoveryList"
@@ -27,8 +28,8 @@ const (
 type groupVersion struct {
 	schema.GroupVersion
 	resources []resource
-	err       error // why the server cannot say which resources there are
-	asked     bool  // it said so, one way or the other
+	err       error // why the server cannot list the resources
+	asked     bool  // resources or err is final
 }
 
 // resource is one kind in one version.
@@ -74,7 +75,7 @@ func (c *Client) readGroupVersions(ctx context.Context) ([]groupVersion, error) 
 	group.Go(func() (err error) {
 		core, err = c.readGroupVersionsBelow(both, "/api")
 		if apierrors.IsNotFound(err) {
-			return nil // a server that only extends another has none
+			return nil // an extension API server has no core group
 		}
 		return err
 	})
@@ -86,7 +87,7 @@ func (c *Client) readGroupVersions(ctx context.Context) ([]groupVersion, error) 
 		return nil, err
 	}
 	all := slices.Concat(core, others)
-	for range 2 { // versions come and go while they are asked for
+	for range 2 { // versions may come and go meanwhile
 		c.readResources(ctx, all)
 	}
 	return all, nil
@@ -116,7 +117,8 @@ func (c *Client) readGroupVersionsBelow(ctx context.Context, path string) ([]gro
 
 func isAggregated(form string) bool {
 	media, params, err := mime.ParseMediaType(form)
-	return err == nil && media == "application/json" && params["g"] == aggregatedGroup && params["as"] == aggregatedKind
+	return err == nil && media == "application/json" && params["g"] == aggregatedGroup &&
+		params["as"] == aggregatedKind
 }
 
 func parseAggregated(data []byte) (offers []groupVersion, err error) {
@@ -126,14 +128,20 @@ func parseAggregated(data []byte) (offers []groupVersion, err error) {
 	}
 	for _, group := range list.Items {
 		for _, version := range group.Versions {
-			o := groupVersion{GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version}, asked: true}
+			o := groupVersion{
+				GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version},
+				asked:        true,
+			}
 			if version.Freshness == "Stale" {
 				o.err = fmt.Errorf("stale GroupVersion discovery: %v", o.GroupVersion)
 				version.Resources = nil
 			}
 			for _, r := range version.Resources {
 				if r.ResponseKind != nil && r.ResponseKind.Kind != "" {
-					o.resources = append(o.resources, resource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs})
+					o.resources = append(
+						o.resources,
+						resource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs},
+					)
 				}
 			}
 			offers = append(offers, o)
@@ -161,7 +169,10 @@ func parseLegacy(data []byte) (offers []groupVersion, err error) {
 	}
 	for _, group := range list.Groups {
 		for _, version := range group.Versions {
-			offers = append(offers, groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}})
+			offers = append(
+				offers,
+				groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}},
+			)
 		}
 	}
 	return offers, nil
@@ -181,12 +192,15 @@ func (c *Client) readResources(ctx context.Context, offers []groupVersion) {
 	}
 }
 
-func (c *Client) readResourcesOf(ctx context.Context, gv schema.GroupVersion) (found []resource, err error) {
+func (c *Client) readResourcesOf(
+	ctx context.Context,
+	gv schema.GroupVersion,
+) (found []resource, err error) {
 	answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
 	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
-		return nil, err // in the server's own words
+		return nil, err // unwrapped: it is printed for the version
 	}
 	data, err := answer.Raw()
 	if err != nil {

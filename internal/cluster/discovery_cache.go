@@ -24,8 +24,8 @@ type discoveryCache struct {
 
 // cachedAnswer is a cached discovery response.
 type cachedAnswer struct {
-	tag  string // by which the server knows what it said
-	body []byte // the part of it that matters
+	tag  string // ETag
+	body []byte // the part that the client needs
 }
 
 // RoundTrip sends the request, with the ETag of a cached response.
@@ -81,10 +81,15 @@ func cacheAnswer(file string, resp *http.Response) error {
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	var matters aggregated
 	if json.Unmarshal(data, &matters) != nil {
-		return nil // whoever reads it will say so
+		return nil // the caller reports it
 	}
 	if body, err := json.Marshal(matters); err == nil {
-		_ = cachedAnswer{tag: resp.Header.Get("Etag"), body: body}.store(file) // the next run asks anew
+		_ = cachedAnswer{
+			tag:  resp.Header.Get("Etag"),
+			body: body,
+		}.store(
+			file,
+		) // without a cache file the next run reads all
 	}
 	return nil
 }

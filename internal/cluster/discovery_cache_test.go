@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// tagging is a server that tells of all kinds at once, and whether they are still those of a tag.
+// tagging is a server with aggregated discovery and ETags.
 type tagging struct {
 	kinds, tag string
 	codes      []int // of the answers for /apis
@@ -34,7 +34,7 @@ func (s *tagging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(s.kinds))
 }
 
-// run has a new client, as a new run has, look for a kind, and gives the code of the server's answer.
+// run looks for a kind with a new client and returns the code of the server's answer.
 func (s *tagging) run(t *testing.T, server *httptest.Server, dir, kind string) int {
 	t.Helper()
 	client, err := New(&rest.Config{Host: server.URL}, Options{CacheDir: dir})
@@ -108,7 +108,16 @@ func TestKindsThatCannotBeKept(t *testing.T) {
 
 func TestOldKindsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
-	old, young, foreign := filepath.Join(dir, fileName+"old"), filepath.Join(dir, fileName+"young"), filepath.Join(dir, "foreign")
+	old, young, foreign := filepath.Join(
+		dir,
+		fileName+"old",
+	), filepath.Join(
+		dir,
+		fileName+"young",
+	), filepath.Join(
+		dir,
+		"foreign",
+	)
 	long := time.Now().Add(-2 * oldest)
 	for file, at := range map[string]time.Time{old: long, young: time.Now(), foreign: long} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// aggregatedType is how a server marks that it tells of all kinds at once.
+// aggregatedType is the media type of aggregated discovery.
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // pages is a server that answers paths with JSON, in the form of the first text, or that they are not there.
@@ -29,7 +29,7 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(answer[1]))
 }
 
-// client gives a client of the server.
+// client returns a client of the server.
 func (p pages) client(t *testing.T) *Client {
 	t.Helper()
 	server := httptest.NewServer(p)
@@ -58,7 +58,12 @@ const (
 )
 
 func TestAggregatedDiscovery(t *testing.T) {
-	client := pages{"/api": {aggregatedType, coreKinds}, "/apis": {strings.Replace(aggregatedType, "v=v2", "v=v2beta1", 1), otherKinds}}.client(t)
+	client := pages{
+		"/api":  {aggregatedType, coreKinds},
+		"/apis": {strings.Replace(aggregatedType, "v=v2", "v=v2beta1", 1), otherKinds},
+	}.client(
+		t,
+	)
 	listable, broken, err := client.ListableKinds(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +88,8 @@ func TestAggregatedDiscovery(t *testing.T) {
 	}
 }
 
-// A proxy may tell of one part in the new form and of the other in the old one, and a server that extends another has no core.
+// A proxy may serve one part in the new form and the other in the old one. An extension API server
+// has no core group.
 func TestMixedDiscovery(t *testing.T) {
 	names, resources := listOf(t, "apps/v1", "deployments", "Deployment")
 	for _, server := range []pages{
@@ -105,8 +111,18 @@ func TestMixedDiscovery(t *testing.T) {
 func listOf(t *testing.T, gv, name, kind string) (names, resources string) {
 	t.Helper()
 	group, version, _ := strings.Cut(gv, "/")
-	all := metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: group, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv, Version: version}}}}}
-	list := metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{{Name: name, Kind: kind}, {Name: name + "/scale", Kind: "Scale"}}}
+	all := metav1.APIGroupList{
+		Groups: []metav1.APIGroup{
+			{Name: group, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv, Version: version}}},
+		},
+	}
+	list := metav1.APIResourceList{
+		GroupVersion: gv,
+		APIResources: []metav1.APIResource{
+			{Name: name, Kind: kind},
+			{Name: name + "/scale", Kind: "Scale"},
+		},
+	}
 	var texts []string
 	for _, v := range []any{all, list} {
 		text, err := json.Marshal(v)
@@ -122,7 +138,8 @@ func TestUnreadableDiscovery(t *testing.T) {
 	for _, form := range []string{aggregatedType, "application/json"} {
 		client := pages{"/apis": {form, "<html>"}}.client(t)
 		_, err := client.Kind(t.Context(), schema.GroupKind{Kind: "ConfigMap"})
-		if err == nil || !strings.Contains(err.Error(), "read what the server says of its kinds (/apis)") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "read what the server says of its kinds (/apis)") {
 			t.Errorf("%s: %v", form, err)
 		}
 	}

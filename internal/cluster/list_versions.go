@@ -13,12 +13,16 @@ import (
 // watch misses no change of them. Versions of one resource are comparable across namespaces; those
 // of two resources are not.
 type listVersions struct {
-	versions map[schema.GroupResource]string // the earliest at which the resource was listed; empty where versions have no order
-	listed   map[object.Ref]struct{}         // what a list has shown, or shown not to exist
+	versions map[schema.GroupResource]string // of the earliest list; empty if versions are not ordered
+	listed   map[object.Ref]struct{}         // a list contained them or showed that they do not exist
 }
 
 // recordList records the version of a list and the objects that it covers.
-func (c *Client) recordList(resource schema.GroupResource, version string, refs iter.Seq[object.Ref]) {
+func (c *Client) recordList(
+	resource schema.GroupResource,
+	version string,
+	refs iter.Seq[object.Ref],
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.memory.versions[resource]

@@ -15,27 +15,31 @@ import (
 // ListableKind is a kind whose objects can be listed.
 type ListableKind struct {
 	schema.GroupKind
-	Version    string // the one that the server prefers
+	Version    string // the server's preferred one
 	Namespaced bool
 }
 
 // UnlistedKind is a kind that may have more objects than were found.
 type UnlistedKind struct {
 	schema.GroupKind
-	Namespaces []string // those of the namespaces looked through in which it may not be listed
-	Forbidden  bool     // it may not be listed anywhere, so that nothing could be found
+	Namespaces []string // the namespaces in which it could not be listed
+	Forbidden  bool     // it could not be listed anywhere
 }
 
 // undeployedKinds have very many objects that nobody deploys. Some copy the labels of the objects
 // that they are about.
 var undeployedKinds = []schema.GroupKind{
-	{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
+	{
+		Kind: "Event",
+	}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
 }
 
 // ListableKinds returns the kinds that the server can list, sorted by group and kind, except
 // undeployedKinds. broken maps the group versions that the server could not describe, as when an
 // aggregated API is down, to the reason; their kinds are unknown.
-func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broken map[schema.GroupVersion]error, err error) {
+func (c *Client) ListableKinds(
+	ctx context.Context,
+) (found []ListableKind, broken map[schema.GroupVersion]error, err error) {
 	if err := c.discover(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -43,10 +47,16 @@ func (c *Client) ListableKinds(ctx context.Context) (found []ListableKind, broke
 	defer c.mu.Unlock()
 	for gk, kind := range c.kinds.known {
 		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(undeployedKinds, gk) {
-			found = append(found, ListableKind{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced})
+			found = append(
+				found,
+				ListableKind{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced},
+			)
 		}
 	}
-	slices.SortFunc(found, func(a, b ListableKind) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(
+		found,
+		func(a, b ListableKind) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) },
+	)
 	return found, maps.Clone(c.kinds.failed), nil
 }
 
@@ -61,7 +71,9 @@ func DiscoveryError(broken map[schema.GroupVersion]error) error {
 		list = append(list, fmt.Sprintf("%s: %v", gv, err))
 	}
 	slices.Sort(list)
-	return errors.New("unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "))
+	return errors.New(
+		"unable to retrieve the complete list of server APIs: " + strings.Join(list, ", "),
+	)
 }
 
 // undescribed returns those kinds that are unknown because the server cannot describe their group.

@@ -16,7 +16,13 @@ import (
 
 // Log returns the last lines of a container's log, of its present run or of the previous one. It
 // returns none if the log does not exist or must not be read.
-func (c *Client) Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string {
+func (c *Client) Log(
+	ctx context.Context,
+	pod object.Ref,
+	container string,
+	previous bool,
+	lines int,
+) []string {
 	stream, err := c.log(pod, container).
 		Param("tailLines", strconv.Itoa(lines)).
 		Param("previous", strconv.FormatBool(previous)).
@@ -34,14 +40,19 @@ func (c *Client) Log(ctx context.Context, pod object.Ref, container string, prev
 
 // LogOptions select a part of a log. The zero value selects all that was written so far.
 type LogOptions struct {
-	Lines  int       // only the last so many; 0 for all
-	Follow bool      // go on with what is written from now on, until the container ends
-	Since  time.Time // only what was written from then on; zero for all
+	Lines  int       // number of last lines; 0 for all
+	Follow bool      // stream new lines until the container ends
+	Since  time.Time // skip older lines; zero for none
 }
 
 // StreamLog streams the log of a container. The stream ends with the container, with the context,
 // or when the server closes it. The caller closes it.
-func (c *Client) StreamLog(ctx context.Context, pod object.Ref, container string, o LogOptions) (io.ReadCloser, error) {
+func (c *Client) StreamLog(
+	ctx context.Context,
+	pod object.Ref,
+	container string,
+	o LogOptions,
+) (io.ReadCloser, error) {
 	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.Follow))
 	if o.Lines > 0 {
 		request = request.Param("tailLines", strconv.Itoa(o.Lines))
@@ -58,5 +69,7 @@ func (c *Client) StreamLog(ctx context.Context, pod object.Ref, container string
 
 // log returns a request for the log of a container.
 func (c *Client) log(pod object.Ref, container string) *rest.Request {
-	return c.rest.Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").Param("container", container)
+	return c.rest.Get().
+		AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").
+		Param("container", container)
 }

@@ -38,8 +38,12 @@ func TestNullAt(t *testing.T) {
 
 // FuzzNullAt feeds any JSON: values that are not managed fields stay the same.
 func FuzzNullAt(f *testing.F) {
-	f.Add(`{"metadata":{"managedFields":[{"a":1}],"name":"x"},"spec":{"metadata":{"managedFields":[]}}}`)
-	f.Add(` { "metadata" : { "managedFields" : "\"" } , "items":[{"metadata":{"managedFields":-1.0e5}}]}`)
+	f.Add(
+		`{"metadata":{"managedFields":[{"a":1}],"name":"x"},"spec":{"metadata":{"managedFields":[]}}}`,
+	)
+	f.Add(
+		` { "metadata" : { "managedFields" : "\"" } , "items":[{"metadata":{"managedFields":-1.0e5}}]}`,
+	)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, path := range [][]string{objectManagedFields, listManagedFields} {
 			var want, got map[string]any

@@ -12,9 +12,9 @@ import (
 
 // Kind describes one kind, as the server or a definition to be applied declares it.
 type Kind struct {
-	Resource   schema.GroupVersionResource // in the version in which objects are listed, watched and deleted
-	Served     []string                    // the versions that the server serves now; none for a kind that is only known from a definition
-	Pending    []string                    // those that a definition adds, until an object was written in one of them
+	Resource   schema.GroupVersionResource // in the version used to list, watch and delete
+	Served     []string                    // versions that the server serves; none for a kind known from a definition alone
+	Pending    []string                    // versions that a definition adds, until an object was written in one
 	Namespaced bool
 	Listed     bool // its objects can be listed
 }
@@ -35,14 +35,14 @@ func (k Kind) Versions() []string { return slices.Concat(k.Served, k.Pending) }
 // kindTable holds the known kinds of the server.
 type kindTable struct {
 	known  map[schema.GroupKind]Kind
-	broken map[string]error              // groups that the server could not describe, as when an aggregated API is down
+	broken map[string]error              // by groups that the server could not describe
 	failed map[schema.GroupVersion]error // the same by version
 }
 
 // UnknownKindError reports a kind that the server does not know.
 type UnknownKindError struct {
 	GroupKind schema.GroupKind
-	Cause     error // what kept the server from describing the group; nil when it simply is not there
+	Cause     error // why the server could not describe the group; nil if it has no such kind
 }
 
 func (e *UnknownKindError) Error() string {
@@ -162,9 +162,9 @@ func (c *Client) discover(ctx context.Context) error { return c.ensureDiscovered
 func (c *Client) Rediscover(ctx context.Context) error { return c.ensureDiscovered(ctx, true) }
 
 // ensureDiscovered reads the server's kinds if they are unknown, or always with force.
-func (c *Client) ensureDiscovered(ctx context.Context, anew bool) error {
+func (c *Client) ensureDiscovered(ctx context.Context, force bool) error {
 	c.mu.Lock()
-	if c.kinds != nil && !anew {
+	if c.kinds != nil && !force {
 		c.mu.Unlock()
 		return nil
 	}
@@ -172,7 +172,7 @@ func (c *Client) ensureDiscovered(ctx context.Context, anew bool) error {
 	if asked == nil {
 		asked = &discoveryCall{done: make(chan struct{})}
 		c.asking = asked
-		// It is for all who want to know, so it does not end with one of them; nobody waits for it longer than his context.
+		// It serves all callers, so it does not end with one of them; each waits for its own context.
 		go c.runDiscovery(context.WithoutCancel(ctx), asked)
 	}
 	c.mu.Unlock()
@@ -202,7 +202,9 @@ func (c *Client) runDiscovery(ctx context.Context, asked *discoveryCall) {
 // discoveryErrors are answers of a server that may succeed at discovery a moment later.
 var discoveryErrors = []answer{
 	{reason: metav1.StatusReasonServiceUnavailable}, {reason: metav1.StatusReasonInternalError},
-	{reason: metav1.StatusReasonServerTimeout}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
+	{
+		reason: metav1.StatusReasonServerTimeout,
+	}, {reason: metav1.StatusReasonTimeout}, {reason: metav1.StatusReasonTooManyRequests},
 }
 
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable. It
@@ -218,7 +220,11 @@ func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	found := &kindTable{known: map[schema.GroupKind]Kind{}, broken: map[string]error{}, failed: map[schema.GroupVersion]error{}}
+	found := &kindTable{
+		known:  map[schema.GroupKind]Kind{},
+		broken: map[string]error{},
+		failed: map[schema.GroupVersion]error{},
+	}
 	for i := range offers {
 		if o := &offers[i]; o.err != nil {
 			found.broken[o.Group], found.failed[o.GroupVersion] = o.err, o.err
@@ -235,7 +241,11 @@ func (k *kindTable) add(o *groupVersion) {
 		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
 		kind, ok := k.known[gk]
 		if !ok {
-			kind = Kind{Resource: o.WithResource(r.name), Namespaced: r.namespaced, Listed: slices.Contains(r.verbs, "list")}
+			kind = Kind{
+				Resource:   o.WithResource(r.name),
+				Namespaced: r.namespaced,
+				Listed:     slices.Contains(r.verbs, "list"),
+			}
 		}
 		kind.Served = append(kind.Served, o.Version)
 		k.known[gk] = kind
@@ -255,7 +265,10 @@ func (k *kindTable) keep(before *kindTable) {
 			old.Served, old.Pending = nil, old.Versions()
 			k.known[gk] = old
 		default:
-			kind.Pending = slices.DeleteFunc(slices.Clone(old.Pending), func(v string) bool { return slices.Contains(kind.Served, v) })
+			kind.Pending = slices.DeleteFunc(
+				slices.Clone(old.Pending),
+				func(v string) bool { return slices.Contains(kind.Served, v) },
+			)
 			k.known[gk] = kind
 		}
 	}

@@ -13,12 +13,18 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	for _, version := range []string{"v2", "v1"} {
 		found.add(&groupVersion{
 			GroupVersion: schema.GroupVersion{Group: "autoscaling", Version: version},
-			resources:    []resource{{name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler", namespaced: true}},
+			resources: []resource{
+				{name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler", namespaced: true},
+			},
 		})
 	}
 	want := map[schema.GroupKind]Kind{
 		{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {
-			Resource:   schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+			Resource: schema.GroupVersionResource{
+				Group:    "autoscaling",
+				Version:  "v2",
+				Resource: "horizontalpodautoscalers",
+			},
 			Served:     []string{"v2", "v1"},
 			Namespaced: true,
 		},
@@ -29,8 +35,16 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 }
 
 func TestReadable(t *testing.T) {
-	kind := Kind{Resource: schema.GroupVersionResource{Version: "v2"}, Served: []string{"v3", "v2"}, Pending: []string{"v4"}}
-	replaced := Kind{Resource: schema.GroupVersionResource{Version: "v4"}, Served: []string{"v3", "v2"}, Pending: []string{"v4"}}
+	kind := Kind{
+		Resource: schema.GroupVersionResource{Version: "v2"},
+		Served:   []string{"v3", "v2"},
+		Pending:  []string{"v4"},
+	}
+	replaced := Kind{
+		Resource: schema.GroupVersionResource{Version: "v4"},
+		Served:   []string{"v3", "v2"},
+		Pending:  []string{"v4"},
+	}
 	for _, tc := range []struct {
 		kind         Kind
 		wanted, want string
@@ -45,7 +59,11 @@ func TestLearn(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
 	served := func(resource string, coming []string, versions ...string) Kind {
 		return Kind{
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: resource, Resource: "crontabs"}, Served: versions, Pending: coming,
+			Resource: schema.GroupVersionResource{
+				Group:    "example.com",
+				Version:  resource,
+				Resource: "crontabs",
+			}, Served: versions, Pending: coming,
 		}
 	}
 	crd := func(spec map[string]any) *unstructured.Unstructured {

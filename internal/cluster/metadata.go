@@ -26,8 +26,15 @@ type metadataList struct {
 }
 
 // readMetadata reads one page of a list of metadata.
-func (c *Client) readMetadata(ctx context.Context, path, next string, limit int) (*metadataList, error) {
-	request := c.rest.Get().AbsPath(path).SetHeader("Accept", metadataListMIME).Param("limit", strconv.Itoa(limit))
+func (c *Client) readMetadata(
+	ctx context.Context,
+	path, next string,
+	limit int,
+) (*metadataList, error) {
+	request := c.rest.Get().
+		AbsPath(path).
+		SetHeader("Accept", metadataListMIME).
+		Param("limit", strconv.Itoa(limit))
 	if next != "" {
 		request = request.Param("continue", next)
 	}

@@ -22,14 +22,20 @@ type Query struct {
 	Namespace string
 	Labels    string // label selector; empty for all
 	Fields    string // field selector; empty for all
-	Once      bool   // report what there is, and no changes
+	Once      bool   // report existing objects and no changes
 }
 
 // WatchQuery reports objects that are not known by name: first those that exist, then Listed, then
 // changes until the context ends. If they may not be read or the kind is unknown, it reports only
 // Listed with the reason. It returns at once; see is called by one goroutine at a time.
 func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent)) {
-	w := &watcher{client: c, kind: s.Kind, survey: &queryState{Query: s, known: map[object.Ref]bool{}}, see: see, batch: &batch{namespace: s.Namespace}}
+	w := &watcher{
+		client: c,
+		kind:   s.Kind,
+		query:  &queryState{Query: s, known: map[object.Ref]bool{}},
+		see:    see,
+		batch:  &batch{namespace: s.Namespace},
+	}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
 		kind, err := c.Kind(ctx, s.Kind)
@@ -45,7 +51,7 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent))
 // queryState is the state of a watcher that runs a query.
 type queryState struct {
 	Query
-	known  map[object.Ref]bool // what was reported to exist
+	known  map[object.Ref]bool // objects reported to exist
 	listed bool
 }
 
@@ -57,15 +63,15 @@ func (s *queryState) ends() bool { return s != nil && s.Once }
 func (w *watcher) listed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.survey != nil && !w.survey.listed {
-		w.survey.listed = true
+	if w.query != nil && !w.query.listed {
+		w.query.listed = true
 		w.see(ObjectEvent{Listed: true, Err: err})
 	}
 }
 
 // refOf returns the reference of an object, and whether the watcher reports it.
 func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
-	if w.survey == nil {
+	if w.query == nil {
 		ref, ok := w.batch.names[name{obj.GetNamespace(), obj.GetName()}]
 		return ref, ok
 	}
@@ -78,19 +84,19 @@ func (w *watcher) tell(s ObjectEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.survey == nil:
+	case w.query == nil:
 	case s.Object == nil:
-		delete(w.survey.known, s.Ref)
+		delete(w.query.known, s.Ref)
 	default:
-		w.survey.known[s.Ref] = true
+		w.query.known[s.Ref] = true
 	}
 	w.see(s)
 }
 
 // expected returns the objects that are gone if a list does not contain them.
 func (w *watcher) expected() []object.Ref {
-	if w.survey == nil {
+	if w.query == nil {
 		return w.refs
 	}
-	return slices.Collect(maps.Keys(w.survey.known))
+	return slices.Collect(maps.Keys(w.query.known))
 }

@@ -28,8 +28,8 @@ import (
 // Wide are looked for in all namespaces at once, by the same measures.
 const (
 	pageSize     = 500
-	readRequests = 32           // at once, at most
-	readObjects  = 8 * pageSize // in the first pages that are under way at once
+	readRequests = 32           // concurrent batches
+	readObjects  = 8 * pageSize // limit of all first pages in progress together
 	shortPage    = 10
 	crowded      = 20
 )
@@ -50,15 +50,15 @@ type Target struct {
 // Snapshot is the result of Read. An object that is in neither part does not exist.
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
-	Unserved *object.Set // objects of kinds that the server does not know, so that nothing can be said of them
-	Broken   error       // why the server could not describe kinds that it may know, joined; nil if it described all
+	Unserved *object.Set // objects of kinds that the server does not know
+	Broken   error       // joined errors of groups that the server could not describe
 }
 
 // DeniedError reports an object that the user may not read.
 type DeniedError struct {
 	Ref   object.Ref
-	Scope string // what there has to be a right to: "configmaps in namespace demo"
-	Cause error  // the server's words
+	Scope string // the missing permission: "configmaps in namespace demo"
+	Cause error  // the server's answer
 }
 
 func (e *DeniedError) Error() string {
@@ -74,16 +74,19 @@ func (e *DeniedError) Unwrap() error { return e.Cause }
 // kind and namespace.
 func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) {
 	r := &snapshotReader{
-		client:   c,
-		room:     semaphore.NewWeighted(readObjects),
-		denied:   map[object.Ref]error{},
-		snapshot: &Snapshot{Objects: make(map[object.Ref]*unstructured.Unstructured, len(targets)), Unserved: object.NewSet()},
+		client: c,
+		room:   semaphore.NewWeighted(readObjects),
+		denied: map[object.Ref]error{},
+		snapshot: &Snapshot{
+			Objects:  make(map[object.Ref]*unstructured.Unstructured, len(targets)),
+			Unserved: object.NewSet(),
+		},
 	}
 	batches, err := c.batches(ctx, targets, r.snapshot)
 	if err != nil {
 		return nil, err
 	}
-	for len(batches) > 0 { // twice at most: what a list of all namespaces did not show is read in each
+	for len(batches) > 0 { // at most twice: objects missing in a list of all namespaces are read in each
 		if err := r.all(ctx, batches); err != nil {
 			return nil, err
 		}
@@ -123,7 +126,10 @@ func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 			}
 			defer r.room.Release(b.firstPage())
 			err := r.batch(ctx, b)
-			if denied := (*DeniedError)(nil); errors.As(err, &denied) { // the others may be as well, which is better known at once
+			if denied := (*DeniedError)(nil); errors.As(
+				err,
+				&denied,
+			) { // read on, to report all denied objects together
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.denied[denied.Ref], err = err, nil
@@ -147,7 +153,11 @@ func (r *snapshotReader) keep(ref object.Ref, obj *unstructured.Unstructured) {
 
 // batches groups the targets into lists, in their order. Targets of unknown kinds go into the
 // snapshot.
-func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapshot) ([]*batch, error) {
+func (c *Client) batches(
+	ctx context.Context,
+	targets []Target,
+	snapshot *Snapshot,
+) ([]*batch, error) {
 	var wanted []readItem
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
@@ -162,7 +172,7 @@ func (c *Client) batches(ctx context.Context, targets []Target, snapshot *Snapsh
 			return nil, err
 		}
 		if len(kind.Served) == 0 {
-			continue // only just being defined: none of its objects can exist
+			continue // not served yet: no object can exist
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(target.Version)
@@ -260,16 +270,24 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 
 // List returns the objects of a kind that carry all of these labels, in one namespace or, if that
 // is empty, in all.
-func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+func (c *Client) List(
+	ctx context.Context,
+	gk schema.GroupKind,
+	namespace string,
+	with map[string]string,
+) ([]*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, gk)
 	if err != nil {
 		return nil, err
 	}
 	var found []*unstructured.Unstructured
-	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels.SelectorFromSet(with).String()}
+	options := metav1.ListOptions{
+		Limit:         pageSize,
+		LabelSelector: labels.SelectorFromSet(with).String(),
+	}
 	for {
 		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
-			return c.in(kind.Resource, namespace).List(ctx, options)
+			return c.of(kind.Resource, namespace, false).List(ctx, options)
 		})
 		if err != nil {
 			return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
@@ -283,17 +301,26 @@ func (c *Client) List(ctx context.Context, gk schema.GroupKind, namespace string
 	}
 }
 
-// in returns the client of a resource, without managed fields.
-func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
-	return c.of(resource, namespace, false)
+// in returns the client of a resource for callers that do not use retry, without managed fields.
+func (c *Client) in(
+	resource schema.GroupVersionResource, namespace string,
+) dynamic.ResourceInterface {
+	return scoped(c.patient, resource, namespace)
 }
 
-// of returns the client of a resource, with or without managed fields.
-func (c *Client) of(resource schema.GroupVersionResource, namespace string, owners bool) dynamic.ResourceInterface {
-	client := c.lean
-	if owners {
-		client = c.owners
+// of returns the client of a resource for callers of retry, with or without managed fields.
+func (c *Client) of(
+	resource schema.GroupVersionResource, namespace string, managedFields bool,
+) dynamic.ResourceInterface {
+	if managedFields {
+		return scoped(c.owners, resource, namespace)
 	}
+	return scoped(c.lean, resource, namespace)
+}
+
+func scoped(
+	client dynamic.Interface, resource schema.GroupVersionResource, namespace string,
+) dynamic.ResourceInterface {
 	if namespace == "" {
 		return client.Resource(resource)
 	}

@@ -29,8 +29,14 @@ func TestReadAmongOthers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			begun := page("5", "c", one)
 			begun["metadata"].(map[string]any)["remainingItemCount"] = tc.rest
-			a := &api{groups: kindsOfAPI(), answers: map[string][]any{first: {begun}, second: {page("5", "", two)}, path + "/two": {two}}}
-			targets := []Target{{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}}, {Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "two"}}}
+			a := &api{
+				groups:  kindsOfAPI(),
+				answers: map[string][]any{first: {begun}, second: {page("5", "", two)}, path + "/two": {two}},
+			}
+			targets := []Target{
+				{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}},
+				{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "two"}},
+			}
 			found, err := a.start(t).Read(t.Context(), targets)
 			if err != nil || len(found.Objects) != 2 {
 				t.Errorf("found %v, %v", found, err)
@@ -50,7 +56,10 @@ func TestReadManyNamespaces(t *testing.T) {
 		second = "GET /api/v1/configmaps?continue=c&limit=500"
 	)
 	in := func(i int) string {
-		return fmt.Sprintf("GET /api/v1/namespaces/n%d/configmaps?fieldSelector=metadata.name%%3Done&limit=10", i)
+		return fmt.Sprintf(
+			"GET /api/v1/namespaces/n%d/configmaps?fieldSelector=metadata.name%%3Done&limit=10",
+			i,
+		)
 	}
 	each := func(from int) []string {
 		var asked []string
@@ -61,10 +70,19 @@ func TestReadManyNamespaces(t *testing.T) {
 	}
 	var targets []Target
 	for i := range number {
-		targets = append(targets, Target{Ref: object.Ref{Kind: "ConfigMap", Namespace: fmt.Sprintf("n%d", i), Name: "one"}})
+		targets = append(
+			targets,
+			Target{Ref: object.Ref{Kind: "ConfigMap", Namespace: fmt.Sprintf("n%d", i), Name: "one"}},
+		)
 	}
 	begun := func(rest int) map[string]any {
-		page := page("5", "c", thing("v1", "ConfigMap", "n0/one", ""), thing("v1", "ConfigMap", "other/one", ""), thing("v1", "ConfigMap", "n1/other", ""))
+		page := page(
+			"5",
+			"c",
+			thing("v1", "ConfigMap", "n0/one", ""),
+			thing("v1", "ConfigMap", "other/one", ""),
+			thing("v1", "ConfigMap", "n1/other", ""),
+		)
 		page["metadata"].(map[string]any)["remainingItemCount"] = rest
 		return page
 	}
@@ -82,7 +100,10 @@ func TestReadManyNamespaces(t *testing.T) {
 		{"not allowed", nil, append([]string{all}, each(0)...)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			a := &api{groups: kindsOfAPI(), answers: map[string][]any{all: tc.answers, second: {page("5", "", others...)}}}
+			a := &api{
+				groups:  kindsOfAPI(),
+				answers: map[string][]any{all: tc.answers, second: {page("5", "", others...)}},
+			}
 			for i := range number - 1 {
 				a.answers[in(i)] = []any{page("6", "", thing("v1", "ConfigMap", fmt.Sprintf("n%d/one", i), ""))}
 			}
@@ -99,10 +120,12 @@ func TestReadManyNamespaces(t *testing.T) {
 	}
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{in(1): {page("6", "")}}}
 	_, err := a.start(t).Read(t.Context(), targets[:2])
-	if denied := (*DeniedError)(nil); !errors.As(err, &denied) || denied.Ref != targets[0].Ref || denied.Scope != "configmaps in namespace n0" {
+	if denied := (*DeniedError)(nil); !errors.As(err, &denied) || denied.Ref != targets[0].Ref ||
+		denied.Scope != "configmaps in namespace n0" {
 		t.Errorf("error %v", err)
 	}
-	if _, err = a.start(t).Read(t.Context(), targets); err == nil || strings.Count(err.Error(), "it needs the right") != number-1 {
+	if _, err = a.start(t).Read(t.Context(), targets); err == nil ||
+		strings.Count(err.Error(), "it needs the right") != number-1 {
 		t.Errorf("error %v", err)
 	}
 }

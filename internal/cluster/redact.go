@@ -57,7 +57,12 @@ func redactedMessage(s metav1.Status, private bool) string {
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
 		return "the object is invalid" + listed(fieldsOf(s.Details.Causes)) + redactedNote
 	default:
-		return fmt.Sprintf("the server refuses what was sent (%s)", s.Reason) + listed(mistakes(s.Message)) + redactedNote
+		return fmt.Sprintf(
+			"the server refuses what was sent (%s)",
+			s.Reason,
+		) + listed(
+			mistakes(s.Message),
+		) + redactedNote
 	}
 }
 
@@ -133,11 +138,19 @@ var details = []string{"field is immutable when `immutable` is set", "field is i
 // shapes match sentences of the server and keep the parts that are not values.
 var shapes = []struct {
 	pattern *regexp.Regexp
-	told    string
+	text    string
 }{
 	{regexp.MustCompile(`(?m)(?:^|\): )\s*(\.[^:\s]+): expected (\w+), got `), "$1: a $2 is expected"},
-	{regexp.MustCompile(`cannot unmarshal (string|number|bool|object|array)(?: \S+)? into Go struct field (\S+) of type (\S+)`), "$2: a $1 does not fit the type $3"},
-	{regexp.MustCompile(`cannot convert (int64|float64|bool|string|map|slice) to (\w+)`), "a value of type $1 stands where $2 is expected"},
+	{
+		regexp.MustCompile(
+			`cannot unmarshal (string|number|bool|object|array)(?: \S+)? into Go struct field (\S+) of type (\S+)`,
+		),
+		"$2: a $1 does not fit the type $3",
+	},
+	{
+		regexp.MustCompile(`cannot convert (int64|float64|bool|string|map|slice) to (\w+)`),
+		"a value of type $1 stands where $2 is expected",
+	},
 	{regexp.MustCompile(`illegal base64 data`), "a value is not in base64"},
 	{regexp.MustCompile(`quantities must match the regular expression`), "a value is no quantity"},
 }
@@ -147,7 +160,7 @@ func mistakes(text string) []string {
 	var found []string
 	for _, shape := range shapes {
 		for _, at := range shape.pattern.FindAllStringSubmatchIndex(text, -1) {
-			found = append(found, string(shape.pattern.ExpandString(nil, shape.told, text, at)))
+			found = append(found, string(shape.pattern.ExpandString(nil, shape.text, text, at)))
 		}
 	}
 	return found

@@ -13,12 +13,14 @@ import (
 )
 
 // What is said of a refusal keeps the fields and the kinds of mistakes; of an object with values of a Secret nothing else.
-func TestTold(t *testing.T) {
+func TestRedact(t *testing.T) {
 	invalid := func(list ...*field.Error) error {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", list)
 	}
 	patch := func(detail string) error {
-		return invalid(field.Invalid(field.NewPath("patch"), "map[data:map[pin:hunter2 \"quoted\"]]", detail))
+		return invalid(
+			field.Invalid(field.NewPath("patch"), "map[data:map[pin:hunter2 \"quoted\"]]", detail),
+		)
 	}
 	for name, tc := range map[string]struct {
 		err           error
@@ -88,26 +90,29 @@ func TestTold(t *testing.T) {
 				tc.open = tc.err.Error()
 			}
 			if got := Redact(tc.err, false).Error(); got != tc.open {
-				t.Errorf("told\n%s, want\n%s", got, tc.open)
+				t.Errorf("text\n%s, want\n%s", got, tc.open)
 			}
-			told := Redact(fmt.Errorf("tried elsewhere: %w", tc.err), true)
-			if want := "tried elsewhere: " + tc.private; told.Error() != want {
-				t.Errorf("told of a private object\n%s, want\n%s", told, want)
+			redacted := Redact(fmt.Errorf("tried elsewhere: %w", tc.err), true)
+			if want := "tried elsewhere: " + tc.private; redacted.Error() != want {
+				t.Errorf("text of a private object\n%s, want\n%s", redacted, want)
 			}
-			if !errors.Is(told, tc.err) || strings.Contains(told.Error(), "hunter2") {
-				t.Errorf("told %v", told)
+			if !errors.Is(redacted, tc.err) || strings.Contains(redacted.Error(), "hunter2") {
+				t.Errorf("redacted %v", redacted)
 			}
 		})
 	}
-	if told := Redact(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(told.Error(), "hunter2") {
-		t.Errorf("told %v", told)
+	if redacted := Redact(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(
+		redacted.Error(),
+		"hunter2",
+	) {
+		t.Errorf("redacted %v", redacted)
 	}
 	if Redact(nil, true) != nil {
 		t.Error("no error became one")
 	}
 }
 
-// reworded is an error that does not hold the text of the one that it wraps as it is.
+// reworded is an error whose text differs from that of the error that it wraps.
 type reworded struct{ error }
 
 func (e reworded) Error() string { return strings.ToUpper(e.error.Error()) + " hunter2" }

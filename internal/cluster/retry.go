@@ -12,32 +12,77 @@ import (
 	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 )
 
-// retry sends until the answer is final. What the server itself asks for (429 and 503 with Retry-After) is obeyed by the
-// transport below; this is for answers that pass by themselves: a connection refused or lost, a server that timed out,
-// and a kind that was defined a moment ago and is not served yet.
+// The limits of one call: transient errors are retried with backoff for about 6 seconds, and answers
+// with Retry-After as often as maxThrottled, each after the delay that the server asks for.
+const (
+	maxAttempts  = 8
+	maxThrottled = 30
+)
+
+// retry repeats a request until its answer is final or a limit is reached, and returns the last
+// error. Besides what is transient it retries more. No other code repeats the request: see
+// sentOnce.
 func (c *Client) retry(ctx context.Context, send func() error, more ...answer) error {
-	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8} // 6 seconds in all
-	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
-		last = send()
-		if transient(last) || among(more, last) {
-			return false, nil
-		}
-		return true, last
-	})
-	if wait.Interrupted(err) && last != nil {
-		return last
+	backoff := wait.Backoff{
+		Duration: 50 * time.Millisecond,
+		Factor:   2,
+		Jitter:   0.1,
+		Steps:    maxAttempts,
 	}
-	return err
+	for throttled := 0; ; {
+		err := send()
+		if err == nil {
+			return nil
+		}
+		var delay time.Duration
+		switch seconds, _ := apierrors.SuggestsClientDelay(err); {
+		case seconds > 0 && throttled < maxThrottled:
+			throttled++
+			delay = time.Duration(seconds) * time.Second
+		case seconds == 0 && backoff.Steps > 1 && (transient(err) || among(more, err)):
+			delay = backoff.Step()
+		default:
+			return err
+		}
+		if pause(ctx, delay); ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// sentOnce is a REST client whose requests the library does not repeat, so that the limits of retry
+// hold.
+type sentOnce struct{ rest.Interface }
+
+// Get returns a GET request.
+func (s sentOnce) Get() *rest.Request { return s.Interface.Get().MaxRetries(0) }
+
+// Post returns a POST request.
+func (s sentOnce) Post() *rest.Request { return s.Interface.Post().MaxRetries(0) }
+
+// Put returns a PUT request.
+func (s sentOnce) Put() *rest.Request { return s.Interface.Put().MaxRetries(0) }
+
+// Patch returns a PATCH request.
+func (s sentOnce) Patch(
+	pt types.PatchType,
+) *rest.Request {
+	return s.Interface.Patch(pt).MaxRetries(0)
 }
 
 // getWithRetry repeats a read while its error is transient. Here a path that is not served is a
 // final answer.
-func getWithRetry[T any](ctx context.Context, c *Client, ask func() (T, error)) (answer T, err error) {
+func getWithRetry[T any](
+	ctx context.Context,
+	c *Client,
+	ask func() (T, error),
+) (answer T, err error) {
 	var none error
 	err = c.retry(ctx, func() (err error) {
 		if answer, err = ask(); isNotServed(err) {
@@ -56,16 +101,22 @@ func transient(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case utilnet.IsConnectionRefused(err), isGoAway(err), utilnet.IsConnectionReset(err), utilnet.IsProbableEOF(err), utilnet.IsHTTP2ConnectionLost(err):
+	case utilnet.IsConnectionRefused(err),
+		isGoAway(err),
+		utilnet.IsConnectionReset(err),
+		utilnet.IsProbableEOF(err),
+		utilnet.IsHTTP2ConnectionLost(err):
 		return true
 	case isNotServed(err):
 		return true
 	default:
-		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+			apierrors.IsServiceUnavailable(err)
 	}
 }
 
-// answer is a kind of refusal: by its reason, and by texts that all stand in its message. What is empty does not matter.
+// answer describes a refusal by its reason and by texts that its message must contain. Empty fields
+// match any.
 type answer struct {
 	reason metav1.StatusReason
 	texts  []string
@@ -88,14 +139,18 @@ var transientErrors = append([]answer{
 	{reason: metav1.StatusReasonInternalError},
 	{texts: []string{"etcdserver:", "leader changed"}},
 	{texts: []string{"etcdserver:", "timed out"}},
-	{reason: metav1.StatusReasonConflict, texts: []string{"Operation cannot be fulfilled on resourcequota"}},
+	{
+		reason: metav1.StatusReasonConflict,
+		texts:  []string{"Operation cannot be fulfilled on resourcequota"},
+	},
 }, webhookErrors...)
 
 // among reports whether an error matches one of the answers.
 func among(answers []answer, err error) bool {
 	return err != nil && slices.ContainsFunc(answers, func(a answer) bool {
 		missing := func(text string) bool { return !strings.Contains(err.Error(), text) }
-		return (a.reason == "" || apierrors.ReasonForError(err) == a.reason) && !slices.ContainsFunc(a.texts, missing)
+		return (a.reason == "" || apierrors.ReasonForError(err) == a.reason) &&
+			!slices.ContainsFunc(a.texts, missing)
 	})
 }
 
@@ -108,7 +163,8 @@ func isGoAway(err error) bool {
 // isAnswerLost reports whether a request without an answer may have been carried out.
 func isAnswerLost(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || isGoAway(err) ||
-		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+		apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err)
 }
 
 // ambiguousError is the error of a write that an earlier attempt may have carried out.
@@ -121,7 +177,8 @@ func (e *ambiguousError) Unwrap() error { return e.cause }
 // isNotServed reports whether the server has no such path: it does not serve the kind, yet or any
 // more. A missing object is another error.
 func isNotServed(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return apierrors.IsNotFound(err) &&
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // BrokenStream reports whether the server broke off an HTTP/2 response.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/object"
@@ -23,10 +25,26 @@ import (
 
 // The errors as the client library gives them.
 var (
-	pods     = schema.GroupResource{Resource: "pods"}
-	refused  = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
-	broken   = &url.Error{Op: "Post", URL: "https://127.0.0.1:1/", Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}
-	noPath   = apierrors.NewGenericServerResponse(404, "post", schema.GroupResource{Resource: "crontabs"}, "", "404 page not found", 0, true)
+	pods    = schema.GroupResource{Resource: "pods"}
+	refused = &url.Error{
+		Op:  "Post",
+		URL: "https://127.0.0.1:1/",
+		Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+	}
+	broken = &url.Error{
+		Op:  "Post",
+		URL: "https://127.0.0.1:1/",
+		Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+	}
+	noPath = apierrors.NewGenericServerResponse(
+		404,
+		"post",
+		schema.GroupResource{Resource: "crontabs"},
+		"",
+		"404 page not found",
+		0,
+		true,
+	)
 	noObject = apierrors.NewNotFound(pods, "web")
 	invalid  = apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web", nil)
 	timeout  = apierrors.NewServerTimeout(pods, "post", 1)
@@ -75,7 +93,10 @@ func TestRetry(t *testing.T) {
 		{"a bad answer is final", []error{invalid}, invalid, 1},
 		{"a lost connection is not", []error{broken, refused, nil}, nil, 3},
 		{"nor a kind that is not served yet", []error{noPath, noPath, noPath, nil}, nil, 4},
-		{"but patience ends, with the last answer", []error{refused}, refused, 8},
+		{"but patience ends, with the last answer", []error{refused}, refused, maxAttempts},
+		{"the server sets the delay", []error{tooMany, timeout, nil}, nil, 3},
+		{"as long as it takes its time", []error{tooMany}, tooMany, maxThrottled + 1},
+		{"an error without a delay may follow", []error{tooMany, refused}, refused, maxAttempts + 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,7 +109,7 @@ func TestRetry(t *testing.T) {
 				if !errors.Is(err, tc.want) || sent != tc.sent {
 					t.Errorf("retry = %v after %d attempts, want %v after %d", err, sent, tc.want, tc.sent)
 				}
-				if took := time.Since(start); took > 15*time.Second {
+				if took := time.Since(start); took > 15*time.Second+maxThrottled*time.Second {
 					t.Errorf("took %s", took)
 				}
 			})
@@ -109,7 +130,11 @@ func TestExplainNamesTheServer(t *testing.T) {
 
 // What patient writes try again besides what all do, by reason or by text.
 func TestHiccups(t *testing.T) {
-	quota := apierrors.NewConflict(schema.GroupResource{Resource: "resourcequotas"}, "q", errors.New("changed"))
+	quota := apierrors.NewConflict(
+		schema.GroupResource{Resource: "resourcequotas"},
+		"q",
+		errors.New("changed"),
+	)
 	quota.ErrStatus.Message = `Operation cannot be fulfilled on resourcequotas "q": changed`
 	for _, tc := range []struct {
 		err      error
@@ -136,7 +161,12 @@ func TestHiccups(t *testing.T) {
 
 // A server that is being restarted says so on every connection; the next request goes to another one.
 func TestGoneAway(t *testing.T) {
-	away := &url.Error{Op: "Post", Err: errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`)}
+	away := &url.Error{
+		Op: "Post",
+		Err: errors.New(
+			`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`,
+		),
+	}
 	if !transient(away) || !isAnswerLost(away) {
 		t.Errorf("passing %t, lost %t", transient(away), isAnswerLost(away))
 	}
@@ -147,20 +177,49 @@ func TestReadingRetries(t *testing.T) {
 	one := thing("v1", "ConfigMap", "n/one", "x=y")
 	const single, alone = "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3Done&limit=10", "GET /api/v1/namespaces/n/configmaps/one"
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
-		single: {http.StatusServiceUnavailable, http.StatusForbidden}, alone: {http.StatusServiceUnavailable, one},
+		single: {
+			http.StatusServiceUnavailable,
+			http.StatusForbidden,
+		}, alone: {http.StatusServiceUnavailable, one},
 		cmPath: {http.StatusServiceUnavailable, page("5", "", one)},
 	}}
 	c := a.start(t)
 	target := Target{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}}
-	if found, err := c.Read(t.Context(), []Target{target}); err != nil || found.Objects[target.Ref] == nil {
+	if found, err := c.Read(t.Context(), []Target{target}); err != nil ||
+		found.Objects[target.Ref] == nil {
 		t.Errorf("read %v, %v", found, err)
 	}
-	if found, err := c.List(t.Context(), configMaps, "", map[string]string{"x": "y"}); err != nil || len(found) != 1 {
+	if found, err := c.List(t.Context(), configMaps, "", map[string]string{"x": "y"}); err != nil ||
+		len(found) != 1 {
 		t.Errorf("list %v, %v", found, err)
 	}
 	want := []string{alone, alone, single, single, cmPath, cmPath}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, a.requests()); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// TestSentOnce has a server that asks for a delay: the library repeats no request of a caller that
+// does so itself, and those of all others.
+func TestSentOnce(t *testing.T) {
+	sent := 0
+	client := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if sent++; sent%2 == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(crontab().Object)
+	})
+	gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}
+	_, err := client.of(gvr, "n", false).Get(t.Context(), "a", metav1.GetOptions{})
+	if seconds, _ := apierrors.SuggestsClientDelay(err); sent != 1 || seconds != 1 {
+		t.Errorf("%d requests, %v", sent, err)
+	}
+	sent = 0
+	if _, err := client.in(gvr, "n").Get(t.Context(), "a", metav1.GetOptions{}); err != nil ||
+		sent != 2 {
+		t.Errorf("%d requests, %v", sent, err)
 	}
 }

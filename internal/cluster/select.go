@@ -16,21 +16,23 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// selectConcurrency is how many lists are asked for at once.
-const selectConcurrency = 16
+// selectConcurrency is the limit of concurrent lists. Most lists are empty and cost little but the
+// way to the server and etcd, so there are many. One HTTP/2 connection carries them: API servers
+// permit 100 streams.
+const selectConcurrency = 64
 
 // Selection says which objects Select finds by their labels.
 type Selection struct {
 	Selector      string                                  // label selector
-	Kinds         []schema.GroupKind                      // those that are looked through; nil for all, and what is not served is passed over
-	Versions      map[schema.GroupKind]string             // in which objects are wanted; the server's preferred one where nothing is said
-	Fallback      []string                                // namespaces to look through where neither all can be listed at once nor their names
-	OnlyFallback  bool                                    // look through no other namespaces, and do not try
-	ManagedFields bool                                    // keep who owns which field
+	Kinds         []schema.GroupKind                      // kinds to list; nil for all; kinds that are not served are skipped
+	Versions      map[schema.GroupKind]string             // versions to list in; by default the server's preferred one
+	Fallback      []string                                // namespaces to list if neither all nor their names can be listed
+	OnlyFallback  bool                                    // list these namespaces alone
+	ManagedFields bool                                    // read managed fields
 	Ignore        func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
-	WantedVersion func(*unstructured.Unstructured) string // the API version in which an object is wanted, or ""; nil for any
-	Report        func(text string)                       // takes what the user may want to know; called by one goroutine at a time; may be nil
-	Unlisted      func(UnlistedKind)                      // takes kinds of which there may be more objects than were found; as Told
+	WantedVersion func(*unstructured.Unstructured) string // returns the API version that an object is wanted in, or ""; nil for any
+	Report        func(text string)                       // receives notices for the user, from one goroutine at a time; may be nil
+	Unlisted      func(UnlistedKind)                      // receives kinds that may have more objects; called like Report
 }
 
 // ListError reports that objects of one kind could not be listed.
@@ -61,8 +63,12 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	// call is one call of Select.
-	call := &selector{Selection: s, client: c, matcher: matcher, slots: make(chan struct{}, selectConcurrency)}
+	call := &selector{
+		Selection: s,
+		client:    c,
+		matcher:   matcher,
+		slots:     make(chan struct{}, selectConcurrency),
+	}
 	for _, gk := range c.undescribed(s.Kinds) {
 		call.reportUnlisted(UnlistedKind{GroupKind: gk})
 	}
@@ -114,10 +120,10 @@ type selector struct {
 	Selection
 	client    *Client
 	matcher   labels.Selector
-	slots     chan struct{} // holds one for each request that is under way
+	slots     chan struct{} // one for each request in progress
 	reporting sync.Mutex
 
-	naming     sync.Mutex // held while the namespaces are asked for, once
+	naming     sync.Mutex // held while the namespaces are read, once
 	named      bool
 	namespaces []string
 }
@@ -139,7 +145,10 @@ func (s *selector) reportUnlisted(missed UnlistedKind) {
 }
 
 // all returns the objects of all kinds, in the order of the kinds.
-func (s *selector) all(ctx context.Context, kinds []selectedKind) ([]*unstructured.Unstructured, error) {
+func (s *selector) all(
+	ctx context.Context,
+	kinds []selectedKind,
+) ([]*unstructured.Unstructured, error) {
 	found := make([][]*unstructured.Unstructured, len(kinds))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, kind := range kinds {
@@ -163,7 +172,11 @@ func (s *selector) kind(ctx context.Context, k selectedKind) ([]*unstructured.Un
 		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind})
 		return nil, nil
 	default:
-		return nil, &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
+		return nil, &ListError{
+			Resource:   k.resource,
+			Namespaced: k.namespaced,
+			Cause:      s.client.explain(err),
+		}
 	}
 }
 
@@ -171,13 +184,17 @@ func (s *selector) kind(ctx context.Context, k selectedKind) ([]*unstructured.Un
 // version, since objects may have been deployed in another version than they are listed in.
 func (s *selector) ignorable(ctx context.Context, k selectedKind) bool {
 	kind, err := s.client.Kind(ctx, k.GroupKind)
-	return err == nil && s.Ignore != nil && !slices.ContainsFunc(kind.Served, func(version string) bool {
-		return !s.Ignore(schema.GroupVersion{Group: k.Group, Version: version})
-	})
+	return err == nil && s.Ignore != nil &&
+		!slices.ContainsFunc(kind.Served, func(version string) bool {
+			return !s.Ignore(schema.GroupVersion{Group: k.Group, Version: version})
+		})
 }
 
 // reach lists a kind in all namespaces at once, or else in each namespace that can be listed.
-func (s *selector) reach(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
+func (s *selector) reach(
+	ctx context.Context,
+	k selectedKind,
+) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
 		return s.each(ctx, k, s.Fallback)
 	}
@@ -197,8 +214,18 @@ func (s *selector) reach(ctx context.Context, k selectedKind) ([]*unstructured.U
 }
 
 // each lists a kind in these namespaces and skips those where that is forbidden.
-func (s *selector) each(ctx context.Context, k selectedKind, namespaces []string) ([]*unstructured.Unstructured, error) {
-	found, denied := make([][]*unstructured.Unstructured, len(namespaces)), make([]string, len(namespaces))
+func (s *selector) each(
+	ctx context.Context,
+	k selectedKind,
+	namespaces []string,
+) ([]*unstructured.Unstructured, error) {
+	found, denied := make(
+		[][]*unstructured.Unstructured,
+		len(namespaces),
+	), make(
+		[]string,
+		len(namespaces),
+	)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(selectConcurrency)
 	for i, namespace := range namespaces {
@@ -241,14 +268,18 @@ func (s *selector) reachable(ctx context.Context) ([]string, error) {
 
 // list returns the objects of one kind in one namespace, or in all if that is empty. It returns
 // none if the kind is not served.
-func (s *selector) list(ctx context.Context, k selectedKind, namespace string) ([]*unstructured.Unstructured, error) {
+func (s *selector) list(
+	ctx context.Context,
+	k selectedKind,
+	namespace string,
+) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.matcher.String()}
 	for {
 		page, err := s.page(ctx, k, namespace, options)
 		switch {
 		case apierrors.IsResourceExpired(err) && options.Continue != "":
-			found, options.Limit, options.Continue = nil, 0, "" // in one piece, since it changes too fast for pages
+			found, options.Limit, options.Continue = nil, 0, "" // without pages: the list changes too fast for them
 			continue
 		case err != nil:
 			return nil, err
@@ -261,7 +292,7 @@ func (s *selector) list(ctx context.Context, k selectedKind, namespace string) (
 		for i := range page.Items {
 			obj := &page.Items[i]
 			if !s.matcher.Matches(labels.Set(obj.GetLabels())) {
-				continue // aggregated APIs may not care about selectors
+				continue // aggregated APIs may ignore selectors
 			}
 			found = append(found, obj)
 		}
@@ -280,7 +311,12 @@ func (s *selector) list(ctx context.Context, k selectedKind, namespace string) (
 }
 
 // page reads one page, waiting for a slot. It returns nil if the kind is not served.
-func (s *selector) page(ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (s *selector) page(
+	ctx context.Context,
+	k selectedKind,
+	namespace string,
+	options metav1.ListOptions,
+) (*unstructured.UnstructuredList, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +27,11 @@ func TestListable(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	a.groups["down.example.com/v1"] = nil
 	found, broken, err := a.start(t).ListableKinds(t.Context())
-	want := []ListableKind{{configMaps, "v1", true}, {namespaces, "v1", false}, {deployments, "v1", true}}
+	want := []ListableKind{
+		{configMaps, "v1", true},
+		{namespaces, "v1", false},
+		{deployments, "v1", true},
+	}
 	if diff := cmp.Diff(want, found); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -54,7 +60,12 @@ const (
 func TestSelect(t *testing.T) {
 	one, two := thing("v1", "ConfigMap", "n/one", "x=y"), thing("v1", "ConfigMap", "m/two", "x=y")
 	other := thing("v1", "ConfigMap", "n/other", "x=z")
-	names := map[string]any{"items": []any{map[string]any{"metadata": map[string]any{"name": "n"}}, map[string]any{"metadata": map[string]any{"name": "m"}}}}
+	names := map[string]any{
+		"items": []any{
+			map[string]any{"metadata": map[string]any{"name": "n"}},
+			map[string]any{"metadata": map[string]any{"name": "m"}},
+		},
+	}
 	both := Selection{Kinds: []schema.GroupKind{configMaps, namespaces}, Fallback: []string{"n"}}
 	inN, inM := "GET /api/v1/namespaces/n/configmaps"+query, "GET /api/v1/namespaces/m/configmaps"+query
 	allNames := "GET /api/v1/namespaces?limit=500"
@@ -65,7 +76,7 @@ func TestSelect(t *testing.T) {
 		answers map[string][]any
 		asked   []string
 		want    []string
-		told    []string
+		reports []string
 		missed  []string
 		failure string
 	}{
@@ -97,12 +108,12 @@ func TestSelect(t *testing.T) {
 		{
 			name: "forbidden, but for each namespace", s: both,
 			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, told: []string{slower}, missed: []string{"Namespace altogether"},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, reports: []string{slower}, missed: []string{"Namespace altogether"},
 		},
 		{
 			name: "forbidden, but for one namespace", s: both,
 			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one"}, told: []string{slower}, missed: []string{"ConfigMap m", "Namespace altogether"},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one"}, reports: []string{slower}, missed: []string{"ConfigMap m", "Namespace altogether"},
 		},
 		{
 			name: "forbidden, and so are the names", s: both, answers: map[string][]any{inN: {page("5", "", one)}},
@@ -134,8 +145,8 @@ func TestSelect(t *testing.T) {
 			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
 			s:     Selection{Ignore: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
-			missed: []string{"Deployment.apps"},
-			told:   []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+			missed:  []string{"Deployment.apps"},
+			reports: []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
 		},
 		{
 			name: "a failure in a version that does not matter, of a kind with one that does", answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
@@ -169,8 +180,8 @@ func TestSelect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
 			a.groups["down.example.com/v1"] = nil
-			var told, missed []string
-			tc.s.Selector, tc.s.Report = "x=y", func(text string) { told = append(told, text) }
+			var reports, missed []string
+			tc.s.Selector, tc.s.Report = "x=y", func(text string) { reports = append(reports, text) }
 			tc.s.Unlisted = func(m UnlistedKind) {
 				text := m.GroupKind.String()
 				if m.Forbidden {
@@ -179,7 +190,9 @@ func TestSelect(t *testing.T) {
 				missed = append(missed, strings.Join(append([]string{text}, m.Namespaces...), " "))
 			}
 			found, err := a.start(t).Select(t.Context(), tc.s)
-			if failed := (*ListError)(nil); tc.failure != "" && (!errors.As(err, &failed) || err.Error() != tc.failure) || tc.failure == "" && err != nil {
+			if failed := (*ListError)(nil); tc.failure != "" &&
+				(!errors.As(err, &failed) || err.Error() != tc.failure) ||
+				tc.failure == "" && err != nil {
 				t.Errorf("error %v, want %s", err, tc.failure)
 			}
 			var got []string
@@ -197,7 +210,7 @@ func TestSelect(t *testing.T) {
 			}
 			slices.Sort(tc.asked)
 			slices.Sort(missed)
-			for what, diff := range map[string]string{"missed": cmp.Diff(tc.missed, missed), "found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "told": cmp.Diff(tc.told, told)} {
+			for what, diff := range map[string]string{"missed": cmp.Diff(tc.missed, missed), "found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "reports": cmp.Diff(tc.reports, reports)} {
 				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
@@ -222,8 +235,12 @@ func withoutUID(name string) map[string]any {
 }
 
 func TestSelectKeepsOwners(t *testing.T) {
-	a := &api{groups: kindsOfAPI(), answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}}}
-	found, err := a.start(t).Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, ManagedFields: true})
+	a := &api{
+		groups:  kindsOfAPI(),
+		answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}},
+	}
+	found, err := a.start(t).
+		Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, ManagedFields: true})
 	if err != nil || len(found) != 1 || len(found[0].GetManagedFields()) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -232,13 +249,15 @@ func TestSelectKeepsOwners(t *testing.T) {
 	}
 }
 
-// A watch goes on from the earliest list only for what lists have shown, or shown not to exist.
+// A watch starts from the earliest list only for objects that lists covered.
 func TestSince(t *testing.T) {
 	single := func(name string) string {
 		return "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3D" + name + "&limit=10"
 	}
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
-		cmPath: {page("9", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, single("two"): {page("10", "")}, single("three"): {page("8", "")}, single("odd"): {page("x1", "")},
+		cmPath: {
+			page("9", "", thing("v1", "ConfigMap", "n/one", "x=y")),
+		}, single("two"): {page("10", "")}, single("three"): {page("8", "")}, single("odd"): {page("x1", "")},
 	}}
 	c := a.start(t)
 	resource := schema.GroupResource{Resource: "configmaps"}
@@ -285,10 +304,21 @@ func TestRediscover(t *testing.T) {
 	if err := c.LearnKind(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}); err != nil || len(found) > 0 || len(a.requests()) > 0 {
+	if found, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}); err != nil ||
+		len(found) > 0 ||
+		len(a.requests()) > 0 {
 		t.Errorf("a kind that is only just being defined: %v, %v", found, err)
 	}
-	coming := Kind{Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Pending: []string{"v1"}, Namespaced: true, Listed: true}
+	coming := Kind{
+		Resource: schema.GroupVersionResource{
+			Group:    "example.com",
+			Version:  "v1",
+			Resource: "crontabs",
+		},
+		Pending:    []string{"v1"},
+		Namespaced: true,
+		Listed:     true,
+	}
 	for _, want := range []Kind{coming, {Resource: coming.Resource, Served: []string{"v1"}, Pending: []string{}, Namespaced: true, Listed: true}} {
 		if err := c.Rediscover(t.Context()); err != nil {
 			t.Fatal(err)
@@ -296,6 +326,41 @@ func TestRediscover(t *testing.T) {
 		if got, err := c.Kind(t.Context(), gk); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
 		}
-		a.groups["example.com/v1"] = []metav1.APIResource{{Name: "crontabs", Kind: "CronTab", Namespaced: true, Verbs: listing}}
+		a.groups["example.com/v1"] = []metav1.APIResource{
+			{Name: "crontabs", Kind: "CronTab", Namespaced: true, Verbs: listing},
+		}
+	}
+}
+
+// TestSelectConcurrency has a server that answers no list before all that may be sent are there. Each
+// kind is listed once, and no object is missed.
+func TestSelectConcurrency(t *testing.T) {
+	const kinds = 3 * selectConcurrency
+	a := &api{groups: map[string][]metav1.APIResource{"v1": {}}, answers: map[string][]any{}}
+	for i := range kinds {
+		gv := fmt.Sprintf("g%03d.example.com/v1", i)
+		a.groups[gv] = []metav1.APIResource{{Name: "things", Kind: "Thing", Verbs: listing}}
+		path := "GET /apis/" + gv + "/things" + query
+		a.answers[path] = []any{page("5", "")}
+		if i%50 == 0 {
+			a.answers[path] = []any{page("5", "", thing(gv, "Thing", fmt.Sprint(i), "x=y"))}
+		}
+	}
+	var inFlight, most atomic.Int64
+	full := make(chan struct{})
+	a.hold = func() (done func()) {
+		n := inFlight.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		if n == selectConcurrency {
+			close(full)
+		}
+		<-full
+		return func() { inFlight.Add(-kinds) } // never full again
+	}
+	found, err := a.start(t).Select(t.Context(), Selection{Selector: "x=y"})
+	if err != nil || len(found) != 4 || len(a.requests()) != kinds ||
+		most.Load() != selectConcurrency {
+		t.Errorf("found %d, %v with %d at once", len(found), err, most.Load())
 	}
 }

@@ -31,7 +31,8 @@ func serving(t *testing.T, answer http.HandlerFunc) *Client {
 		case "/api":
 			_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}})
 		case "/apis":
-			_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+			_ = json.NewEncoder(w).
+				Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
 		default:
 			answer(w, r)
 		}
@@ -52,7 +53,10 @@ func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 			case r.Method == http.MethodPost && status == http.StatusConflict:
 				w.WriteHeader(status)
 				_ = json.NewEncoder(w).Encode(metav1.Status{
-					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonAlreadyExists, Code: http.StatusConflict,
+					TypeMeta: metav1.TypeMeta{
+						Kind:       "Status",
+						APIVersion: "v1",
+					}, Status: "Failure", Reason: metav1.StatusReasonAlreadyExists, Code: http.StatusConflict,
 				})
 			case r.Method == http.MethodPost:
 				w.WriteHeader(status)
@@ -82,7 +86,8 @@ func TestDiscoveryEndsWithTheContext(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-answers
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+		_ = json.NewEncoder(w).
+			Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
 	}))
 	t.Cleanup(server.Close)
 	client, err := New(&rest.Config{Host: server.URL}, Options{})

@@ -8,7 +8,9 @@ import (
 
 // A server that aborts its answer breaks the stream; one that refuses the connection does not.
 func TestBrokenStream(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+	)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	_, err := server.Client().Get(server.URL)

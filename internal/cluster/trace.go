@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Method string
 	Path   string // with the query
-	Code   int    // of the answer; 0 when there was none
+	Code   int    // of the response; 0 if there was none
 	Took   time.Duration
 	Err    error
 }
@@ -26,8 +26,8 @@ func (r Request) String() string {
 
 // tracer is a transport that reports every request.
 type tracer struct {
-	next http.RoundTripper
-	tell func(Request)
+	next  http.RoundTripper
+	trace func(Request)
 }
 
 // RoundTrip sends the request.
@@ -38,6 +38,6 @@ func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp != nil {
 		seen.Code = resp.StatusCode
 	}
-	t.tell(seen)
+	t.trace(seen)
 	return resp, err
 }

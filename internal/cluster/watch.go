@@ -25,10 +25,10 @@ const pollPeriod = 2 * time.Second
 // ObjectEvent is the state of one object, or a change of it.
 type ObjectEvent struct {
 	Ref     object.Ref
-	Object  *unstructured.Unstructured // nil when it is gone
-	Version string                     // the resource version at which it was gone
-	Err     error                      // why it, and the others of the watch, cannot be seen at present; the watch goes on trying
-	Listed  bool                       // of no object: all that a survey met at its beginning has been reported, or Err says why not
+	Object  *unstructured.Unstructured // nil if it does not exist
+	Version string                     // the resource version at which it was missing
+	Err     error                      // why the objects of the watch cannot be read at present; the watch retries
+	Listed  bool                       // of no object: a query has reported all existing objects, or failed with Err
 }
 
 // Watch reports changes of the refs, which are all of one kind, until the context ends. It starts
@@ -58,10 +58,10 @@ type watcher struct {
 	kind   schema.GroupKind
 	refs   []object.Ref
 	batch  *batch
-	survey *queryState // nil if the refs are all that is watched
+	query  *queryState // nil if the refs are watched
 	see    func(ObjectEvent)
-	stop   context.CancelCauseFunc // ends the present stream for a reason
-	mu     sync.Mutex              // held while something is told: streams are opened on another goroutine
+	stop   context.CancelCauseFunc // ends the stream with a cause
+	mu     sync.Mutex              // held during see: streams are opened on another goroutine
 }
 
 // run watches from the version of the last list.
@@ -78,12 +78,18 @@ func (w *watcher) run(ctx context.Context) {
 // stay watches from a version, or from a list if there is none, until the context ends.
 func (w *watcher) stay(ctx context.Context, version string) {
 	var err error
-	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 6, Cap: pollPeriod}
+	delay := wait.Backoff{
+		Duration: 100 * time.Millisecond,
+		Factor:   2,
+		Jitter:   0.1,
+		Steps:    6,
+		Cap:      pollPeriod,
+	}
 	for ctx.Err() == nil {
 		if version == "" {
 			version, err = w.list(ctx)
 		}
-		if version != "" && w.survey.ends() {
+		if version != "" && w.query.ends() {
 			return
 		}
 		if version != "" {
@@ -91,12 +97,12 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			version = ""
 		}
 		if err != nil {
-			w.listed(w.client.explain(err)) // what cannot be seen explains nothing
+			w.listed(w.client.explain(err)) // a query cannot see its objects
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case w.survey != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+		case w.query != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
 			return
 		case w.batch.several() && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
 			w.divide(ctx)
@@ -125,7 +131,7 @@ func pause(ctx context.Context, d time.Duration) {
 // fail reports, for all objects by the first of them, that they cannot be seen at present. A query
 // does not report that.
 func (w *watcher) fail(err error) {
-	if w.survey == nil {
+	if w.query == nil {
 		w.tell(ObjectEvent{Ref: w.refs[0], Err: w.client.explain(err)})
 	}
 }
@@ -134,7 +140,7 @@ func (w *watcher) fail(err error) {
 func (w *watcher) list(ctx context.Context) (version string, err error) {
 	found := map[object.Ref]bool{}
 	options := w.selected(metav1.ListOptions{Limit: pageSize})
-	if w.survey != nil {
+	if w.query != nil {
 		options.Limit = queryPage
 	}
 	for {
@@ -207,13 +213,19 @@ func (w *watcher) report(change watch.Event) {
 // WatchWithContext opens one stream for the library, which resumes broken streams. The library
 // retries every error silently: this method reports an unreachable server and ends the watch where
 // a retry is useless.
-func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (w *watcher) WatchWithContext(
+	ctx context.Context,
+	options metav1.ListOptions,
+) (watch.Interface, error) {
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
 	switch explained := w.client.explain(err); {
 	case err == nil || ctx.Err() != nil:
 	case explained != err:
 		w.fail(explained)
-	case apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err), isNotServed(err):
+	case apierrors.IsMethodNotSupported(err),
+		apierrors.IsResourceExpired(err),
+		apierrors.IsGone(err),
+		isNotServed(err):
 		w.stop(err)
 	}
 	return stream, err
@@ -221,8 +233,8 @@ func (w *watcher) WatchWithContext(ctx context.Context, options metav1.ListOptio
 
 // selected adds the selectors of the query, or the name of a single object, to list options.
 func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
-	if w.survey != nil {
-		options.LabelSelector, options.FieldSelector = w.survey.Labels, w.survey.Fields
+	if w.query != nil {
+		options.LabelSelector, options.FieldSelector = w.query.Labels, w.query.Fields
 		return options
 	}
 	if len(w.refs) == 1 {
@@ -242,7 +254,8 @@ func (w *watcher) divide(ctx context.Context) {
 func (w *watcher) poll(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, ref := range w.refs {
-			obj, err := w.client.in(w.batch.resource, w.batch.namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+			obj, err := w.client.in(w.batch.resource, w.batch.namespace).
+				Get(ctx, ref.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
 				return

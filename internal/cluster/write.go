@@ -25,27 +25,27 @@ const (
 	Create  Method = "create"
 	Patch   Method = "patch"
 	Apply   Method = "apply"   // server-side apply
-	Replace Method = "replace" // all of the object, with its resource version and its UID, if it has one, as preconditions
+	Replace Method = "replace" // the full object; its resource version and UID are preconditions
 )
 
 // Write is one object to write.
 type Write struct {
-	Object      *unstructured.Unstructured // what is sent; for Patch it only names the object
+	Object      *unstructured.Unstructured // the content; for Patch it only names the object
 	Method      Method
 	Subresource string
 	PatchType   types.PatchType // for Patch
 	Patch       []byte
-	UID         types.UID // for Patch and Apply: the object must still be this one; empty is any
+	UID         types.UID // precondition of Patch and Apply; empty is any
 	Manager     string    // field manager
 	Force       bool      // take over fields of other managers (Apply)
-	DryRun      bool      // have the server validate and persist nothing
+	DryRun      bool      // server-side dry run
 }
 
 // Delete is one object to delete.
 type Delete struct {
 	Ref         object.Ref
-	UID         types.UID // the object must still be this one; empty is any
-	Version     string    // and have this resource version; empty is any
+	UID         types.UID // precondition; empty is any
+	Version     string    // precondition: resource version; empty is any
 	Propagation metav1.DeletionPropagation
 	DryRun      bool
 }
@@ -60,11 +60,11 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	ctx = about(ctx, object.RefOf(w.Object))
 	var stored *unstructured.Unstructured
 	answerLost := false
-	var twice error // an error after which another request might make a second object
+	var unsafe error // an error after which a retry might create a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
 		if w.Method == Create && w.Object.GetName() == "" && isAnswerLost(err) {
-			twice = err
+			unsafe = err
 			return nil
 		}
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
@@ -73,8 +73,8 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		answerLost = answerLost || isAnswerLost(err) || apierrors.IsInternalError(err)
 		return err
 	}, transientErrors...)
-	if twice != nil {
-		return nil, &ambiguousError{c.explain(twice)}
+	if unsafe != nil {
+		return nil, &ambiguousError{c.explain(unsafe)}
 	}
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		c.nowServed(w.Object.GroupVersionKind())
@@ -90,12 +90,18 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 
 // ours returns the live object of a Create whose first answer was lost, if it carries all labels
 // and annotations that were sent. Otherwise it returns the error of the second attempt.
-func (c *Client) ours(ctx context.Context, resource schema.GroupVersionResource, sent *unstructured.Unstructured, exists error) (*unstructured.Unstructured, error) {
+func (c *Client) ours(
+	ctx context.Context,
+	resource schema.GroupVersionResource,
+	sent *unstructured.Unstructured,
+	exists error,
+) (*unstructured.Unstructured, error) {
 	live, err := c.in(resource, sent.GetNamespace()).Get(ctx, sent.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return nil, errors.Join(exists, err)
 	}
-	if !within(sent.GetAnnotations(), live.GetAnnotations()) || !within(sent.GetLabels(), live.GetLabels()) {
+	if !within(sent.GetAnnotations(), live.GetAnnotations()) ||
+		!within(sent.GetLabels(), live.GetLabels()) {
 		return nil, exists
 	}
 	return live, nil
@@ -110,7 +116,11 @@ func within(part, whole map[string]string) bool {
 	return true
 }
 
-func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource, w Write) (*unstructured.Unstructured, error) {
+func (c *Client) send(
+	ctx context.Context,
+	resource schema.GroupVersionResource,
+	w Write,
+) (*unstructured.Unstructured, error) {
 	client := c.of(resource, w.Object.GetNamespace(), w.Method != Create)
 	var subresources []string
 	if w.Subresource != "" {
@@ -122,9 +132,17 @@ func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource,
 	}
 	switch w.Method {
 	case Create:
-		return client.Create(ctx, w.Object, metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun}, subresources...)
+		return client.Create(
+			ctx,
+			w.Object,
+			metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun},
+			subresources...)
 	case Replace:
-		return client.Update(ctx, w.Object, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun}, subresources...)
+		return client.Update(
+			ctx,
+			w.Object,
+			metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun},
+			subresources...)
 	case Patch:
 		data, err := withUID(w.Patch, w.UID)
 		if err != nil {
@@ -193,8 +211,15 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	}
 	var answer []byte
 	err = c.retry(ctx, func() error {
-		result := c.rest.Delete().AbsPath(root(kind.Resource.GroupVersion())).NamespaceIfScoped(d.Ref.Namespace, d.Ref.Namespace != "").
-			Resource(kind.Resource.Resource).Name(d.Ref.Name).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx)
+		result := c.rest.Delete().
+			MaxRetries(0).
+			AbsPath(root(kind.Resource.GroupVersion())).
+			NamespaceIfScoped(d.Ref.Namespace, d.Ref.Namespace != "").
+			Resource(kind.Resource.Resource).
+			Name(d.Ref.Name).
+			SetHeader("Content-Type", runtime.ContentTypeJSON).
+			Body(body).
+			Do(ctx)
 		if err := result.Error(); err != nil {
 			return err
 		}
@@ -226,11 +251,16 @@ func removed(answer []byte) bool {
 		Kind, Status string
 		Details      struct{ UID types.UID }
 	}
-	return json.Unmarshal(answer, &status) == nil && status.Kind == "Status" && status.Status == metav1.StatusSuccess && status.Details.UID != ""
+	return json.Unmarshal(answer, &status) == nil && status.Kind == "Status" &&
+		status.Status == metav1.StatusSuccess &&
+		status.Details.UID != ""
 }
 
 // resource returns the resource to write objects of a kind and version to.
-func (c *Client) resource(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+func (c *Client) resource(
+	ctx context.Context,
+	gvk schema.GroupVersionKind,
+) (schema.GroupVersionResource, error) {
 	kind, err := c.Kind(ctx, gvk.GroupKind())
 	if err != nil {
 		return schema.GroupVersionResource{}, err

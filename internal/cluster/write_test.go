@@ -9,10 +9,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Only an answer that says so tells that an object is gone.
+// Only a Status with a UID means that an object is gone.
 func TestDelete(t *testing.T) {
 	status := func(details *metav1.StatusDetails) metav1.Status {
-		return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Details: details}
+		return metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+			Status:   metav1.StatusSuccess,
+			Details:  details,
+		}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -32,15 +36,21 @@ func TestDelete(t *testing.T) {
 		{"forbidden", http.StatusForbidden, false, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			a := &api{groups: kindsOfAPI(), answers: map[string][]any{"DELETE /api/v1/namespaces/n/configmaps/one": {tc.answer}}}
-			gone, err := a.start(t).Delete(t.Context(), Delete{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}, UID: "u", DryRun: tc.dry})
+			a := &api{
+				groups:  kindsOfAPI(),
+				answers: map[string][]any{"DELETE /api/v1/namespaces/n/configmaps/one": {tc.answer}},
+			}
+			gone, err := a.start(t).
+				Delete(t.Context(), Delete{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}, UID: "u", DryRun: tc.dry})
 			if gone != tc.gone || (err != nil) != tc.fails {
 				t.Errorf("gone %t, error %v", gone, err)
 			}
 		})
 	}
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
-		"DELETE /apis/apps/v1/namespaces/n/deployments/one": {status(&metav1.StatusDetails{UID: "u"})}, "DELETE /api/v1/namespaces/n": {status(&metav1.StatusDetails{UID: "u"})},
+		"DELETE /apis/apps/v1/namespaces/n/deployments/one": {
+			status(&metav1.StatusDetails{UID: "u"}),
+		}, "DELETE /api/v1/namespaces/n": {status(&metav1.StatusDetails{UID: "u"})},
 	}}
 	c := a.start(t)
 	for _, ref := range []object.Ref{{Group: "apps", Kind: "Deployment", Namespace: "n", Name: "one"}, {Kind: "Namespace", Name: "n"}} {
