@@ -1,4 +1,4 @@
-// Package cli is what every command shares: the environment it runs in, the flags that find the cluster, signals, and the
+// Package cli holds the parts that all commands share: environment, cluster flags, signals, and the
 // mapping of errors to exit codes.
 package cli
 
@@ -22,8 +22,8 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Env is what a command may use of the process: its arguments (the first is the name by which it was called), its
-// three streams, its environment and its clock.
+// Env is the part of the process that commands may use: its arguments, beginning with the name of
+// the program, its three streams, its environment variables and its clock.
 type Env struct {
 	Args   []string
 	In     io.Reader
@@ -33,7 +33,8 @@ type Env struct {
 	Now    func() time.Time    // returns the time of day
 }
 
-// ProcessEnv is the environment of this process. What is written to Err on a terminal stands beside what is drawn there.
+// ProcessEnv returns the environment of this process. On a terminal, Err is a writer that other
+// output to the terminal can be coordinated with.
 func ProcessEnv() *Env {
 	env := &Env{
 		Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -45,7 +46,7 @@ func ProcessEnv() *Env {
 	return env
 }
 
-// Name is the name by which the program was called, without its folder.
+// Name returns the name of the called program, without its folder.
 func (e *Env) Name() string {
 	return strings.TrimSuffix(filepath.Base(e.Args[0]), ".exe")
 }
@@ -57,13 +58,13 @@ const (
 	exitChanges     = 2
 	exitIncomplete  = 3
 	exitInterrupted = ExitInterrupted
-	exitUnread      = 141 // what shells give for a process that SIGPIPE has ended
+	exitUnread      = 141 // the code of shells for a process ended by SIGPIPE
 )
 
-// ExitInterrupted is the exit code of a run that was told to end.
+// ExitInterrupted is the exit code of an interrupted run.
 const ExitInterrupted = 130
 
-// ExitCodes is the paragraph of help that lists the exit codes of commands that change a cluster.
+// ExitCodes is the help text on the exit codes of commands that change a cluster.
 const ExitCodes = `Exit codes:
   0    everything was done
   1    nothing was done, or the record could not be saved, or everything was done but the output could
@@ -71,7 +72,7 @@ const ExitCodes = `Exit codes:
   3    the run finished, but an object failed or was not ready in time
   130  the run was interrupted; the record is complete and the same command continues`
 
-// ResultError says that a run ended otherwise than well. It has no text of its own: the run's output told it already.
+// ResultError reports that a run failed. It has no text to print: the output of the run has it.
 type ResultError struct{ Interrupted bool }
 
 func (e *ResultError) Error() string {
@@ -81,15 +82,15 @@ func (e *ResultError) Error() string {
 	return "not everything succeeded"
 }
 
-// ErrChanges says that a plan would change something, to those who asked for it. It has no text of its own.
+// ErrChanges reports that a plan has changes. It has no text to print.
 var ErrChanges = errors.New("something would change")
 
-// ExitCodeError ends the process with a code of its command's own. It has no text: the command told what there was to tell.
+// ExitCodeError ends the process with an exit code. It has no text to print.
 type ExitCodeError struct{ Code int }
 
 func (e *ExitCodeError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// TextError is an error with the text that is printed for it, to its last newline, instead of the usual line.
+// TextError is an error that is printed as Text, instead of in the usual line.
 type TextError struct {
 	Text string
 	Err  error
@@ -97,16 +98,16 @@ type TextError struct {
 
 func (e *TextError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error without the text.
 func (e *TextError) Unwrap() error { return e.Err }
 
-// IsBrokenPipe reports whether an error is that nobody reads the output any more, as when it goes to a program that has ended.
+// IsBrokenPipe reports whether the reader of the output has closed it.
 func IsBrokenPipe(err error) bool {
 	file := (*fs.PathError)(nil) // a connection that broke has an error of another type
 	return errors.As(err, &file) && errors.Is(file, syscall.EPIPE)
 }
 
-// RunError is the error of a run, by its summary: nil if all went well.
+// RunError returns the error for the summary of a run, nil if all steps succeeded.
 func RunError(s event.Summary) error {
 	if s.Interrupted {
 		return &ResultError{Interrupted: true}
@@ -117,21 +118,21 @@ func RunError(s event.Summary) error {
 	return nil
 }
 
-// Group is the commands of one grammar.
+// Group is a group of commands.
 type Group struct {
-	Title    string // above them in the help
-	Name     string // a program that is called so has them alone, without the title; none for most groups
+	Title    string // heading in the help
+	Name     string // a program with this name has these commands only
 	Commands func(*Env, *Kube) []*cobra.Command
 }
 
-// Program runs a command line of its own, for a name by which this program may be called, and gives the exit code.
+// Program runs the command line of a program that has a name of its own, and returns the exit code.
 type Program func(context.Context, *Env, *Kube) int
 
-// Main runs the command line of the environment and gives the exit code: that of the program of its name, or else of one with
-// the group of its name, or else of one with all groups.
+// Main runs the command line of the environment and returns the exit code. The name of the called
+// program selects a program, else a group, else all groups.
 func Main(env *Env, programs map[string]Program, groups ...Group) int {
-	klog.SetLogger(klog.Logger{}) // libraries have nothing to say to our users
-	spare()
+	klog.SetLogger(klog.Logger{}) // log messages of libraries are not for users
+	limitGarbage()
 	ctx, stop := interruptible(env)
 	defer stop()
 	if run, ok := programs[env.Name()]; ok {
@@ -149,7 +150,8 @@ func newRoot(env *Env, groups []Group) *cobra.Command {
 		Long: `Deploy sets of Kubernetes objects as one unit: apply them in order, wait until they are
 really ready, prune what is gone, and remember what was deployed.
 
-A package is a folder that says which record is its own; an app is a name and any manifests.`,
+A package is a folder of manifests with a file that identifies it in the cluster. An app is a name
+that you give to any set of manifests.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -175,7 +177,7 @@ A package is a folder that says which record is its own; an app is a name and an
 	return root
 }
 
-// exitCode prints the error, if it has something to say, and maps it to the exit code.
+// exitCode prints the error, unless the output has it already, and returns its exit code.
 func exitCode(env *Env, err error) int {
 	result, told, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
 	switch {

@@ -15,27 +15,30 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// traceLevel is the verbosity from which requests are shown, as in kubectl.
+// traceLevel is the verbosity that shows requests, as in kubectl.
 const traceLevel = 6
 
-// Kube finds the cluster by kubectl's rules: the flags, else KUBECONFIG, else the file in the home folder.
+// Kube connects to the cluster that kubectl's rules select: the flags, else KUBECONFIG, else the
+// file in the home folder.
 type Kube struct {
 	env       *Env
 	flags     clusterFlags
-	loader    clientcmd.ClientConfig // what the flags or Load make of the kubeconfig; nil until it is needed
-	failing   string                 // begins errors of what was loaded; empty if the flags are obeyed
+	loader    clientcmd.ClientConfig // nil until first used
+	failing   string                 // prefix of errors of SetConfig's configuration
 	verbosity int
-	sources   map[object.Ref]string // of the objects that are written, as far as they are known
+	sources   map[object.Ref]string // files and documents of objects
 }
 
 func newKube(env *Env) *Kube { return &Kube{env: env} }
 
 func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	k.flags.add(flags)
-	flags.IntVarP(&k.verbosity, "v", "v", 0, "verbosity; from 6 on every request is shown on stderr")
+	flags.IntVarP(
+		&k.verbosity, "v", "v", 0, "log level verbosity; 6 and above print every request on stderr",
+	)
 }
 
-// SetConfig has the cluster found as a configuration says, instead of by the flags. Errors of it begin with failing.
+// SetConfig replaces the configuration of the flags. Its errors begin with failing.
 func (k *Kube) SetConfig(config clientcmd.ClientConfig, failing string) {
 	k.loader, k.failing = config, failing
 }
@@ -47,8 +50,8 @@ func (k *Kube) config() clientcmd.ClientConfig {
 	return k.loader
 }
 
-// Namespace is the namespace of the flags or else of the context, and whether it was given by flag. What can be the name of
-// no namespace is an error.
+// Namespace returns the namespace of the flags or else of the context, and whether a flag set it.
+// An invalid name is an error.
 func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	namespace, _, err = k.config().Namespace()
 	if err != nil {
@@ -60,16 +63,18 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	case len(problems) > 0 && explicit:
 		return "", false, fmt.Errorf("--namespace %q: %s", namespace, problems[0])
 	case len(problems) > 0:
-		return "", false, fmt.Errorf("the context of the kubeconfig has the namespace %q: %s", namespace, problems[0])
+		return "", false, fmt.Errorf(
+			"the context of the kubeconfig has the namespace %q: %s", namespace, problems[0],
+		)
 	}
 	return namespace, explicit, nil
 }
 
-// Client gives a client for the cluster that shows the server's warnings on the standard error. It sends nothing.
+// Client returns a client that prints the server's warnings on standard error. It sends no request.
 func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(cluster.Options{Warn: k.warn()}) }
 
-// Connect gives a client for the cluster with the options, but for its name. It sends nothing. What the options do not trace is
-// shown on the standard error where -v asks for it.
+// Connect returns a client with the options and the user agent and cache of this program. With -v
+// it prints requests on standard error, unless the options trace them. It sends no request.
 func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 	config, err := k.config().ClientConfig()
 	if err == nil {
@@ -78,17 +83,20 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 	if err != nil {
 		return nil, k.unreadable(err)
 	}
-	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.keep()
+	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.cacheDir()
 	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
 	return cluster.New(config, options)
 }
 
-// unreadable is the error of a kubeconfig that cannot be used. The library has several texts for a context that is not there.
+// unreadable wraps the error of an unusable kubeconfig. The library has several texts for a missing
+// context.
 func (k *Kube) unreadable(err error) error {
 	if k.failing != "" && clientcmd.IsEmptyConfig(err) {
-		err = fmt.Errorf("%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, k.lookedIn())
+		err = fmt.Errorf(
+			"%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, k.lookedIn(),
+		)
 	}
 	if k.failing != "" {
 		return fmt.Errorf("%s: %w", k.failing, err)
@@ -99,7 +107,8 @@ func (k *Kube) unreadable(err error) error {
 	return fmt.Errorf("read the kubeconfig: %w", err)
 }
 
-// checkFound refuses to go on with the library's last resort, a server on this machine, when nothing names a cluster.
+// checkFound returns an error if nothing names a cluster. The library would then try a server on
+// this machine.
 func (k *Kube) checkFound() error {
 	loader := k.config()
 	raw, err := loader.RawConfig()
@@ -110,19 +119,22 @@ func (k *Kube) checkFound() error {
 	if _, err := rest.InClusterConfig(); named || err == nil {
 		return nil
 	}
-	return fmt.Errorf("it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server", k.lookedIn())
+	return fmt.Errorf(
+		"it names no cluster (looked in %s); set KUBECONFIG, or give --kubeconfig or --server",
+		k.lookedIn(),
+	)
 }
 
-// lookedIn are the files in which the cluster is looked for.
+// lookedIn returns the kubeconfig files that are read.
 func (k *Kube) lookedIn() string {
 	return strings.Join(k.config().ConfigAccess().GetLoadingPrecedence(), ", ")
 }
 
-// SetSources has warnings about objects name the file and document that describe them, as sources has it. It is called before
-// anything is written.
+// SetSources sets the file and document of objects, which warnings name. Call it before the first
+// write.
 func (k *Kube) SetSources(sources map[object.Ref]string) { k.sources = sources }
 
-// warn shows each warning of the server once for each object that it is about.
+// warn prints each warning of the server once per object.
 func (k *Kube) warn() cluster.Warn {
 	var mu sync.Mutex
 	shown := map[string]bool{}
@@ -143,7 +155,7 @@ func (k *Kube) warn() cluster.Warn {
 	}
 }
 
-// trace writes a line per request.
+// trace prints a line per request.
 func trace(out io.Writer) func(cluster.Request) {
 	var mu sync.Mutex
 	return func(r cluster.Request) {

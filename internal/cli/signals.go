@@ -8,18 +8,18 @@ import (
 	"syscall"
 )
 
-// interruption is why a context ended that interruptible gave.
+// interruption is the cause of a context that a signal cancelled.
 type interruption struct{}
 
 func (interruption) Error() string { return "interrupted" }
 
-// Is says that it is what the end of any context is.
+// Is reports true for context.Canceled.
 func (interruption) Is(target error) bool { return target == context.Canceled }
 
-// interruptible gives a context that ends with the first SIGINT, SIGTERM or SIGHUP, so that the run can come to an orderly
-// end; the second one ends the process at once. A hang-up that the process was started to ignore, by nohup, stays ignored.
-// A reader of the output that goes away ends nothing: what is written then is an error like any other. The function ends
-// the watch for signals.
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so that the run
+// can finish its writes; the second signal exits at once. SIGHUP stays ignored if the process was
+// started to ignore it, as by nohup. SIGPIPE ends nothing: a write to a closed pipe returns an
+// error. The function stops the handling of signals.
 func interruptible(env *Env) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -27,10 +27,12 @@ func interruptible(env *Env) (context.Context, func()) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	unread := make(chan os.Signal, 1) // nobody takes from it: it keeps the signal from ending the process
+	unread := make(
+		chan os.Signal, 1,
+	) // never received from: it keeps the signal from ending the process
 	signal.Notify(unread, syscall.SIGPIPE)
 	done := make(chan struct{})
-	// It ends with the function that is returned, or with the process.
+	// The goroutine ends with the returned function or the process.
 	go func() {
 		for count := 1; ; count++ {
 			select {
@@ -41,7 +43,9 @@ func interruptible(env *Env) (context.Context, func()) {
 			if count > 1 {
 				os.Exit(exitInterrupted)
 			}
-			fmt.Fprintln(env.Err, "interrupted: coming to an orderly end (once more to quit now)")
+			fmt.Fprintln(
+				env.Err, "interrupted: finishing writes in progress (press Ctrl-C again to quit immediately)",
+			)
 			cancel(interruption{})
 		}
 	}()

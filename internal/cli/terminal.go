@@ -14,8 +14,8 @@ func (e *Env) IsTerminal() bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Terminal tells what the standard output is. There is colour on terminals alone, and none where NO_COLOR is set or the
-// terminal is dumb.
+// Terminal returns the properties of the standard output. It has colour only on a terminal that is
+// not dumb, and not if NO_COLOR is set.
 func (e *Env) Terminal() view.Terminal {
 	file, ok := e.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

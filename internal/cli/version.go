@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of the module that the program was built from, or "devel" when it was built from a work tree.
+// Version returns the version of the module, or "devel" for a build from a work tree.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

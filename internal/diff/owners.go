@@ -48,7 +48,7 @@ func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error)
 // have moved to its own manager.
 func ClientSideManagers(live *unstructured.Unstructured, annotation string) sets.Set[string] {
 	found := sets.New[string]()
-	for _, entry := range csaupgrade.FindFieldsOwners(live.GetManagedFields(), metav1.ManagedFieldsOperationUpdate, annotationPath(annotation)) {
+	for _, entry := range annotationOwners(live, annotation, metav1.ManagedFieldsOperationUpdate) {
 		if entry.Subresource == "" {
 			found.Insert(entry.Manager)
 		}
@@ -59,11 +59,7 @@ func ClientSideManagers(live *unstructured.Unstructured, annotation string) sets
 // IsAnnotationApplied reports whether a manager owns an annotation of a live object by server-side
 // apply.
 func IsAnnotationApplied(live *unstructured.Unstructured, annotation string) bool {
-	return len(
-		csaupgrade.FindFieldsOwners(
-			live.GetManagedFields(), metav1.ManagedFieldsOperationApply, annotationPath(annotation),
-		),
-	) > 0
+	return len(annotationOwners(live, annotation, metav1.ManagedFieldsOperationApply)) > 0
 }
 
 // UpgradePatch returns the patch that moves the fields of client-side managers to a manager of
@@ -88,6 +84,9 @@ func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch,
 	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
 }
 
-func annotationPath(key string) *fieldpath.Set {
-	return fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", key))
+func annotationOwners(
+	live *unstructured.Unstructured, key string, operation metav1.ManagedFieldsOperationType,
+) []metav1.ManagedFieldsEntry {
+	path := fieldpath.MakePathOrDie("metadata", "annotations", key)
+	return csaupgrade.FindFieldsOwners(live.GetManagedFields(), operation, fieldpath.NewSet(path))
 }

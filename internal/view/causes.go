@@ -16,8 +16,8 @@ func Goal(op plan.Op) string {
 	return "ready"
 }
 
-// Causes returns an indented block that says why an object is not ready: a line for each cause, with the end of a log
-// below. A cause that repeats the status of the event is left out.
+// Causes returns an indented block that says why an object is not ready: a line for each cause,
+// with the end of a log below. A cause that repeats the status of the event is left out.
 func Causes(e event.Event) []string {
 	var lines []string
 	for _, c := range e.Causes {

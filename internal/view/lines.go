@@ -9,96 +9,103 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// Formatter is a dialect's wording. Each function gives lines without their newlines; none means that nothing is said.
+// Formatter formats the lines of a dialect, without newlines; an empty result prints nothing.
 type Formatter struct {
-	Event   func(b *RunState, e event.Event) []string // what happened; the board has it already
-	Notice  func(e event.Event) string                // what concerns the run rather than the object; said once for all objects
-	Omitted func(objects int) string                  // so many more were explained than are shown
-	Totals  func(b *RunState) []Total                 // the totals of the run, in the order in which they are printed
+	Event   func(b *RunState, e event.Event) []string // called after the run state has the event
+	Notice  func(e event.Event) string                // about the run; printed when it changes
+	Omitted func(objects int) string                  // the number of explanations left out
+	Totals  func(b *RunState) []Total                 // in the order of printing
 }
 
-// Total is a line that is printed as soon as what it counts is complete, or else at the end.
+// Total is a line that is printed when its count is complete, or else at the end.
 type Total struct {
 	Complete bool
 	Line     string
 }
 
-// Lines prints a line per event as it comes, and each total when it is due.
+// Lines returns a printer of one line per event, and of each total when it is due.
 func Lines(out io.Writer, p *plan.Plan, words Formatter) Printer {
-	return &lines{out: out, board: NewRunState(p), words: words, told: map[int]string{}, explained: [2]map[int]bool{{}, {}}}
+	return &lines{
+		out:        out,
+		state:      NewRunState(p),
+		words:      words,
+		lastCauses: map[int]string{},
+		explained:  [2]map[int]bool{{}, {}},
+	}
 }
 
-// explainedMost is of how many objects it is shown why they are not ready, while they are waited for and again when they
-// were not ready in the end. The screen of somebody who looks for what is wrong has no room for more.
-const explainedMost = 20
+// maxExplained limits the objects whose causes are printed, during the wait and again at the end. A
+// screen has no room for more.
+const maxExplained = 20
 
 type lines struct {
 	out     io.Writer
-	board   *RunState
+	state   *RunState
 	words   Formatter
-	printed int    // totals
+	printed int    // number of totals printed
 	notice  string // the last one
 
-	explained [2]map[int]bool // the steps that were: while they were waited for, and at the end
-	told      map[int]string  // the causes that were printed last, by step
-	err       error
+	explained  [2]map[int]bool // explained steps: during the wait, and at the end
+	lastCauses map[int]string  // the last printed causes by step
+	err        error
 }
 
 // Event prints one event.
 func (l *lines) Event(e event.Event) {
-	l.board.Add(e)
+	l.state.Add(e)
 	if notice := l.words.Notice(e); notice != l.notice {
 		l.notice = notice
 		if notice != "" {
 			l.print(notice)
 		}
 	}
-	said := l.words.Event(l.board, e)
+	said := l.words.Event(l.state, e)
 	if !l.repeats(e, said) && !l.hides(e) {
 		for _, line := range said {
 			l.print(line)
 		}
 		if e.Kind == event.Explained {
-			l.told[e.Step] = strings.Join(said, "\n")
+			l.lastCauses[e.Step] = strings.Join(said, "\n")
 		}
 	}
-	l.due(false)
+	l.printTotals(false)
 }
 
-// repeats reports whether an explanation says what was said of the object last.
+// repeats reports whether an explanation has the text of the last one of its step.
 func (l *lines) repeats(e event.Event, said []string) bool {
 	text := strings.Join(said, "\n")
-	return e.Kind == event.Explained && l.told[e.Step] == text
+	return e.Kind == event.Explained && l.lastCauses[e.Step] == text
 }
 
-// hides reports whether an event explains one object too many.
+// hides reports whether an explanation exceeds the limit.
 func (l *lines) hides(e event.Event) bool {
 	if e.Kind != event.Explained {
 		return false
 	}
 	steps := l.explained[0]
-	if l.board.Rows[e.Step].Settled != "" {
+	if l.state.Rows[e.Step].Settled != "" {
 		steps = l.explained[1]
 	}
-	shown := steps[e.Step] && l.told[e.Step] != ""
+	shown := steps[e.Step] && l.lastCauses[e.Step] != ""
 	steps[e.Step] = true
-	return !shown && len(steps) > explainedMost
+	return !shown && len(steps) > maxExplained
 }
 
-// Close prints the totals that are still to come, and what was left out. A run that failed before it began has no totals.
+// Close prints the remaining totals and the number of hidden explanations. A run that failed before
+// its first write has no totals.
 func (l *lines) Close(failed error) error {
-	if more := len(l.explained[1]) - explainedMost; more > 0 {
+	if more := len(l.explained[1]) - maxExplained; more > 0 {
 		l.print(l.words.Omitted(more))
 	}
-	if failed == nil || l.board.Applies.Acted+l.board.Removes.Acted > 0 {
-		l.due(true)
+	if failed == nil || l.state.Applies.Acted+l.state.Removes.Acted > 0 {
+		l.printTotals(true)
 	}
 	return l.err
 }
 
-// due prints totals in their order, up to the first that is not complete.
-func (l *lines) due(end bool) {
-	totals := l.words.Totals(l.board)
+// printTotals prints totals in order, up to the first incomplete one unless the run ended.
+func (l *lines) printTotals(end bool) {
+	totals := l.words.Totals(l.state)
 	for l.printed < len(totals) && (end || totals[l.printed].Complete) {
 		l.print(totals[l.printed].Line)
 		l.printed++

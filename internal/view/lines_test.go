@@ -11,8 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// One object after the other is explained, as often as there is something new to say, until the screen has no room for more
-// objects. What is left out is counted.
+// One object after the other is explained, as often as there is something new to say, until the
+// screen has no room for more objects. What is left out is counted.
 func TestExplanationsOfManyObjects(t *testing.T) {
 	p := &plan.Plan{Steps: make([]plan.Step, 22)}
 	for i := range p.Steps {

@@ -6,10 +6,11 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Phase is what a part of a run is about.
+// Phase is a part of a run.
 type Phase string
 
-// The phases. A run records what it is about to do, then applies and waits, removes and waits, and records the outcome.
+// The phases. A run records its intent, applies and waits, removes and waits, and records the
+// result.
 const (
 	Recording Phase = "recording"
 	Applying  Phase = "applying"
@@ -17,115 +18,122 @@ const (
 	Waiting   Phase = "waiting"
 )
 
-// PhaseMark tells what a moment is.
+// PhaseMark is the kind of a phase event.
 type PhaseMark string
 
-// The marks. Of a phase there is a Started and a Finished, and between them what became of its objects: Acted when it is
-// over with their writes, Awaited when waiting for them begins or ends. StatusSeen and Explained may come at any time. Summarized comes
-// at the end, once for each phase in which something happened.
+// The marks. Every phase has one Started and one Finished. Between them Acted reports the end of an
+// object's write, and Awaited the begin or end of its wait. StatusSeen and Explained may come at
+// any time. Summarized comes at the end, once per phase in which an object had an event.
 const (
 	Started    PhaseMark = "started"
 	Finished   PhaseMark = "finished"
 	Acted      PhaseMark = "acted"
 	Awaited    PhaseMark = "awaited"
-	StatusSeen PhaseMark = "seen"      // an object was seen in a new status
+	StatusSeen PhaseMark = "seen"      // an object has a new status
 	Explained  PhaseMark = "explained" // an event of this kind
 	Summarized PhaseMark = "summed"
 )
 
-// PhaseEvent is one thing to tell of a run. Event is zero where the moment concerns no object.
+// PhaseEvent is one event of a run in phases. Event is zero if it concerns no object.
 type PhaseEvent struct {
 	Mark  PhaseMark
 	Phase Phase
 	Event event.Event
 }
 
-// PhaseOptions is how a run is told as moments.
+// PhaseOptions control which phase events a run has.
 type PhaseOptions struct {
-	Rounds    bool // round by round: what comes early is held back, and in a phase the order of the plan holds where it can
-	Waits     bool // the run waits, so waiting is told of
-	Statuses  bool // new statuses are told of
-	Unstarted bool // what an interrupt kept from beginning is told of, as waits that were interrupted
+	Rounds    bool // hold events back until their round begins, in the order of the plan
+	Waits     bool // the run waits
+	Statuses  bool // print new statuses
+	Unstarted bool // print steps that an interrupt prevented, as interrupted waits
 }
 
-// Phases gives a printer that tells a run as moments, to a function that gets the board as of the last event. Its first
-// error is the printer's. Without phases the moments of objects come as the events do, and only Recording has a beginning
-// and an end.
-func Phases(p *plan.Plan, t PhaseOptions, tell func(*RunState, PhaseEvent) error) Printer {
-	m := &moments{telling: t, say: tell, board: NewRunState(p), steps: make([]stepEvents, len(p.Steps)), open: len(p.Refs())}
-	if t.Rounds {
+// Phases returns a printer that passes phase events to print, with the state of the run after the
+// latest event. It returns the first error of print. Without Rounds the phase events of objects
+// keep the order of the events, and only Recording has a begin and an end.
+func Phases(p *plan.Plan, o PhaseOptions, print func(*RunState, PhaseEvent) error) Printer {
+	m := &phasePrinter{
+		options: o,
+		print:   print,
+		state:   NewRunState(p),
+		steps:   make([]stepEvents, len(p.Steps)),
+		open:    len(p.Refs()),
+	}
+	if o.Rounds {
 		m.rounds = p.Rounds()
 	}
-	m.record(!p.Destroys)
+	m.recordPhase(!p.Destroys)
 	return m
 }
 
-// stepEvents is what happened to a step; events are zero until they come.
+// stepEvents are the latest events of a step; zero until they come.
 type stepEvents struct {
 	acted, waiting, settled event.Event
-	seen                    ready.Status // told last
+	seen                    ready.Status // last printed
 }
 
-type moments struct {
-	telling   PhaseOptions
-	say       func(*RunState, PhaseEvent) error
-	board     *RunState
+type phasePrinter struct {
+	options   PhaseOptions
+	print     func(*RunState, PhaseEvent) error
+	state     *RunState
 	steps     []stepEvents
 	open      int  // steps that have not settled
-	recording bool // that phase has begun and is not over
-	ended     bool // the run is over but for recording its outcome
+	recording bool // the phase has begun and not ended
+	ended     bool // the run ended, except for recording the result
 	rounds    [][]int
-	place     place // in the first of the rounds; those that are told are gone
+	current   roundProgress // of the first round; printed rounds are removed
 	err       error
 }
 
-// place is how far a round is told.
-type place struct {
-	phase Phase // empty before its beginning
-	acted int   // steps whose writes are told
+// roundProgress is the printed part of a round.
+type roundProgress struct {
+	phase Phase // empty before the round begins
+	acted int   // steps whose writes are printed
 }
 
-func (m *moments) tell(mark PhaseMark, phase Phase) { m.about(mark, phase, event.Event{}) }
+func (m *phasePrinter) mark(mark PhaseMark, phase Phase) { m.emit(mark, phase, event.Event{}) }
 
-func (m *moments) about(mark PhaseMark, phase Phase, e event.Event) {
-	if err := m.say(m.board, PhaseEvent{Mark: mark, Phase: phase, Event: e}); err != nil && m.err == nil {
+func (m *phasePrinter) emit(mark PhaseMark, phase Phase, e event.Event) {
+	if err := m.print(m.state, PhaseEvent{Mark: mark, Phase: phase, Event: e}); err != nil &&
+		m.err == nil {
 		m.err = err
 	}
 }
 
-// record tells that recording begins or is over.
-func (m *moments) record(begins bool) {
+// recordPhase begins or ends the phase Recording.
+func (m *phasePrinter) recordPhase(begins bool) {
 	if m.recording == begins {
 		return
 	}
 	m.recording = begins
 	if begins {
-		m.tell(Started, Recording)
+		m.mark(Started, Recording)
 	} else {
-		m.tell(Finished, Recording)
+		m.mark(Finished, Recording)
 	}
 }
 
-// Event takes one event in.
-func (m *moments) Event(e event.Event) {
-	m.board.Add(e)
+// Event handles one event.
+func (m *phasePrinter) Event(e event.Event) {
+	m.state.Add(e)
 	if !m.ended {
-		m.record(false)
+		m.recordPhase(false)
 	}
 	step := &m.steps[e.Step]
-	if m.telling.Statuses && e.Status.State != "" && !step.seen.Same(e.Status) {
+	if m.options.Statuses && e.Status.State != "" && !step.seen.Same(e.Status) {
 		step.seen = e.Status
-		m.about(StatusSeen, Waiting, e)
+		m.emit(StatusSeen, Waiting, e)
 	}
 	switch e.Kind {
 	case event.Acted:
 		step.acted = e
-		if !m.telling.Rounds {
-			m.about(Acted, m.phaseOf(e.Step), e)
+		if !m.options.Rounds {
+			m.emit(Acted, m.phaseOf(e.Step), e)
 		}
 	case event.Waiting, event.Settled:
-		if !m.telling.Rounds || m.place.phase == Waiting {
-			m.awaited(e)
+		if !m.options.Rounds || m.current.phase == Waiting {
+			m.printWait(e)
 		}
 		if e.Kind == event.Waiting {
 			step.waiting = e
@@ -134,80 +142,83 @@ func (m *moments) Event(e event.Event) {
 		step.settled = e
 		m.open--
 	case event.Explained:
-		m.about(Explained, Waiting, e)
+		m.emit(Explained, Waiting, e)
 	}
-	for len(m.rounds) > 0 && m.act() && m.await() {
-		m.rounds, m.place = m.rounds[1:], place{}
+	for len(m.rounds) > 0 && m.printWrites() && m.printWaits() {
+		m.rounds, m.current = m.rounds[1:], roundProgress{}
 	}
 	if m.open == 0 && !m.ended {
 		m.ended = true
-		m.record(true)
+		m.recordPhase(true)
 	}
 }
 
-func (m *moments) phaseOf(step int) Phase {
-	if m.board.Plan.Steps[step].Op.Removes() {
+func (m *phasePrinter) phaseOf(step int) Phase {
+	if m.state.Plan.Steps[step].Op.Removes() {
 		return Removing
 	}
 	return Applying
 }
 
-// awaited tells of the wait for a step that was written, or was meant to be.
-func (m *moments) awaited(e event.Event) {
-	if m.telling.Waits && (m.steps[e.Step].acted.Kind != "" || m.telling.Unstarted && e.Kind == event.Settled) {
-		m.about(Awaited, Waiting, e)
+// printWait prints the wait for a step that was written or should have been.
+func (m *phasePrinter) printWait(e event.Event) {
+	if m.options.Waits &&
+		(m.steps[e.Step].acted.Kind != "" || m.options.Unstarted && e.Kind == event.Settled) {
+		m.emit(Awaited, Waiting, e)
 	}
 }
 
-// act tells of the writes of the first round and reports whether all are over. A round of which nothing began has no phases.
-func (m *moments) act() bool {
+// printWrites prints the writes of the first round and reports whether all have ended. A round in
+// which no write began has no phases.
+func (m *phasePrinter) printWrites() bool {
 	round := m.rounds[0]
-	if m.place.phase == Waiting {
+	if m.current.phase == Waiting {
 		return true
 	}
-	for ; m.place.acted < len(round); m.place.acted++ {
-		i := round[m.place.acted]
+	for ; m.current.acted < len(round); m.current.acted++ {
+		i := round[m.current.acted]
 		if m.steps[i].acted.Kind == "" {
 			if m.steps[i].settled.Kind == "" {
 				return false
 			}
-			continue // it was interrupted
+			continue // interrupted
 		}
-		if m.place.phase == "" {
-			m.place.phase = m.phaseOf(i)
-			m.tell(Started, m.place.phase)
+		if m.current.phase == "" {
+			m.current.phase = m.phaseOf(i)
+			m.mark(Started, m.current.phase)
 		}
-		m.about(Acted, m.place.phase, m.steps[i].acted)
+		m.emit(Acted, m.current.phase, m.steps[i].acted)
 	}
 	return true
 }
 
-// await tells, when all writes of the first round are over, how the waits begin, and reports whether they have ended.
-func (m *moments) await() bool {
+// printWaits prints the waits of the first round once all its writes have ended, and reports
+// whether the waits have ended.
+func (m *phasePrinter) printWaits() bool {
 	round := m.rounds[0]
-	if m.place.phase != Waiting {
+	if m.current.phase != Waiting {
 		for _, i := range round {
-			if m.telling.Waits && m.steps[i].waiting.Kind == "" && m.steps[i].settled.Kind == "" {
-				return false // that is told next
+			if m.options.Waits && m.steps[i].waiting.Kind == "" && m.steps[i].settled.Kind == "" {
+				return false // its next event is still to come
 			}
 		}
-		if m.place.phase == "" {
+		if m.current.phase == "" {
 			for _, i := range round {
-				m.awaited(m.steps[i].settled)
+				m.printWait(m.steps[i].settled)
 			}
 			return true
 		}
-		m.tell(Finished, m.place.phase)
-		if !m.telling.Waits {
+		m.mark(Finished, m.current.phase)
+		if !m.options.Waits {
 			return true
 		}
-		m.place.phase = Waiting
-		m.tell(Started, Waiting)
+		m.current.phase = Waiting
+		m.mark(Started, Waiting)
 		for _, i := range round {
 			if m.steps[i].settled.Kind != "" {
-				m.awaited(m.steps[i].settled)
+				m.printWait(m.steps[i].settled)
 			} else {
-				m.awaited(m.steps[i].waiting)
+				m.printWait(m.steps[i].waiting)
 			}
 		}
 	}
@@ -216,31 +227,32 @@ func (m *moments) await() bool {
 			return false
 		}
 	}
-	m.tell(Finished, Waiting)
+	m.mark(Finished, Waiting)
 	return true
 }
 
-// Close tells the end. A run that failed, which is an error of the run and not of its steps, is not summed up.
-func (m *moments) Close(failed error) error {
-	m.record(false)
+// Close ends the run. It prints no summary if the run itself failed.
+func (m *phasePrinter) Close(failed error) error {
+	m.recordPhase(false)
 	if failed == nil {
 		if !m.ended {
-			m.record(true)
-			m.record(false)
+			m.recordPhase(true)
+			m.recordPhase(false)
 		}
-		m.sum()
+		m.summarize()
 	}
 	return wrapWrite(m.err)
 }
 
-func (m *moments) sum() {
-	if m.board.Applies.Acted > 0 {
-		m.tell(Summarized, Applying)
+func (m *phasePrinter) summarize() {
+	if m.state.Applies.Acted > 0 {
+		m.mark(Summarized, Applying)
 	}
-	if m.board.Removes.Acted > 0 {
-		m.tell(Summarized, Removing)
+	if m.state.Removes.Acted > 0 {
+		m.mark(Summarized, Removing)
 	}
-	if m.telling.Waits && (m.board.Waits.Attempted() > 0 || m.telling.Unstarted && m.board.Waits.Interrupted > 0) {
-		m.tell(Summarized, Waiting)
+	if m.options.Waits &&
+		(m.state.Waits.Attempted() > 0 || m.options.Unstarted && m.state.Waits.Interrupted > 0) {
+		m.mark(Summarized, Waiting)
 	}
 }

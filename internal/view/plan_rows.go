@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The escape sequences of the terminal's colours.
+// Escape sequences of terminal colours.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -15,15 +15,15 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// Row is what would be done to one object.
+// Row is the planned change of one object.
 type Row struct {
 	Sign byte     // + created, ~ changed, - removed, ! refused; anything else stays as it is
-	Line string   // what would be done, in a sentence
-	Diff string   // as Unified gives it
-	More []string // lines that explain, indented
+	Line string   // the change as a sentence
+	Diff string   // a result of UnifiedDiff
+	More []string // explanations, printed indented
 }
 
-// PrintChanges prints changes, each with its difference indented below it, and the totals.
+// PrintChanges prints rows, each with its difference indented below it, and the totals.
 func PrintChanges(out io.Writer, t Terminal, changes []Row, totals string) error {
 	var b strings.Builder
 	for _, c := range changes {

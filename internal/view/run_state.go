@@ -5,31 +5,31 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// StepState is what is known of one step.
+// StepState is the state of one step.
 type StepState struct {
-	Acted   event.Outcome // empty until its write is over
-	Op      plan.Op       // what was really done
-	Settled event.Outcome // empty until its end
+	Acted   event.Outcome // empty until the write ended
+	Op      plan.Op       // the actual operation
+	Settled event.Outcome // empty until the step ended
 }
 
-// WriteCounts counts the steps that either apply or remove.
+// WriteCounts counts the steps that apply, or those that remove.
 type WriteCounts struct {
 	Total           int             // steps in the plan
-	Acted           int             // steps whose write is over
-	Done            map[plan.Op]int // writes that succeeded, by what was done
+	Acted           int             // steps whose write ended
+	Done            map[plan.Op]int // successful writes by operation
 	Skipped, Failed int
 }
 
-// Complete reports whether every step of the part has acted.
+// Complete reports whether all writes ended.
 func (p WriteCounts) Complete() bool { return p.Acted == p.Total }
 
-// WaitCounts counts how the steps settled.
+// WaitCounts counts the outcomes of the steps.
 type WaitCounts struct{ Succeeded, Skipped, Failed, TimedOut, Interrupted int }
 
-// Attempted is the number of steps of which is known how they settled.
+// Attempted returns the number of steps that ended without an interrupt.
 func (w WaitCounts) Attempted() int { return w.Succeeded + w.Skipped + w.Failed + w.TimedOut }
 
-// RunState folds the events of a run into rows and counters. It belongs to one goroutine.
+// RunState collects the events of a run into states and counters. One goroutine may use it.
 type RunState struct {
 	Plan    *plan.Plan
 	Rows    []StepState
@@ -38,20 +38,20 @@ type RunState struct {
 	Waits   WaitCounts
 }
 
-// NewRunState gives the board of a plan before anything has happened.
+// NewRunState returns the state of a run before its first event.
 func NewRunState(p *plan.Plan) *RunState {
 	b := &RunState{Plan: p, Rows: make([]StepState, len(p.Steps))}
 	b.Applies.Done, b.Removes.Done = map[plan.Op]int{}, map[plan.Op]int{}
 	for _, step := range p.Steps {
-		if part := b.part(step.Op); part != nil {
+		if part := b.writes(step.Op); part != nil {
 			part.Total++
 		}
 	}
 	return b
 }
 
-// part finds the counters of an operation; barriers and guards have none.
-func (b *RunState) part(op plan.Op) *WriteCounts {
+// writes returns the counters of an operation, nil for barriers and guards.
+func (b *RunState) writes(op plan.Op) *WriteCounts {
 	switch {
 	case op.Applies():
 		return &b.Applies
@@ -62,13 +62,13 @@ func (b *RunState) part(op plan.Op) *WriteCounts {
 	}
 }
 
-// Add folds one event in.
+// Add applies one event.
 func (b *RunState) Add(e event.Event) {
 	row := &b.Rows[e.Step]
 	switch e.Kind {
 	case event.Acted:
 		row.Acted, row.Op = e.Outcome, e.Op
-		b.part(b.Plan.Steps[e.Step].Op).add(e)
+		b.writes(b.Plan.Steps[e.Step].Op).add(e)
 	case event.Settled:
 		row.Settled = e.Outcome
 		b.Waits.add(row)
@@ -87,7 +87,7 @@ func (p *WriteCounts) add(e event.Event) {
 	}
 }
 
-// add counts a settled step. One that was never written was not waited for either.
+// add counts the outcome of a step. A step without a successful write had no wait.
 func (w *WaitCounts) add(row *StepState) {
 	switch {
 	case row.Settled == event.Interrupted:

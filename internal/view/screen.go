@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// TerminalWriter writes to a terminal what does not belong to the text that is drawn there, such as warnings. What is drawn next stands
-// below it, and nothing is drawn over. It may be used by several goroutines; nil is never written to.
+// TerminalWriter writes text to a terminal on which something is drawn, such as warnings. Later
+// drawings begin below that text. Several goroutines may use it; a nil TerminalWriter must not be
+// written to.
 type TerminalWriter struct {
 	Out io.Writer
 
@@ -24,19 +25,20 @@ func (a *TerminalWriter) Write(data []byte) (int, error) {
 	return a.Out.Write(data)
 }
 
-// draw has a text drawn while nothing else is written, and tells whether something else was since the last one.
-func (a *TerminalWriter) draw(how func(wrote bool)) {
+// draw calls f while nothing else is written. wrote reports whether anything was written since the
+// last call.
+func (a *TerminalWriter) draw(f func(wrote bool)) {
 	if a == nil {
-		how(false)
+		f(false)
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	how(a.wrote)
+	f(a.wrote)
 	a.wrote = false
 }
 
-// screen is where a text is drawn, over the one that was drawn before if the terminal can do that.
+// screen draws a text over the previous one if the terminal supports it.
 type screen struct {
 	out      io.Writer
 	terminal Terminal
@@ -46,8 +48,8 @@ type screen struct {
 	err      error
 }
 
-// draw shows a text, in one write. A terminal that does not hold it whole is live no more: what has scrolled away cannot be
-// drawn over, and the last text is printed by finish.
+// draw writes a text over the previous one. If the terminal is too low for it, drawing stops: lines
+// that have scrolled away cannot be replaced, so only finish prints the last text.
 func (s *screen) draw(text string) {
 	s.latest, s.pending = text, true
 	if s.terminal.Height > 0 && strings.Count(text, "\n") >= s.terminal.Height {
@@ -58,19 +60,21 @@ func (s *screen) draw(text string) {
 	}
 }
 
-// finish prints the latest text, unless it is on the screen.
+// finish prints the latest text unless it is on the screen.
 func (s *screen) finish() {
 	if s.pending {
 		s.show()
 	}
 }
 
-// show writes the latest text over the one that was drawn before.
+// show writes the latest text over the previous one.
 func (s *screen) show() {
 	s.terminal.Stderr.draw(func(wrote bool) {
 		up := ""
 		if s.drawn > 0 && !wrote {
-			up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // to its first line, and clear what is below
+			up = fmt.Sprintf(
+				"\x1b[%dA\x1b[J", s.drawn,
+			) // to its first line, and clear to the end of the screen
 		}
 		if _, err := io.WriteString(s.out, up+s.latest); err != nil && s.err == nil {
 			s.err = err

@@ -11,11 +11,18 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// seen shows one object after the other in a table on a terminal, does something after the first, and gives what was written.
-func seen(t *testing.T, terminal view.Terminal, out *bytes.Buffer, objects int, after func()) string {
+// seen shows one object after the other in a table on a terminal, does something after the first,
+// and gives what was written.
+func seen(
+	t *testing.T, terminal view.Terminal, out *bytes.Buffer, objects int, after func(),
+) string {
 	t.Helper()
 	everything := func(event.Event) bool { return true }
-	printer := view.StatusTable(out, terminal, view.StatusOptions{Show: everything, Causes: func(event.Event) []string { return nil }})
+	printer := view.StatusTable(
+		out,
+		terminal,
+		view.StatusOptions{Show: everything, Causes: func(event.Event) []string { return nil }},
+	)
 	for i := range objects {
 		printer.Event(event.Event{
 			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: fmt.Sprint("p", i)}, Status: ready.Status{State: ready.Current},
@@ -39,13 +46,20 @@ const (
 func TestAside(t *testing.T) {
 	var out bytes.Buffer
 	aside := &view.TerminalWriter{Out: &out}
-	got := seen(t, view.Terminal{Live: true, Stderr: aside}, &out, 3, func() { fmt.Fprintln(aside, "Warning: old") })
+	got := seen(
+		t,
+		view.Terminal{Live: true, Stderr: aside},
+		&out,
+		3,
+		func() { fmt.Fprintln(aside, "Warning: old") },
+	)
 	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods + "           Pod/p2    Current\n"; got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 }
 
-// TestOutgrown shows that of a table that outgrows the terminal no part is left standing above the last one.
+// TestOutgrown shows that of a table that outgrows the terminal no part is left standing above the
+// last one.
 func TestOutgrown(t *testing.T) {
 	var out bytes.Buffer
 	terminal := view.Terminal{Live: true, Height: 3}

@@ -14,8 +14,10 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// StatusLines prints Observed events, those that show lets through, each as the line that words makes of it.
-func StatusLines(out io.Writer, show func(event.Event) bool, words func(event.Event) string) Printer {
+// StatusLines returns a printer of Observed events that show accepts, each as the line of words.
+func StatusLines(
+	out io.Writer, show func(event.Event) bool, words func(event.Event) string,
+) Printer {
 	return &statusLines{out: out, show: show, words: words}
 }
 
@@ -33,19 +35,19 @@ func (s *statusLines) Event(e event.Event) {
 	}
 }
 
-// Close gives the first error of writing.
+// Close returns the first write error.
 func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
-// StatusOptions is what StatusJSON and StatusTable need besides the events.
+// StatusOptions are the options of StatusJSON and StatusTable.
 type StatusOptions struct {
-	Inventories         func(object.Ref) []object.Ref // the records that an object belongs to: a line for each
+	Inventories         func(object.Ref) []object.Ref // the records of an object: a line for each
 	Show                func(event.Event) bool
 	Now                 func() time.Time           // for StatusJSON
 	Causes              func(event.Event) []string // for StatusTable
-	ShowRecordNamespace bool                       // the records are of several packages, perhaps of the same name: their namespaces are shown as well
+	ShowRecordNamespace bool                       // print the namespaces of records: several packages may have the same name
 }
 
-// statusLine is one line of StatusJSON: the keys that other tools read, in alphabetical order, and the causes.
+// statusLine is one line of StatusJSON: the keys that other tools read, sorted, and the causes.
 type statusLine struct {
 	Group     string      `json:"group"`
 	Inventory string      `json:"inventory-name"`
@@ -61,7 +63,8 @@ type statusLine struct {
 	Causes []ready.Cause `json:"causes,omitempty"`
 }
 
-// StatusJSON prints Observed events as JSON, one object a line, in the schema of kpt live status.
+// StatusJSON returns a printer of Observed events as JSON, one object a line, in the schema of kpt
+// live status.
 func StatusJSON(out io.Writer, s StatusOptions) Printer {
 	return StatusLines(out, s.Show, func(e event.Event) string {
 		var lines []string
@@ -84,11 +87,15 @@ func StatusJSON(out io.Writer, s StatusOptions) Printer {
 	})
 }
 
-// StatusTable shows events as a table of the latest status of each object, with the lines that s.Causes makes below it:
-// redrawn in place at every change where out is a terminal that holds the whole table, and otherwise printed once, at the
-// end. Objects that s.Show refuses at the moment are left out.
+// StatusTable returns a printer of a table with the latest status of each object, and the lines of
+// s.Causes below it. It redraws the table at every change if out is a terminal that holds all of
+// it, else it prints the table once, at the end. It omits objects that s.Show rejects.
 func StatusTable(out io.Writer, terminal Terminal, s StatusOptions) Printer {
-	return &statusTable{screen: screen{out: out, terminal: terminal}, StatusOptions: s, rows: map[object.Ref]event.Event{}}
+	return &statusTable{
+		screen:        screen{out: out, terminal: terminal},
+		StatusOptions: s,
+		rows:          map[object.Ref]event.Event{},
+	}
 }
 
 type statusTable struct {
@@ -98,7 +105,7 @@ type statusTable struct {
 	rows  map[object.Ref]event.Event // the latest of each
 }
 
-// Event takes in one status. What was said of its causes holds until more is known.
+// Event applies one status. It keeps the causes of an object that is not ready until new ones come.
 func (t *statusTable) Event(e event.Event) {
 	if e.Kind != event.Explained && e.Status.State != ready.Current && len(e.Causes) == 0 {
 		e.Causes = t.rows[e.Ref].Causes
@@ -112,7 +119,7 @@ func (t *statusTable) Event(e event.Event) {
 	}
 }
 
-// Close prints the table, unless it is on the screen already.
+// Close prints the table unless it is on the screen.
 func (t *statusTable) Close(error) error {
 	if !t.terminal.Live && len(t.order) > 0 {
 		t.draw(t.text())
@@ -133,7 +140,15 @@ func (t *statusTable) text() string {
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.Show(e) {
 			fmt.Fprint(table, t.owners(ref))
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State, Printable(firstLine(e.Status.Message)))
+			fmt.Fprintf(
+				table,
+				"%s\t%s/%s\t%s\t%s\n",
+				ref.Namespace,
+				ref.Kind,
+				ref.Name,
+				e.Status.State,
+				Printable(firstLine(e.Status.Message)),
+			)
 			for _, cause := range t.Causes(e) {
 				fmt.Fprintf(table, "%s%s\n", below, Printable(strings.TrimSpace(cause)))
 			}
@@ -147,7 +162,7 @@ func (t *statusTable) text() string {
 	return t.terminal.colourStates(text.String())
 }
 
-// owners is the column of the records that an object belongs to.
+// owners returns the column of an object's records.
 func (t *statusTable) owners(ref object.Ref) string {
 	if !t.ShowRecordNamespace {
 		return ""
@@ -159,7 +174,7 @@ func (t *statusTable) owners(ref object.Ref) string {
 	return strings.Join(names, ",") + "\t"
 }
 
-// byNamespace sorts as the table does: by namespace, then as references are sorted.
+// byNamespace compares references by namespace, then as object.Compare.
 func byNamespace(a, b object.Ref) int {
 	if byNamespace := strings.Compare(a.Namespace, b.Namespace); byNamespace != 0 {
 		return byNamespace

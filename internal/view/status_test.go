@@ -15,58 +15,85 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// TestStatus prints events, given as JSON lines, in every form. The section hide names a status that is filtered out.
-// Escape sequences are made visible as <ESC>.
+// TestStatus prints events, given as JSON lines, in every form. The section hide names a status
+// that is filtered out. Escape sequences are made visible as <ESC>.
 func TestStatus(t *testing.T) {
-	golden.Run(t, "testdata/status_*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
-		now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
-		causes := func(e event.Event) (lines []string) {
-			for _, c := range e.Causes {
-				lines = append(lines, "    "+c.Message)
+	golden.Run(
+		t,
+		"testdata/status_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
+			now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
+			causes := func(e event.Event) (lines []string) {
+				for _, c := range e.Causes {
+					lines = append(lines, "    "+c.Message)
+				}
+				return lines
 			}
-			return lines
-		}
-		local := view.StatusOptions{Show: show, Causes: causes}
-		forms := map[string]func(*bytes.Buffer) view.Printer{
-			"lines": func(out *bytes.Buffer) view.Printer {
-				return view.StatusLines(out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) })
-			},
-			"json": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.StatusOptions{Inventories: inventories("inv"), Show: show, Now: now})
-			},
-			"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
-			"terminal": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local)
-			},
-			"remotejson": func(out *bytes.Buffer) view.Printer {
-				return view.StatusJSON(out, view.StatusOptions{Inventories: inventories("one", "two"), Show: show, Now: now, ShowRecordNamespace: true})
-			},
-			"remotetable": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{}, view.StatusOptions{Inventories: inventories("one", "two"), Show: show, Causes: causes, ShowRecordNamespace: true})
-			},
-			"low": func(out *bytes.Buffer) view.Printer {
-				return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, local)
-			},
-		}
-		got := map[string]string{}
-		for name, form := range forms {
-			var out bytes.Buffer
-			printer := form(&out)
-			for line := range strings.Lines(files["events"]) {
-				var e event.Event
-				if err := json.Unmarshal([]byte(line), &e); err != nil {
+			local := view.StatusOptions{Show: show, Causes: causes}
+			forms := map[string]func(*bytes.Buffer) view.Printer{
+				"lines": func(out *bytes.Buffer) view.Printer {
+					return view.StatusLines(
+						out, show, func(e event.Event) string { return fmt.Sprintf("%s %s", e.Ref, e.Status.State) },
+					)
+				},
+				"json": func(out *bytes.Buffer) view.Printer {
+					return view.StatusJSON(
+						out, view.StatusOptions{Inventories: inventories("inv"), Show: show, Now: now},
+					)
+				},
+				"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
+				"terminal": func(out *bytes.Buffer) view.Printer {
+					return view.StatusTable(
+						out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local,
+					)
+				},
+				"remotejson": func(out *bytes.Buffer) view.Printer {
+					return view.StatusJSON(
+						out,
+						view.StatusOptions{
+							Inventories:         inventories("one", "two"),
+							Show:                show,
+							Now:                 now,
+							ShowRecordNamespace: true,
+						},
+					)
+				},
+				"remotetable": func(out *bytes.Buffer) view.Printer {
+					return view.StatusTable(
+						out,
+						view.Terminal{},
+						view.StatusOptions{
+							Inventories:         inventories("one", "two"),
+							Show:                show,
+							Causes:              causes,
+							ShowRecordNamespace: true,
+						},
+					)
+				},
+				"low": func(out *bytes.Buffer) view.Printer {
+					return view.StatusTable(out, view.Terminal{Live: true, Width: 80, Height: 2}, local)
+				},
+			}
+			got := map[string]string{}
+			for name, form := range forms {
+				var out bytes.Buffer
+				printer := form(&out)
+				for line := range strings.Lines(files["events"]) {
+					var e event.Event
+					if err := json.Unmarshal([]byte(line), &e); err != nil {
+						t.Fatal(err)
+					}
+					printer.Event(e)
+				}
+				if err := printer.Close(nil); err != nil {
 					t.Fatal(err)
 				}
-				printer.Event(e)
+				got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
 			}
-			if err := printer.Close(nil); err != nil {
-				t.Fatal(err)
-			}
-			got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
-		}
-		return got
-	})
+			return got
+		},
+	)
 }
 
 // inventories has every object in all of these records, each in its namespace.

@@ -12,27 +12,27 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// TableRow is one object of a table: what is known of it, and of its step if it is part of a run.
+// TableRow is one object of a table, with the state of its step if it is part of a run.
 type TableRow struct {
 	Ref        object.Ref
-	Status     ready.Status // of no state until the object was seen
-	Facts      *ready.Facts // nil until the object was seen, and when it is gone
-	Step       *plan.Step   // nil for an object of no run
-	Acted      *event.Event // nil until the write is over
-	Waiting    bool         // it is written and waited for
-	Settled    *event.Event // nil until the end
-	Reason     string       // why its write failed or did not happen
-	Owner      object.Ref   // the object itself, or the one of the table that it was made for
-	TreePrefix string       // before the name of an object that controllers made for the member above it
+	Status     ready.Status // zero until the object was read
+	Facts      *ready.Facts // nil until the object was read, and once it is deleted
+	Step       *plan.Step   // nil for an object that belongs to no run
+	Acted      *event.Event // nil until the write ended
+	Waiting    bool         // written and not ready yet
+	Settled    *event.Event // nil until the step ended
+	Reason     string       // why its write failed or was skipped
+	Owner      object.Ref   // the object itself, or the object of the table that it is a child of
+	TreePrefix string       // before the name of a child object
 }
 
-// Span is a piece of text with its paint.
+// Span is a text in one colour.
 type Span struct {
 	Text   string
 	Colour Colour
 }
 
-// Colour is a colour, as terminals take it; empty is none.
+// Colour is an escape sequence; empty is the default colour.
 type Colour string
 
 // The paints.
@@ -44,28 +44,34 @@ const (
 	unpainted = "\x1b[0m"
 )
 
-// Column is a column of a table. Its cells are cut to the width, in characters; a width of 0 is that of the widest.
+// Column is a column of a table. Width limits its cells, in characters; 0 is the width of the
+// widest cell.
 type Column struct {
 	Title string
 	Width int
 	Cell  func(TableRow) []Span
 }
 
-// TableOptions is how a table looks.
+// TableOptions describe a table.
 type TableOptions struct {
 	Columns  []Column
 	Show     func(TableRow) bool                          // nil shows all
-	Run      *RunState                                    // of the run; nil if the table shows none
-	Reason   func(*RunState, PhaseEvent) string           // why a write failed or did not happen
-	Children func([]object.Ref) map[object.Ref][]TableRow // asked at the end for what controllers made for the objects; nil for none
-	Details  func(TableRow) string                        // said below the table of a member that it had no room for; nil for none
-	Footer   string                                       // below the table, at the end
+	Run      *RunState                                    // nil for a table without a run
+	Reason   func(*RunState, PhaseEvent) string           // why a write failed or was skipped
+	Children func([]object.Ref) map[object.Ref][]TableRow // child objects, read at the end; nil for none
+	Details  func(TableRow) string                        // printed below the table for a truncated row; nil for none
+	Footer   string                                       // printed below the table at the end
 }
 
-// Table shows objects as a table: redrawn in place at every event where the terminal holds it whole, and otherwise printed
-// once, at the end.
+// Table returns a printer of objects as a table. It redraws the table at every event if the
+// terminal holds all of it, else it prints the table once, at the end.
 func Table(out io.Writer, terminal Terminal, members []TableRow, form TableOptions) Printer {
-	t := &table{screen: screen{out: out, terminal: terminal}, members: slices.Clone(members), index: map[object.Ref]int{}, form: form}
+	t := &table{
+		screen:  screen{out: out, terminal: terminal},
+		members: slices.Clone(members),
+		index:   map[object.Ref]int{},
+		form:    form,
+	}
 	slices.SortFunc(t.members, func(a, b TableRow) int { return byNamespace(a.Ref, b.Ref) })
 	for i, m := range t.members {
 		t.index[m.Ref] = i
@@ -76,7 +82,7 @@ func Table(out io.Writer, terminal Terminal, members []TableRow, form TableOptio
 	return t
 }
 
-// PlanRows are the objects of a plan.
+// PlanRows returns the rows of the objects of a plan.
 func PlanRows(p *plan.Plan) []TableRow {
 	var members []TableRow
 	for i := range p.Steps {
@@ -89,14 +95,14 @@ func PlanRows(p *plan.Plan) []TableRow {
 
 type table struct {
 	screen
-	members []TableRow
-	index   map[object.Ref]int
-	made    map[object.Ref][]TableRow
-	short   map[object.Ref]bool // members whose row had no room for all of it, in the latest text
-	form    TableOptions
+	members   []TableRow
+	index     map[object.Ref]int
+	made      map[object.Ref][]TableRow
+	truncated map[object.Ref]bool // objects with a truncated row in the latest text
+	form      TableOptions
 }
 
-// Event takes one event in.
+// Event applies one event.
 func (t *table) Event(e event.Event) {
 	i, ok := t.index[e.Ref]
 	if !ok || e.Kind == event.Explained || e.Kind == event.Observed && e.Err != nil {
@@ -122,7 +128,7 @@ func (t *table) Event(e event.Event) {
 	}
 }
 
-// Close draws the table for the last time.
+// Close prints the table for the last time.
 func (t *table) Close(error) error {
 	if t.form.Children != nil {
 		refs := make([]object.Ref, len(t.members))
@@ -137,11 +143,11 @@ func (t *table) Close(error) error {
 	return wrapWrite(t.err)
 }
 
-// below tells in full what the latest text had no room for.
+// below returns the details of truncated rows.
 func (t *table) below() string {
 	var b strings.Builder
 	for _, m := range t.members {
-		if t.form.Details != nil && t.short[m.Ref] {
+		if t.form.Details != nil && t.truncated[m.Ref] {
 			if text := t.form.Details(m); text != "" {
 				b.WriteString(Printable(text) + "\n")
 			}
@@ -150,11 +156,11 @@ func (t *table) below() string {
 	return b.String()
 }
 
-// text is the table as lines.
+// text returns the table as lines.
 func (t *table) text() string {
 	var rows [][][]Span
 	owners := []object.Ref{{}} // of the rows; the first are the titles
-	t.short = map[object.Ref]bool{}
+	t.truncated = map[object.Ref]bool{}
 	titles := make([][]Span, len(t.form.Columns))
 	for c, column := range t.form.Columns {
 		titles[c] = []Span{{Text: column.Title}}
@@ -179,14 +185,14 @@ func (t *table) text() string {
 			if c == len(row)-1 && t.form.Columns[c].Width == 0 {
 				line = append(line, cell...)
 			} else {
-				line = append(line, fitted(cell, widths[c])...)
+				line = append(line, fitSpans(cell, widths[c])...)
 			}
 		}
-		if t.terminal.Width > 0 && length(line) > t.terminal.Width {
-			line = append(cut(line, t.terminal.Width-1), Span{Text: "…"})
-			t.short[owners[r]] = true
+		if t.terminal.Width > 0 && spanLength(line) > t.terminal.Width {
+			line = append(cutSpans(line, t.terminal.Width-1), Span{Text: "…"})
+			t.truncated[owners[r]] = true
 		}
-		text := t.terminal.painted(line)
+		text := t.terminal.colourSpans(line)
 		if t.form.Columns[len(t.form.Columns)-1].Width == 0 {
 			text = strings.TrimRight(text, " ")
 		}
@@ -200,7 +206,7 @@ func (t *table) cells(m TableRow) [][]Span {
 	for c, column := range t.form.Columns {
 		for _, span := range column.Cell(m) {
 			line := firstLine(span.Text)
-			t.short[m.Owner] = t.short[m.Owner] || line != span.Text
+			t.truncated[m.Owner] = t.truncated[m.Owner] || line != span.Text
 			cells[c] = append(cells[c], Span{Text: Printable(line), Colour: span.Colour})
 		}
 	}
@@ -213,14 +219,14 @@ func (t *table) widths(rows [][][]Span) []int {
 		widths[c] = column.Width
 		for _, row := range rows {
 			if column.Width == 0 {
-				widths[c] = max(widths[c], length(row[c]))
+				widths[c] = max(widths[c], spanLength(row[c]))
 			}
 		}
 	}
 	return widths
 }
 
-func length(spans []Span) int {
+func spanLength(spans []Span) int {
 	n := 0
 	for _, span := range spans {
 		n += utf8.RuneCountInString(span.Text)
@@ -228,14 +234,14 @@ func length(spans []Span) int {
 	return n
 }
 
-// fitted cuts or fills text to a width.
-func fitted(spans []Span, width int) []Span {
-	spans = cut(spans, width)
-	return append(spans, Span{Text: strings.Repeat(" ", width-length(spans))})
+// fitSpans cuts or pads a text to a width.
+func fitSpans(spans []Span, width int) []Span {
+	spans = cutSpans(spans, width)
+	return append(spans, Span{Text: strings.Repeat(" ", width-spanLength(spans))})
 }
 
-// cut keeps as much of a text as the width holds.
-func cut(spans []Span, width int) []Span {
+// cutSpans cuts a text to a width.
+func cutSpans(spans []Span, width int) []Span {
 	kept := make([]Span, 0, len(spans))
 	for _, span := range spans {
 		runes := []rune(span.Text)
@@ -248,8 +254,8 @@ func cut(spans []Span, width int) []Span {
 	return kept
 }
 
-// painted is a text in its colours, where the terminal has any.
-func (t Terminal) painted(spans []Span) string {
+// colourSpans returns a text with its colours if the terminal has any.
+func (t Terminal) colourSpans(spans []Span) string {
 	var b strings.Builder
 	for _, span := range spans {
 		if t.Colour && span.Colour != "" {
@@ -261,7 +267,7 @@ func (t Terminal) painted(spans []Span) string {
 	return b.String()
 }
 
-// ColourOf is the colour of a state.
+// ColourOf returns the colour of a state.
 func ColourOf(state ready.State) Colour {
 	switch state {
 	case ready.Current:

@@ -7,17 +7,17 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Terminal is what is known of the place where the output goes. The zero value is a file or a pipe.
+// Terminal describes the output. The zero value is a file or a pipe.
 type Terminal struct {
 	Live   bool // lines can be drawn over
 	Colour bool
 	Width  int             // in columns; 0 is without limit
 	Height int             // in lines; 0 is without limit
-	Stderr *TerminalWriter // what else writes to the same terminal; nil for nothing
+	Stderr *TerminalWriter // other output to the same terminal; nil if none
 }
 
-// Printable replaces control characters: logs, events and messages come from whoever runs in the cluster, and must not move the
-// cursor of whoever reads them.
+// Printable replaces control characters. Logs, events and messages come from workloads in the
+// cluster and must not control the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -27,7 +27,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// fit cuts a line to the width, so that it takes one line of the screen.
+// fit cuts a line to the width of the screen.
 func (t Terminal) fit(line string) string {
 	if runes := []rune(line); t.Width > 0 && len(runes) > t.Width {
 		return string(runes[:t.Width-1]) + "…"
@@ -35,7 +35,7 @@ func (t Terminal) fit(line string) string {
 	return line
 }
 
-// colourStates paints the states in a text of whole words.
+// colourStates colours the states in a text.
 func (t Terminal) colourStates(text string) string {
 	if !t.Colour {
 		return text

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// UnifiedDiff is the difference of two objects as YAML, in the form of unified diffs without the lines that name the files;
-// empty if they are equal. Of an object that is nil on one side, all lines are added or removed. What must not be shown has
-// to be left out before, as diff.Shown does.
+// UnifiedDiff returns the difference of two objects as YAML, as a unified diff without file names;
+// empty if they are equal. If one object is nil, all lines are added or removed. It hides nothing:
+// see diff.Comparable.
 func UnifiedDiff(before, after *unstructured.Unstructured) (string, error) {
 	old, err := document(before)
 	if err != nil {
@@ -30,7 +30,7 @@ func UnifiedDiff(before, after *unstructured.Unstructured) (string, error) {
 	return hunks, nil
 }
 
-// document is an object as YAML, its keys sorted; nothing if there is none.
+// document returns an object as YAML with sorted keys, empty if it is nil.
 func document(obj *unstructured.Unstructured) ([]byte, error) {
 	if obj == nil {
 		return nil, nil

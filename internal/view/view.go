@@ -1,14 +1,15 @@
-// Package view turns plans and events into output.
+// Package view prints plans and events.
 //
-// It owns the shapes (lines, totals) and none of the words: a dialect hands those in as small functions.
+// It knows forms of output (lines, tables, totals) and no wording: a dialect passes that in as
+// functions.
 package view
 
 import (
 	"github.com/muster-deploy/muster/internal/event"
 )
 
-// Printer shows a run as it happens. Event is an event.Sink. Close writes what is left to say and gives the first error of
-// writing; it is told the error that ended the run before its end, if one did.
+// Printer prints a run while it happens. Event is an event.Sink. Close prints the rest and returns
+// the first write error; failed is the error that ended the run early, if any.
 type Printer interface {
 	Event(event.Event)
 	Close(failed error) error

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// testEnv returns an environment whose output goes to buffers.
+func testEnv(args ...string) (env *Env, out, errs *bytes.Buffer) {
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	env = &Env{Args: args, In: strings.NewReader(""), Out: out, Err: errs, Getenv: os.Getenv, Now: time.Now}
+	return env, out, errs
+}
+
+func TestExitCode(t *testing.T) {
+	broken := fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE})
+	for _, tc := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{errors.New("no cluster"), 1, "error: no cluster\n"},
+		{fmt.Errorf("app: %w", &TextError{Text: "kapp: Error: x\n", Err: errors.New("x")}), 1, "kapp: Error: x\n"},
+		{ErrChanges, 2, ""},
+		{&ResultError{}, 3, ""},
+		{&ResultError{Interrupted: true}, 130, ""},
+		{fmt.Errorf("read: %w", context.Canceled), 130, "error: interrupted\n"},
+		{fmt.Errorf("read: %w", interruption{}), 130, "error: interrupted\n"},
+		{&ExitCodeError{Code: 7}, 7, ""},
+		{broken, 141, ""},
+		{syscall.EPIPE, 1, "error: broken pipe\n"}, // of a connection, not of the output
+	} {
+		env, out, errs := testEnv("muster")
+		if code := exitCode(env, tc.err); code != tc.code || errs.String() != tc.text || out.Len() > 0 {
+			t.Errorf("%v: exit code %d, %q, want %d, %q", tc.err, code, errs, tc.code, tc.text)
+		}
+	}
+}
+
+func TestErrorsHaveTexts(t *testing.T) {
+	cause := errors.New("cause")
+	for err, want := range map[error]string{
+		&ResultError{}:                  "not everything succeeded",
+		&ResultError{Interrupted: true}: "interrupted",
+		&ExitCodeError{Code: 3}:         "exit code 3",
+		&TextError{Err: cause}:          "cause",
+	} {
+		if err.Error() != want {
+			t.Errorf("%T: %q, want %q", err, err, want)
+		}
+	}
+	if !errors.Is(&TextError{Err: cause}, cause) {
+		t.Error("TextError hides its cause")
+	}
+}
+
+func TestRunError(t *testing.T) {
+	for _, tc := range []struct {
+		outcome event.Outcome
+		want    error
+	}{
+		{event.Succeeded, nil},
+		{event.Skipped, nil},
+		{event.Failed, &ResultError{}},
+		{event.Interrupted, &ResultError{Interrupted: true}},
+	} {
+		var s event.Summary
+		s.Add(event.Event{Kind: event.Settled, Outcome: tc.outcome})
+		if err := RunError(s); fmt.Sprint(err) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: %v, want %v", tc.outcome, err, tc.want)
+		}
+	}
+}
+
+func TestMainChoosesByName(t *testing.T) {
+	group := func(title, name, command string) Group {
+		return Group{Title: title, Name: name, Commands: func(env *Env, _ *Kube) []*cobra.Command {
+			return []*cobra.Command{
+				{Use: command, Short: "Run " + command, Run: func(*cobra.Command, []string) {
+					fmt.Fprintln(env.Out, command)
+				}},
+			}
+		}}
+	}
+	groups := []Group{group("Packages", "kpt", "apply"), group("Apps", "", "deploy")}
+	programs := map[string]Program{"kapp": func(_ context.Context, env *Env, _ *Kube) int {
+		fmt.Fprintln(env.Out, "program")
+		return 9
+	}}
+	for _, tc := range []struct {
+		args, out string
+		code      int
+	}{
+		{"/bin/muster apply", "apply\n", 0},
+		{"muster.exe deploy", "deploy\n", 0},
+		{"muster unknown", "", 1},
+		{"muster apply --unknown", "", 1},
+		{"kpt apply", "apply\n", 0},
+		{"kpt deploy", "", 1},
+		{"kapp deploy", "program\n", 9},
+		{"muster version", "muster version " + Version() + "\n", 0},
+		{"kpt version", "kpt version " + Version() + "\n", 0},
+	} {
+		env, out, _ := testEnv(strings.Fields(tc.args)...)
+		code := Main(env, programs, groups...)
+		if code != tc.code || tc.code != 1 && out.String() != tc.out {
+			t.Errorf("%s: exit code %d, %q, want %d, %q", tc.args, code, out, tc.code, tc.out)
+		}
+	}
+	env, out, _ := testEnv("muster", "--help")
+	Main(env, programs, groups...)
+	for _, want := range []string{"Packages:\n  apply", "Apps:\n  deploy", "--kubeconfig"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// TestSignals sends signals to the test's own process, which waits for the context and not for
+// time.
+func TestSignals(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		env, _, errs := testEnv("muster")
+		ctx, stop := interruptible(env)
+		if err := syscall.Kill(os.Getpid(), sig); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) ||
+			cause.Error() != "interrupted" {
+			t.Errorf("%s: cause %v", sig, cause)
+		}
+		if !strings.HasPrefix(errs.String(), "interrupted: finishing writes in progress") {
+			t.Errorf("%s: printed %q", sig, errs)
+		}
+		stop()
+	}
+	env, _, errs := testEnv("muster")
+	ctx, stop := interruptible(env)
+	stop()
+	if <-ctx.Done(); errs.Len() > 0 {
+		t.Errorf("without a signal: printed %q", errs)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	env, _, _ := testEnv("muster")
+	if env.IsTerminal() || env.Terminal() != (view.Terminal{}) {
+		t.Error("a buffer is a terminal")
+	}
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal to test with: ", err)
+	}
+	defer tty.Close()
+	stderr := &view.TerminalWriter{Out: tty}
+	env.Out, env.Err = tty, stderr
+	for _, tc := range []struct {
+		term, noColor string
+		live, colour  bool
+	}{
+		{"xterm", "", true, true},
+		{"xterm", "1", true, false},
+		{"dumb", "", false, false},
+	} {
+		t.Setenv("TERM", tc.term)
+		t.Setenv("NO_COLOR", tc.noColor)
+		got := env.Terminal()
+		if !env.IsTerminal() || got.Live != tc.live || got.Colour != tc.colour || got.Stderr != stderr {
+			t.Errorf("%+v: %+v", tc, got)
+		}
+	}
+	if env := ProcessEnv(); env.Out != os.Stdout || len(env.Args) == 0 {
+		t.Error("the environment of the process is another one")
+	}
+}
