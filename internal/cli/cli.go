@@ -179,7 +179,7 @@ that you give to any set of manifests.`,
 
 // exitCode prints the error, unless the output has it already, and returns its exit code.
 func exitCode(env *Env, err error) int {
-	result, told, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
+	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
 	switch {
 	case err == nil:
 		return exitDone
@@ -196,8 +196,8 @@ func exitCode(env *Env, err error) int {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted
-	case errors.As(err, &told):
-		fmt.Fprint(env.Err, told.Text)
+	case errors.As(err, &withText):
+		fmt.Fprint(env.Err, withText.Text)
 		return exitError
 	default:
 		fmt.Fprintln(env.Err, "error:", err)

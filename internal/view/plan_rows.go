@@ -17,7 +17,7 @@ const (
 
 // Row is the planned change of one object.
 type Row struct {
-	Sign byte     // + created, ~ changed, - removed, ! refused; anything else stays as it is
+	Sign byte     // + created, ~ changed, - removed, ! refused; anything else: unchanged
 	Line string   // the change as a sentence
 	Diff string   // a result of UnifiedDiff
 	More []string // explanations, printed indented

@@ -105,7 +105,7 @@ func inventories(names ...string) func(object.Ref) []object.Ref {
 	return func(object.Ref) []object.Ref { return refs }
 }
 
-// A closed output is an error, told once.
+// A closed output is an error, returned once.
 func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
