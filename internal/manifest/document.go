@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxProblems is how many problems of one document are reported. Whoever mends so many runs again.
+// maxProblems limits the reported problems of one document.
 const maxProblems = 20
 
-// document is one document of a stream that is being read.
+// document is one document of a stream, with the state of its parser.
 type document struct {
 	number    int // position in the stream, counted from 1
 	start     int // lines of the stream before the text that the parser sees
@@ -20,14 +20,13 @@ type document struct {
 	expansion *expansion
 }
 
-// problem is something that keeps a document from being used.
+// problem is an error in a document.
 type problem struct {
 	line    int // in the stream
 	message string
 }
 
-// failAt notes a problem on a line of the text that the parser sees. The same problem met again through an alias counts
-// once.
+// failAt records a problem on a line of the parsed text. It ignores repetitions through aliases.
 func (d *document) failAt(line int, format string, args ...any) {
 	if d.full() {
 		return
@@ -38,7 +37,7 @@ func (d *document) failAt(line int, format string, args ...any) {
 	}
 }
 
-// full says that more problems would not be reported.
+// full reports whether the document has reached maxProblems.
 func (d *document) full() bool {
 	return len(d.problems) >= maxProblems
 }

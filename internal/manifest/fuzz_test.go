@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// FuzzRead looks for streams that panic, or that give objects without an identity or with values that cannot be copied or
-// written as JSON.
+// FuzzRead looks for streams that panic, or that give objects without an identity or with values
+// that cannot be copied or written as JSON.
 func FuzzRead(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -47,8 +47,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestReadIsLinear reads texts that are slow, or never end, if the cost grows with the square of their length or with what
-// their aliases stand for. With -v it says how long each took.
+// TestReadIsLinear reads texts that are slow, or never end, if the cost grows with the square of
+// their length or with what their aliases stand for. With -v it says how long each took.
 func TestReadIsLinear(t *testing.T) {
 	const head = "{apiVersion: v1, kind: ConfigMap, metadata: {name: big}, data: "
 	var keys, duplicates, labels, chain, merges strings.Builder

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// isManifest reports whether the text of a JSON file is meant to be an object: it has an apiVersion and a kind. A text that
-// is broken counts as one if it has the word apiVersion, so that the error is seen.
+// isManifest reports whether the text of a JSON file is an object: it has an apiVersion and a kind.
+// A broken text that contains apiVersion counts as one, so that its error is reported.
 func isManifest(text []byte) bool {
 	if !bytes.Contains(text, []byte(`"apiVersion"`)) {
 		return false
@@ -22,11 +22,11 @@ func isManifest(text []byte) bool {
 	return head["apiVersion"] != nil && head["kind"] != nil
 }
 
-// escape is an escape of a JSON string: the group is the two halves of a character beyond the first 65536.
+// escape matches an escape of a JSON string. Its group is a surrogate pair.
 var escape = regexp.MustCompile(`\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|.)`)
 
-// unescape writes out the characters that a JSON text may escape and YAML may not: slashes, and what JSON spells as two
-// escapes. Any other text stays as it is.
+// unescape replaces the escapes of JSON that YAML does not have: slashes and surrogate pairs. It
+// returns other texts unchanged.
 func unescape(text []byte) []byte {
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 || start[0] != '{' || !hasForeign(text) || !json.Valid(text) {
 		return text
@@ -42,7 +42,7 @@ func unescape(text []byte) []byte {
 	})
 }
 
-// hasForeign reports whether there may be such escapes in a text.
+// hasForeign reports whether a text may contain such escapes.
 func hasForeign(text []byte) bool {
 	for _, start := range []string{`\/`, `\ud`, `\uD`} {
 		if bytes.Contains(text, []byte(start)) {
@@ -52,7 +52,7 @@ func hasForeign(text []byte) bool {
 	return false
 }
 
-// half reads the four digits of an escape.
+// half decodes the four digits of an escape.
 func half(digits []byte) rune {
 	value, _ := strconv.ParseUint(string(digits), 16, 16) // the expression lets nothing else through
 	return rune(value)

@@ -10,13 +10,14 @@ import (
 	"slices"
 )
 
-// LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by their paths. A JSON file whose
-// content has no apiVersion and kind is no manifest and is left out. The folder itself may be a symbolic link; links inside
-// are not followed. Where skip, if there is one, returns true for a file or a folder, it is left out; rel is the path below
-// the folder, with slashes. omit is that of Read.
+// LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by path.
+// It ignores JSON files without apiVersion and kind. The folder may be a symbolic link; links
+// inside it are not followed. skip, unless nil, returns true for files and folders to ignore; rel
+// is their path below the folder, with slashes. omit is that of Read.
 //
-// An error joins, in the order of the paths, all problems of all files; the objects of the files without problems are given
-// all the same, for callers that need no more. A folder that does not exist gives an error that is fs.ErrNotExist.
+// The error joins the problems of all files, in the order of their paths. LoadDir then still
+// returns the objects of files without problems. If the folder does not exist, the error is
+// fs.ErrNotExist.
 func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool, omit Omit) ([]Object, error) {
 	if err := CheckFolder(dir); err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool, omit Omit) (
 	return objects, errors.Join(errs...)
 }
 
-// CheckFolder makes sure that a folder is there and is one. A folder that does not exist gives an error that is
+// CheckFolder returns an error unless dir is a folder. If it does not exist, the error is
 // fs.ErrNotExist.
 func CheckFolder(dir string) error {
 	info, err := os.Stat(dir)
@@ -51,18 +52,18 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// file is a manifest, or a place that could not be looked into.
+// file is a manifest, or a place that could not be read.
 type file struct {
 	path string
 	err  error
 }
 
-// extensions are those of manifests.
+// extensions are the file extensions of manifests.
 var extensions = []string{".yaml", ".yml", jsonExtension}
 
 const jsonExtension = ".json"
 
-// files finds the manifests of a folder, sorted by path.
+// files returns the manifests of a folder, sorted by path.
 func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []file {
 	var found []file
 	visit := func(rel string, d fs.DirEntry, err error) error {
@@ -96,7 +97,7 @@ func load(folder fs.FS, name string, omit Omit) ([]Object, error) {
 	return Parse(text, name, omit)
 }
 
-// missingError says which folder does not exist.
+// missingError reports that a folder does not exist.
 type missingError struct {
 	dir string
 }

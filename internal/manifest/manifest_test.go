@@ -16,8 +16,9 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestLoadDir loads the files of each archive as a folder. The golden section lists origin and reference of each object,
-// and the errors. Where the archive has a section show-values, the objects are written out as well.
+// TestLoadDir loads the files of each archive as a folder. The golden section lists origin and
+// reference of each object, and the errors. Where the archive has a section show-values, the
+// objects are written out as well.
 func TestLoadDir(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		_, values := files["show-values"]

@@ -2,7 +2,7 @@ package manifest
 
 import "go.yaml.in/yaml/v3"
 
-// mapping gives the entries of a map, its own before those that it merges in.
+// mapping returns the entries of a map; its own take precedence over merged ones.
 func (d *document) mapping(n *yaml.Node) any {
 	entries := make(map[string]any, len(n.Content)/2)
 	var merged *yaml.Node
@@ -31,12 +31,12 @@ func (d *document) mapping(n *yaml.Node) any {
 	return entries
 }
 
-// isMerge says whether a key is the << of YAML 1.1, which stands for the entries of another map.
+// isMerge reports whether a key is the merge key << of YAML 1.1.
 func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
 }
 
-// key gives a map's key, which in JSON is always a string.
+// key returns a map key, which in JSON is always a string.
 func (d *document) key(n *yaml.Node) (string, bool) {
 	scalar := n
 	if n.Kind == yaml.AliasNode {
@@ -66,8 +66,8 @@ func (d *document) key(n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// duplicate notes that the key at an index of the map is there before. Only then are the keys searched, so that the
-// time stays in proportion to the text.
+// duplicate reports that the key at an index repeats an earlier one. It searches the keys only
+// then, so that parsing stays linear.
 func (d *document) duplicate(n *yaml.Node, at int) {
 	if d.full() {
 		return
@@ -81,7 +81,7 @@ func (d *document) duplicate(n *yaml.Node, at int) {
 	}
 }
 
-// keyText gives what a scalar or an alias to one says.
+// keyText returns the text of a scalar or of an alias to one.
 func keyText(n *yaml.Node) string {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias.Value
@@ -89,7 +89,8 @@ func keyText(n *yaml.Node) string {
 	return n.Value
 }
 
-// merge adds the entries of a map, or of several of which the first wins, where there are none of the same name.
+// merge adds the entries of a map, or of a list of maps of which the first wins, unless entries has
+// them.
 func (d *document) merge(entries map[string]any, n *yaml.Node) {
 	sources := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {

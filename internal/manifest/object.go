@@ -14,7 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// unwrap gives the objects that a value holds: itself, or if it is a list its items and theirs.
+// unwrap returns the objects in a value: the object itself, or the items of a list and of the lists
+// in it.
 func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	obj, ok := value.(map[string]any)
 	if !ok {
@@ -41,8 +42,9 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	return objects
 }
 
-// isList says whether an object is only the wrapping of others: it is the List of the core group, or of a kind named
-// after its items, has them and has no name. A custom resource such as an AllowList has one.
+// isList reports whether an object is only a wrapper of others: the List of the core group, or a
+// kind named after its items that has items and no name. A custom resource such as an AllowList has
+// a name.
 func isList(obj map[string]any) bool {
 	kind, _ := obj["kind"].(string)
 	if kind == "List" && obj["apiVersion"] == "v1" {
@@ -53,7 +55,7 @@ func isList(obj map[string]any) bool {
 	return isArray && strings.HasSuffix(kind, "List") && metadata["name"] == nil
 }
 
-// typeItem completes an item that leaves its type to the list, as the API server writes the items of a ConfigMapList.
+// typeItem sets the type of an item that the list implies, as in a ConfigMapList of the API server.
 func typeItem(list map[string]any, item any) {
 	obj, _ := item.(map[string]any)
 	kind := strings.TrimSuffix(list["kind"].(string), "List")
@@ -63,7 +65,8 @@ func typeItem(list map[string]any, item any) {
 	obj["apiVersion"], obj["kind"] = list["apiVersion"], kind
 }
 
-// check notes what keeps an object from being identified and labelled.
+// check reports missing or invalid fields that identify an object, and invalid labels and
+// annotations.
 func (d *document) check(obj map[string]any, n *yaml.Node) {
 	if obj["apiVersion"] == nil && obj["kind"] == nil {
 		d.failAt(n.Line, "apiVersion and kind are missing; leave out what is not a Kubernetes object")
@@ -88,7 +91,7 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 	d.subject = ""
 }
 
-// subject names an object in the problems of its content, as far as it has a name.
+// subject returns the prefix of an object's problems, empty without a name.
 func subject(obj map[string]any) string {
 	u := &unstructured.Unstructured{Object: obj}
 	if u.GetKind() == "" || u.GetName() == "" {
@@ -97,8 +100,8 @@ func subject(obj map[string]any) string {
 	return object.RefOf(u).String() + ": "
 }
 
-// checkPlace notes a name or a namespace that cannot stand in the address of any object. What else a kind demands of its
-// names is the server's business.
+// checkPlace reports a name or namespace that no URL path of an object can have. The server checks
+// the rules of the kind.
 func (d *document) checkPlace(metadata map[string]any, n *yaml.Node) {
 	name, _ := metadata["name"].(string)
 	if problems := content.IsPathSegmentName(name); name != "" && len(problems) > 0 {
@@ -136,7 +139,7 @@ func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
 	d.failAt(n.Line, "metadata.name is missing")
 }
 
-// checkString notes a value that is there but no string. The field is its name in the message.
+// checkString reports a value that is not a string. field is its name in the message.
 func (d *document) checkString(m map[string]any, n *yaml.Node, key, field string) {
 	value := m[key]
 	if _, ok := value.(string); ok || value == nil {
@@ -145,7 +148,8 @@ func (d *document) checkString(m map[string]any, n *yaml.Node, key, field string
 	d.failAt(child(n, key).Line, "%s must be a string, got %s", field, typeName(value))
 }
 
-// checkStrings notes the values of a map of metadata that are no strings. A null map counts as none.
+// checkStrings reports the values of a metadata map that are not strings. A null map counts as
+// empty.
 func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key string) {
 	values, ok := metadata[key].(map[string]any)
 	if !ok && metadata[key] != nil {
@@ -159,8 +163,8 @@ func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key
 	}
 }
 
-// checkSecret notes the values of a Secret that are no strings. Servers refuse them as well, but some quote them. A null value is
-// none.
+// checkSecret reports the values of a Secret that are not strings: some servers quote them in the
+// error. A null value counts as absent.
 func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
 	for _, field := range []string{"data", "stringData"} {
 		values, ok := obj[field].(map[string]any)
@@ -176,7 +180,8 @@ func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
 	}
 }
 
-// child gives the node of a map's entry, or the map's own where it cannot be told, as for merged entries.
+// child returns the node of a map entry, or the map's own node if the entry has none, as merged
+// entries.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -192,7 +197,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return n
 }
 
-// element gives the node of a list's element.
+// element returns the node of a list item.
 func element(n *yaml.Node, i int) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

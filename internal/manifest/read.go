@@ -11,13 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Omit reports whether an object is to be left out although, or because, it may not be a valid one. It gets the object as
-// it was read, before anything is checked, each item of a list for itself, and must not change it. A nil Omit leaves out
-// nothing.
+// Omit reports whether an object is to be ignored, valid or not. It gets the object before any
+// check, for a list each item, and must not change it. A nil Omit ignores nothing.
 type Omit func(obj map[string]any) bool
 
-// Read reads one stream of documents. The name stands for it in origins and errors. An error joins all problems of all
-// documents, in their order; there are no objects then.
+// Read parses one stream of documents. name stands for it in origins and errors. The error joins
+// the problems of all documents, in order; Read then returns no objects.
 func Read(r io.Reader, name string, omit Omit) ([]Object, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -26,7 +25,7 @@ func Read(r io.Reader, name string, omit Omit) ([]Object, error) {
 	return Parse(text, name, omit)
 }
 
-// Parse does what Read does with a text, which it may change.
+// Parse parses a text as Read does. It may modify the text.
 func Parse(text []byte, name string, omit Omit) ([]Object, error) {
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
 		return nil, fmt.Errorf("%s: line 1: the text is UTF-16; save it as UTF-8", name)
@@ -35,7 +34,7 @@ func Parse(text []byte, name string, omit Omit) ([]Object, error) {
 	return assemble(name, documents(text, omit))
 }
 
-// documents reads all documents of a stream that hold something, or should but are broken.
+// documents parses all documents of a stream that have content or errors.
 func documents(stream []byte, omit Omit) []*document {
 	var all []*document
 	shared := &expansion{}
@@ -60,7 +59,7 @@ func documents(stream []byte, omit Omit) []*document {
 	return all
 }
 
-// read takes in what the parser found and reports whether there was anything.
+// read handles a parsed document and reports whether it has content or an error.
 func (d *document) read(node *yaml.Node, err error, text []byte) bool {
 	if err != nil {
 		line, message := syntaxError(err, text)
@@ -77,7 +76,7 @@ func (d *document) read(node *yaml.Node, err error, text []byte) bool {
 	return true
 }
 
-// assemble gives the objects of the documents of one stream, or their problems.
+// assemble returns the objects of the documents of one stream, or their problems.
 func assemble(name string, documents []*document) ([]Object, error) {
 	var objects []Object
 	var errs []error

@@ -2,15 +2,15 @@ package manifest
 
 import "bytes"
 
-// chunk is the text of one document, from its marker on.
+// chunk is the text of one document, beginning with its marker.
 type chunk struct {
 	text  []byte
 	start int // lines of the stream before the text
 }
 
-// split cuts a stream where a line starts with the marker ---. Cutting first and parsing then keeps a broken document
-// from hiding the ones behind it. The directives at the start of a stream are made comments, in place: the YAML library
-// takes %YAML 1.2 for an error.
+// split splits a stream at lines that start with the marker ---, so that a broken document does not
+// hide later ones. It turns the directives at the start of a stream into comments, in place: the
+// YAML library rejects %YAML 1.2.
 func split(stream []byte) []chunk {
 	var chunks []chunk
 	from := chunk{}
@@ -35,7 +35,7 @@ func split(stream []byte) []chunk {
 	return append(chunks, from)
 }
 
-// endOfLine gives the position behind the line that starts at a position.
+// endOfLine returns the position after the line that starts at pos.
 func endOfLine(stream []byte, pos int) int {
 	if n := bytes.IndexByte(stream[pos:], '\n'); n >= 0 {
 		return pos + n + 1
@@ -43,13 +43,14 @@ func endOfLine(stream []byte, pos int) int {
 	return len(stream)
 }
 
-// isMarker says whether a line starts a document.
+// isMarker reports whether a line starts a document.
 func isMarker(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("---"))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isPreface says whether a line may stand before the directives of a stream: it is empty, a comment or a directive.
+// isPreface reports whether a line may precede the directives of a stream: empty lines, comments
+// and directives.
 func isPreface(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#' || line[0] == '%'

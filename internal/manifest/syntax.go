@@ -10,10 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxSearched is the length of a text in which the line of an error is searched if the YAML library does not tell it.
+// maxSearched limits the length of a text in which searchLine looks for the line of an error.
 const maxSearched = 1 << 20
 
-// syntaxError gives the line, counted from 1 in the text, and the message of an error of the YAML library.
+// syntaxError returns the line, counted from 1 in the text, and the message of an error of the YAML
+// library.
 func syntaxError(err error, text []byte) (int, string) {
 	line, message := cutLine(err)
 	last := 1 + bytes.Count(bytes.TrimRight(text, "\r\n"), []byte("\n"))
@@ -24,7 +25,7 @@ func syntaxError(err error, text []byte) (int, string) {
 	case "node content", "',' or ']'", "',' or '}'":
 		line++ // the library counts these lines from 0; it is where the brackets open
 	case "key", "'-' indicator":
-		line = searchLine(text, last, message) // the library gives the line where the map or list starts
+		line = searchLine(text, last, message) // the library reports the line where the map or list starts
 	default:
 		if line == 0 {
 			line = searchLine(text, last, message)
@@ -33,7 +34,7 @@ func syntaxError(err error, text []byte) (int, string) {
 	return min(max(line, 1), last), message
 }
 
-// cutLine takes the line off the front of an error of the YAML library, which has it nowhere else.
+// cutLine splits the line from an error of the YAML library, which has it in the text only.
 func cutLine(err error) (int, string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	rest, ok := strings.CutPrefix(message, "line ")
@@ -48,7 +49,8 @@ func cutLine(err error) (int, string) {
 	return line, rest
 }
 
-// searchLine gives the line on which a parser stumbles: the fewest lines of the text that give the message.
+// searchLine returns the line of a parse error: the fewest lines of the text that produce the
+// message.
 func searchLine(text []byte, last int, message string) int {
 	if len(text) > maxSearched {
 		return 0
@@ -67,7 +69,7 @@ func searchLine(text []byte, last int, message string) int {
 	})
 }
 
-// parse reads all documents of a text and gives the first error.
+// parse parses all documents of a text and returns the first error.
 func parse(text []byte) error {
 	for parser := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var node yaml.Node

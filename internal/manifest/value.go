@@ -7,19 +7,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpanded is how many values the aliases of one stream may stand for. Without a limit, a few lines of aliases to
-// aliases fill any memory.
+// maxExpanded limits the values that the aliases of one stream expand to. Without a limit, a few
+// lines of aliases to aliases exhaust the memory.
 const maxExpanded = 500_000
 
-// expansion counts what the aliases of a stream stand for.
+// expansion counts the values that the aliases of a stream expand to.
 type expansion struct {
 	values int
 	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
 }
 
-// value gives what a node stands for, as package unstructured wants it, and notes problems on the way. We do this
-// ourselves because the YAML library looks for duplicate keys in quadratic time, takes timestamps for times and keeps
-// the lines of what it decodes to itself.
+// value decodes a node into the types of package unstructured, and reports problems. The YAML
+// library would look for duplicate keys in quadratic time, decode timestamps as times, and not give
+// the lines of values.
 func (d *document) value(n *yaml.Node) any {
 	if !d.spend(n) {
 		return nil
@@ -38,7 +38,7 @@ func (d *document) value(n *yaml.Node) any {
 	}
 }
 
-// spend counts a value if an alias leads to it, and reports whether it may be expanded.
+// spend counts a value below an alias, and reports whether it may be expanded.
 func (d *document) spend(n *yaml.Node) bool {
 	if len(d.expansion.open) == 0 {
 		return true
@@ -88,8 +88,8 @@ func (d *document) scalar(n *yaml.Node) any {
 	}
 }
 
-// narrow makes a number one of the two types that unstructured objects have, and leaves everything else as it is.
-// Integers beyond 64 bits lose precision, as they do when they are read from JSON.
+// narrow converts a number to int64 or float64 and returns other values unchanged. Integers beyond
+// 64 bits lose precision, as in JSON.
 func (d *document) narrow(n *yaml.Node, value any) any {
 	switch v := value.(type) {
 	case int:
@@ -114,7 +114,7 @@ func (d *document) unknownTag(n *yaml.Node) {
 	d.failAt(n.Line, "tag %s has no meaning in Kubernetes objects; remove it", n.Tag)
 }
 
-// typeName is the word for the type of a value in messages.
+// typeName returns the name of a value's type in messages.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:

@@ -1,8 +1,7 @@
-// Package kustomize builds a folder that holds a kustomization into objects.
+// Package kustomize builds the objects of a folder that has a kustomization.
 //
-// In goes a folder, out come the objects that its kustomization stands for. It runs no plugins, functions or charts and
-// fetches nothing: everything a kustomization names has to lie on this machine, and its files in or below its folder. It
-// knows nothing of packages, and a kustomization without objects is none of its business.
+// It runs no plugins, functions or charts and fetches nothing: everything that a kustomization
+// names must be on this machine, and its files in or below its folder.
 package kustomize
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 )
 
-// File gives the name of the kustomization file of a folder, or nothing if there is none.
+// File returns the name of a folder's kustomization file, empty if there is none.
 func File(dir string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
@@ -29,7 +28,7 @@ func File(dir string) string {
 	return ""
 }
 
-// IsFile reports whether a file of this name is taken for a kustomization.
+// IsFile reports whether a kustomization file may have this name.
 func IsFile(name string) bool {
 	for _, known := range konfig.RecognizedKustomizationFileNames() {
 		if name == known {
@@ -39,8 +38,9 @@ func IsFile(name string) bool {
 	return false
 }
 
-// Build builds a folder that has a kustomization file, in the order of its resources. The origin of an object is its
-// document in what was built. What names things that cannot be used here is said all at once, before anything is built.
+// Build builds a folder that has a kustomization file, in the order of its resources. The origin of
+// an object is its document in the output. Build first reports all references that are not
+// supported.
 func Build(dir string, omit manifest.Omit) ([]manifest.Object, error) {
 	if err := check(dir); err != nil {
 		return nil, err
@@ -48,17 +48,17 @@ func Build(dir string, omit manifest.Omit) ([]manifest.Object, error) {
 	name := File(dir)
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %s", name, plainly(dir, err))
+		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
 	text, err := built.AsYaml()
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %s", name, plainly(dir, err))
+		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
 	return manifest.Parse(text, name+" (built)", omit)
 }
 
-// plainly gives the text of an error in one line, with paths as the package's files are named everywhere else.
-func plainly(dir string, err error) string {
+// errorText returns the text of an error in one line, with paths relative to the package.
+func errorText(dir string, err error) string {
 	text := err.Error()
 	for _, path := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
 		if root, err := path(dir); err == nil && filepath.IsAbs(root) {
@@ -69,8 +69,8 @@ func plainly(dir string, err error) string {
 	return cause(strings.Join(strings.Fields(text), " "))
 }
 
-// cause leaves of the library's text what went wrong, behind the path of the resource below the folder that was built. The
-// library tries each resource as a file and as a folder, and tells of both.
+// cause returns the problem in a text of the library, after the path of the resource below the
+// folder. The library tries each resource as a file and as a folder and reports both errors.
 func cause(text string) string {
 	where := ""
 	for {

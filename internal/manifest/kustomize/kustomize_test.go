@@ -11,8 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestBuild builds the folder pkg of each archive. The golden section lists origin and reference of each object, or the
-// errors.
+// TestBuild builds the folder pkg of each archive. The golden section lists origin and reference of
+// each object, or the errors.
 func TestBuild(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestCircle gives a folder that leads to itself through a symbolic link: looking through it ends.
+// TestCircle checks a folder that contains itself through a symbolic link.
 func TestCircle(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("resources: [again]\n"), 0o666); err != nil {

@@ -16,14 +16,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// checker looks through a kustomization, and through those that it names, for what cannot be used here.
+// checker searches a kustomization, and those that it names, for references that are not supported.
 type checker struct {
 	root string
-	seen map[string]bool // files that were looked through
+	seen map[string]bool // checked files
 	errs []error
 }
 
-// check refuses a kustomization that would fetch something or run a tool, and names what it lacks.
+// check rejects a kustomization that would fetch a resource or run a tool, or that names missing
+// files.
 func check(dir string) error {
 	c := &checker{root: dir, seen: map[string]bool{}}
 	c.folder(dir)
@@ -32,17 +33,18 @@ func check(dir string) error {
 
 // Fields of a kustomization by what they name.
 var (
-	// entries are files with objects, or folders with a kustomization.
+	// entries name files with objects, or folders with a kustomization.
 	entries = []string{"resources", "bases", "components"}
-	// configs are the same, or the text of an object itself; the objects say in turn which files they want.
+	// configs name the same, or hold an object; the objects name files in turn.
 	configs = []string{"generators", "transformers", "validators"}
-	// tools are run by kustomize only when it is told to.
+	// tools need programs that kustomize runs only on request.
 	tools = []string{"helmCharts", "helmChartInflationGenerator"}
-	// files are fields that name files, wherever they stand; those of generators may begin with a key and "=".
+	// files are fields that name files, at any depth. In generators an entry may begin with a key and
+	// "=".
 	files = []string{"path", "paths", "files", "env", "envs", "crds", "configurations", "patches", "patchesStrategicMerge"}
 )
 
-// folder looks through the kustomization of a folder. A folder without one is an error that the build words well enough.
+// folder checks the kustomization of a folder. The build reports a missing one.
 func (c *checker) folder(dir string) {
 	name := File(dir)
 	if name == "" {
@@ -71,8 +73,8 @@ func (c *checker) folder(dir string) {
 	c.fetched(path, fields)
 }
 
-// read reads a YAML file once and reports whether there is anything to look through. That a file is broken is told here;
-// the build would do it with a stack of its own doings.
+// read parses a YAML file once and reports whether to check it. It reports a broken file itself:
+// the build's message would have a long chain of causes.
 func (c *checker) read(path string, into any) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -92,7 +94,7 @@ func (c *checker) read(path string, into any) bool {
 	return err == nil
 }
 
-// entry checks that a file or a folder is there, and looks through the folder.
+// entry checks that a file or folder exists, and checks the folder.
 func (c *checker) entry(path, key, entry string) {
 	if isRemote(entry) {
 		c.remote(path, key, entry)
@@ -113,7 +115,8 @@ func (c *checker) entry(path, key, entry string) {
 	}
 }
 
-// config checks a configuration of a transformer or generator: a file, a folder, or the object itself.
+// config checks a configuration of a transformer or generator: a file, a folder, or the object
+// itself.
 func (c *checker) config(path, key, entry string) {
 	var inline map[string]any
 	if err := yaml.Unmarshal([]byte(entry), &inline); err == nil {
@@ -123,7 +126,8 @@ func (c *checker) config(path, key, entry string) {
 	c.entry(path, key, entry)
 }
 
-// file looks through the objects of a file that configure transformers or generators. What is broken is told by the build.
+// file checks the objects of a file that configure transformers or generators. The build reports
+// broken files.
 func (c *checker) file(path string) {
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte(konfig.BuiltinPluginApiVersion)) {
@@ -137,7 +141,7 @@ func (c *checker) file(path string) {
 	}
 }
 
-// fetched refuses the fields, at any depth, that name files elsewhere.
+// fetched rejects fields, at any depth, that name files elsewhere.
 func (c *checker) fetched(path string, value any) {
 	switch v := value.(type) {
 	case []any:
@@ -179,8 +183,8 @@ func (c *checker) has(err error) bool {
 	return slices.ContainsFunc(c.errs, func(other error) bool { return other.Error() == err.Error() })
 }
 
-// repository is how an address of a repository begins in kustomize's grammar. It is asked before the file system is, so a
-// folder of such a name has to be written with ./ in front.
+// repository matches the beginning of a repository's address in kustomize's grammar. It takes
+// precedence over the file system, so a folder of such a name needs ./ in front.
 var repository = regexp.MustCompile(`(?i)^(git::|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
 
 func isRemote(entry string) bool { return repository.MatchString(entry) || isFetched(entry) }
@@ -191,7 +195,7 @@ func isFetched(entry string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// texts gives the strings of a field that holds one or several; other values are none.
+// texts returns the strings of a field that holds one or several, and ignores other values.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
