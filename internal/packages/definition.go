@@ -165,7 +165,7 @@ func ensureDefinition(
 	err = Install(ctx, client)
 	if state == definitionOutdated && apierrors.IsForbidden(err) {
 		notice(fmt.Sprintf("Warning: the ResourceGroup definition in the cluster is out of date; "+
-			"have somebody with the right to change it run install-resource-group (%v)", err))
+			"ask somebody who may update it to run install-resource-group (%v)", err))
 		return nil
 	}
 	return err

@@ -75,7 +75,7 @@ func (i *Initialization) Write(namespace string) error {
 		return &InitializedError{
 			Object: "Kptfile",
 			Err: errors.New("the package has an inventory already, in its Kptfile; " +
-				"migrate moves it to a ResourceGroup, and --force begins a new one, which loses sight of what was deployed"),
+				"migrate moves it to a ResourceGroup, and --force begins a new one, which makes deployed objects unknown"),
 		}
 	}
 	inv, err := f.inventory(namespace)
@@ -103,7 +103,7 @@ func writeInventory(
 			return &InitializedError{
 				Object: "ResourceGroup",
 				Err: fmt.Errorf("the package has an inventory already, in %s; "+
-					"objects deployed under it would be lost sight of: destroy them first, or give --force", obj.Origin),
+					"objects deployed under it would become unknown: destroy them first, or use --force", obj.Origin),
 			}
 		}
 		if obj.Origin.Path != f.File {

@@ -165,21 +165,21 @@ func ReadPlan(path string) (*SavedPlan, error) {
 	s := &SavedPlan{}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf(
-			"read the plan %s: it is no saved plan; make one with plan --out: %w",
+			"read the plan %s: it is not a saved plan; create one with plan --out: %w",
 			path,
 			err,
 		)
 	}
 	if s.Form != savedVersion {
 		return nil, fmt.Errorf(
-			"read the plan %s: it is no saved plan of this form (%s); make it anew with plan --out",
+			"read the plan %s: it is not a saved plan in the format %s; create it again with plan --out",
 			path,
 			savedVersion,
 		)
 	}
 	if problem := s.invalid(); problem != "" {
 		return nil, fmt.Errorf(
-			"read the plan %s: the file is damaged or was edited: %s; make it anew with plan --out",
+			"read the plan %s: the file is damaged or was edited: %s; create it again with plan --out",
 			path,
 			problem,
 		)

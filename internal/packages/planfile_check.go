@@ -39,7 +39,7 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 		who = "the cluster or the package has"
 	}
 	return fmt.Errorf(
-		"%s moved since the plan was made:\n- %s\nmake a new plan",
+		"%s changed since the plan was created:\n- %s\ncreate a new plan",
 		who,
 		strings.Join(moved, "\n- "),
 	)
@@ -70,7 +70,7 @@ func (s *SavedPlan) differences(now *SavedPlan) []string {
 			moved = append(
 				moved,
 				fmt.Sprintf(
-					"%s was to be %s, and nothing is to be done to it now",
+					"%s was to be %s, and is to be left alone now",
 					step.Ref,
 					pastTense[step.Op],
 				),
@@ -106,11 +106,11 @@ func (s savedStep) difference(now savedStep) string {
 	case s.Op != now.Op:
 		return fmt.Sprintf("was to be %s, and is to be %s now", pastTense[s.Op], pastTense[now.Op])
 	case s.UID != now.UID:
-		return "was replaced by another object of its name"
+		return "was replaced by another object with its name"
 	case s.Digest != now.Digest && s.ResourceVersion != now.ResourceVersion:
-		return "would change otherwise: it was written meanwhile"
+		return "would change differently: it was modified since"
 	case s.Digest != now.Digest:
-		return "would be written otherwise: its manifest is another"
+		return "would be written differently: its manifest has changed"
 	case s.Reason != now.Reason:
 		return fmt.Sprintf(
 			"was to be %s because %s, and now because %s",

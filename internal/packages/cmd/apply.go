@@ -47,9 +47,9 @@ func newApply(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
-		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-). Objects are
-created or updated in the order of their kinds and dependencies and waited for until they are ready;
-objects that the package deployed earlier and no longer has are pruned.
+		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-).
+Objects are created or updated in the order of their kinds and dependencies and waited for until
+they are ready; objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
 		Example: "  " + v.command + " apply wordpress --dry-run\n" +
@@ -64,49 +64,27 @@ objects that the package deployed earlier and no longer has are pruned.
 	}
 	flags := cmd.Flags()
 	f.addPlanFlags(cmd, v)
-	flags.BoolVar(
-		&f.dryRun,
-		"dry-run",
-		false,
-		"show what would be done; with --server-side, validated by the server",
-	)
-	flags.BoolVar(
-		&f.install,
-		"install-resource-group",
-		true,
-		"install the ResourceGroup definition if it is missing; false in a dry run",
-	)
-	flags.DurationVar(
-		&f.reconcileTimeout,
-		"reconcile-timeout",
-		0,
-		"how long an applied object may take to become ready; 0 is without limit",
-	)
-	flags.DurationVar(
-		&f.pruneTimeout,
-		"prune-timeout",
-		0,
-		"how long a pruned object may take to be gone; 0 is without limit",
-	)
-	flags.BoolVar(
-		&f.failFast,
-		"fail-fast",
-		false,
-		"end the run as soon as an object fails or its pods will hardly start without a change",
-	)
+	flags.BoolVar(&f.dryRun, "dry-run", false,
+		"Only print what would be done; with --server-side, the server validates it")
+	flags.BoolVar(&f.install, "install-resource-group", true,
+		"Install the ResourceGroup CRD if it is missing; in a dry run only if set")
+	flags.DurationVar(&f.reconcileTimeout, "reconcile-timeout", 0,
+		"Time to wait for an applied object to become ready; 0 means no limit")
+	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0,
+		"Time to wait for a pruned object to be deleted; 0 means no limit")
+	flags.BoolVar(&f.failFast, "fail-fast", false,
+		"Stop at the first object that fails or cannot start (bad image, crash loop, unschedulable)")
 	if v.savesPlans {
-		flags.StringVar(
-			&f.plan,
-			"plan",
-			"",
-			"do what this file says that plan --out has written, or nothing",
-		)
+		flags.StringVar(&f.plan, "plan", "",
+			"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
 	}
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
-	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
-	f.output.addTo(cmd, v, "output", "form of the output")
-	f.statusPolicy.addTo(cmd, v, "status-policy", "whether the record tells how each object is left")
+	flags.BoolVar(&f.statuses, "show-status-events", false,
+		"Print every status change of an object")
+	f.output.addTo(cmd, v, "output", "Output format")
+	f.statusPolicy.addTo(cmd, v, "status-policy",
+		"Whether to store the status of each object in the inventory")
 	return cmd
 }
 
@@ -128,10 +106,10 @@ func (f applyFlags) dryRunMode() engine.DryRun {
 // check returns an error for invalid flags.
 func (f applyFlags) check(v variant) error {
 	if v.strict && f.forceConflicts && !f.serverSide {
-		return errors.New("--force-conflicts goes with --server-side alone")
+		return errors.New("--force-conflicts requires --server-side")
 	}
 	if v.strict && f.fieldManager == "" {
-		return errors.New("--field-manager must not be empty; leave it out for the default")
+		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
@@ -295,7 +273,7 @@ func runOperation(
 	case err != nil:
 		return err
 	case closed != nil && !cli.IsBrokenPipe(closed):
-		return fmt.Errorf("%w; the run went on without it, and the record is complete", closed)
+		return fmt.Errorf("%w; the run completed without it, and the record is complete", closed)
 	}
 	return cli.RunError(summary)
 }

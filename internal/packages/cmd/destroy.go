@@ -46,29 +46,18 @@ delete the record.
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be deleted")
-	flags.DurationVar(
-		&f.deleteTimeout,
-		"delete-timeout",
-		0,
-		"how long an object may take to be gone; 0 is without limit",
-	)
-	flags.BoolVar(&f.statuses, "show-status-events", false, "tell every new status of an object")
-	f.output.addTo(cmd, v, "output", "form of the output")
-	f.ordering.addTo(
-		cmd,
-		v,
-		"ordering",
-		"when objects are deleted: as soon as what depends on them is gone, or in waves",
-	)
-	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be deleted")
-	f.statusPolicy.addTo(cmd, v, "status-policy", "whether the record tells how each object is left")
-	f.propagation.addTo(
-		cmd,
-		v,
-		"delete-propagation-policy",
-		"how dependents of the objects are deleted",
-	)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print what would be deleted")
+	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0,
+		"Time to wait for an object to be deleted; 0 means no limit")
+	flags.BoolVar(&f.statuses, "show-status-events", false,
+		"Print every status change of an object")
+	f.output.addTo(cmd, v, "output", "Output format")
+	f.ordering.addTo(cmd, v, "ordering",
+		"When to delete objects: as soon as their dependents are gone, or in waves")
+	f.adoption.addTo(cmd, v, "inventory-policy", "Which objects may be deleted")
+	f.statusPolicy.addTo(cmd, v, "status-policy",
+		"Whether to store the status of each object in the inventory")
+	f.propagation.addTo(cmd, v, "delete-propagation-policy", "Deletion propagation policy")
 	return cmd
 }
 
@@ -123,7 +112,7 @@ func runDestroy(
 	if v.detailed && !op.Recorded() {
 		fmt.Fprintf(
 			env.Err,
-			"there is no record %s in the cluster: nothing is known to be deployed\n",
+			"there is no record %s in the cluster: nothing to delete\n",
 			inv.Ref,
 		)
 	}

@@ -88,7 +88,7 @@ func checkChoices(choices ...*choice) error {
 // addTo adds the choice to a command, with completion.
 func (c *choice) addTo(cmd *cobra.Command, v variant, name, usage string) {
 	c.refusal = v.refusals[name]
-	cmd.Flags().Var(c, name, fmt.Sprintf("%s: %s", usage, strings.Join(c.allowed, ", ")))
+	cmd.Flags().Var(c, name, fmt.Sprintf("%s. One of: (%s)", usage, strings.Join(c.allowed, ", ")))
 	// The only error is a flag that does not exist or has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc(
 		name,
@@ -118,8 +118,8 @@ func completeFolders(
 
 // addLogLines adds the flag for the number of log lines.
 func addLogLines(cmd *cobra.Command, lines *int) {
-	cmd.Flags().
-		IntVar(lines, "log-lines", 3, "how many lines to quote of the log of a container that ended badly; 0 is none")
+	cmd.Flags().IntVar(lines, "log-lines", 3,
+		"Number of log lines to print for a failed container; 0 prints none")
 }
 
 // checkLogLines returns an error for a negative number.
@@ -140,6 +140,6 @@ func checkTimeout(flag string, timeout time.Duration) error {
 
 // addRules adds the flag for files of readiness rules.
 func addRules(cmd *cobra.Command, files *[]string) {
-	cmd.Flags().
-		StringArrayVar(files, "ready-rules", nil, "file of rules that say when objects are ready; may be repeated")
+	cmd.Flags().StringArrayVar(files, "ready-rules", nil,
+		"File with readiness rules; can be repeated")
 }

@@ -24,10 +24,10 @@ func newInit(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Give a package its inventory",
-		Long: `Write the ResourceGroup object that identifies the inventory of the package in a folder (default: the
-working folder). The cluster is not asked. The inventory's namespace is that of --namespace, else the
-one that all objects of the package share, else that of the kubeconfig's context.
+		Short: "Create the inventory of a package",
+		Long: `Write the ResourceGroup that identifies the inventory of the package in a folder (default: the
+working folder). This does not contact the cluster. The namespace of the inventory is that of
+--namespace, else the one of all objects of the package, else that of the kubeconfig's context.
 
 Exit codes:
   0  the inventory was written
@@ -40,21 +40,12 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(
-		&f.name,
-		"name",
-		"",
-		"name of the inventory object (default: inventory- and 8 random digits)",
-	)
-	flags.StringVar(
-		&f.inventoryID,
-		"inventory-id",
-		"",
-		"ID by which objects know their inventory (default: a new one)",
-	)
+	flags.StringVar(&f.name, "name", "",
+		"Name of the ResourceGroup (default: inventory- and 8 random digits)")
+	flags.StringVar(&f.inventoryID, "inventory-id", "", "ID of the inventory (default: generated)")
 	addFile(cmd, &f.file)
-	flags.BoolVar(&f.force, "force", false, "replace the inventory that the package has")
-	flags.BoolVar(&f.quiet, "quiet", false, "say nothing about progress")
+	flags.BoolVar(&f.force, "force", false, "Replace the existing inventory")
+	flags.BoolVar(&f.quiet, "quiet", false, "Do not print progress")
 	return cmd
 }
 
@@ -98,7 +89,8 @@ func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) e
 
 // addFile adds the flag for the name of the ResourceGroup file.
 func addFile(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "rg-file", "resourcegroup.yaml", "name of the file in the package")
+	cmd.Flags().StringVar(file, "rg-file", "resourcegroup.yaml",
+		"Name of the ResourceGroup file in the package")
 }
 
 // checkFile returns an error for a value that is not the name of a file in the package.

@@ -12,8 +12,8 @@ func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Deploy packages with the commands, output and defaults of kpt live",
-		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are applied in waves, each
-waited for before the next begins, and failures do not keep objects from being pruned.`,
+		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are applied in waves,
+each waited for before the next begins, and objects are pruned in spite of failures.`,
 	}
 	cmd.AddCommand(withLiveErrors(append(commands(env, kube, v), newLivePlan(env, kube, v)))...)
 	addIgnoredFlags(cmd)
@@ -46,8 +46,8 @@ func withLiveErrors(cmds []*cobra.Command) []*cobra.Command {
 // work.
 func addIgnoredFlags(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.Bool("truncate-output", true, "passed over: output is not truncated")
-	flags.Bool("stack-trace", false, "passed over: errors have no traces")
+	flags.Bool("truncate-output", true, "Ignored: output is not truncated")
+	flags.Bool("stack-trace", false, "Ignored: errors have no stack traces")
 	for _, name := range []string{"truncate-output", "stack-trace"} {
 		_ = flags.MarkHidden(name) // the only error is a flag that does not exist
 	}

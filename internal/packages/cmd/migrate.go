@@ -25,10 +25,10 @@ func newMigrate(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate [FOLDER]",
 		Short: "Move an inventory of an older format to a ResourceGroup",
-		Long: `Move the inventory of the package in a folder (default: the working folder) to a ResourceGroup: from a
-ConfigMap, which older tools kept in the cluster and described in inventory-template.yaml, or from the
-section inventory of the Kptfile. What was deployed stays as it is, and stays known at every moment. If
-it is interrupted the same command continues.
+		Long: `Move the inventory of the package in a folder (default: the working folder) to a ResourceGroup:
+from a ConfigMap, which older tools stored in the cluster and described in inventory-template.yaml,
+or from the inventory section of the Kptfile. Deployed objects do not change, and an inventory lists
+them at every moment. If it is interrupted, the same command continues.
 
 Exit codes:
   0  the inventory is in a ResourceGroup, or there was none to move
@@ -48,19 +48,10 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show the steps and change nothing")
-	flags.BoolVar(
-		&f.force,
-		"force",
-		false,
-		"replace another inventory that the package has in the ResourceGroup file",
-	)
-	flags.StringVar(
-		&f.name,
-		"name",
-		"",
-		"name of the ResourceGroup (default: that of the Kptfile, else inventory- and 8 random digits)",
-	)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print the steps")
+	flags.BoolVar(&f.force, "force", false, "Replace another inventory in the ResourceGroup file")
+	flags.StringVar(&f.name, "name", "",
+		"Name of the ResourceGroup (default: that of the Kptfile, or a generated one)")
 	addFile(cmd, &f.file)
 	return cmd
 }

@@ -30,9 +30,9 @@ func newPlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER | -]",
 		Short: "Show what apply would do to each object",
-		Long: `Show what apply would do to each object of the package in a folder (default: the working folder) or on
-the standard input (-): what would be created, changed, with the difference, pruned, orphaned or
-skipped, and why. Nothing is changed and nothing is recorded. The content of Secrets is not shown.
+		Long: `Show what apply would do to each object of the package in a folder (default: the working folder)
+or on the standard input (-): create, configure with the difference, prune, orphan or skip it, and
+why. Nothing is changed and nothing is recorded. The content of Secrets is not shown.
 
 Exit codes:
   0    the plan was made
@@ -51,9 +51,9 @@ Exit codes:
 	}
 	f.addPlanFlags(cmd, v)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.exitCode, "exit-code", false, "end with exit code 2 if something would change")
-	flags.StringVar(&f.out, "out", "", "save the plan in this file, for apply --plan")
-	f.output.addTo(cmd, v, "output", "form of the output")
+	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
+	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
+	f.output.addTo(cmd, v, "output", "Output format")
 	return cmd
 }
 

@@ -34,7 +34,7 @@ func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
 	}
 	if len(f.changed) > 0 {
 		return nil, fmt.Errorf(
-			"--%s is fixed by the plan; leave it out, or make the plan anew with it",
+			"--%s is fixed by the plan; omit it, or create the plan again with it",
 			f.changed[0],
 		)
 	}
@@ -49,36 +49,17 @@ func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
 // addPlanFlags adds the flags that shape the plan.
 func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.serverSide, "server-side", false, "have the server merge (server-side apply)")
-	flags.BoolVar(
-		&f.forceConflicts,
-		"force-conflicts",
-		false,
-		"with --server-side, take over fields of other managers",
-	)
-	flags.StringVar(
-		&f.fieldManager,
-		"field-manager",
-		packages.DefaultManager,
-		"name under which fields are owned",
-	)
-	flags.BoolVar(
-		&f.pruneAfterFailure,
-		"prune-after-failure",
-		v.pruneAfterFailure,
-		"prune although an object failed or was not ready in time",
-	)
-	f.ordering.addTo(
-		cmd,
-		v,
-		"ordering",
-		"when objects are written: as soon as what they depend on is ready, or in waves",
-	)
-	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be taken over")
-	f.propagation.addTo(
-		cmd,
-		v,
-		"prune-propagation-policy",
-		"how dependents of pruned objects are deleted",
-	)
+	flags.BoolVar(&f.serverSide, "server-side", false,
+		"If true, apply runs in the server instead of the client")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false,
+		"If true, server-side apply will force the changes against conflicts")
+	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager,
+		"Name of the manager used to track field ownership")
+	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", v.pruneAfterFailure,
+		"Prune even if an object failed or was not ready in time")
+	f.ordering.addTo(cmd, v, "ordering",
+		"When to write objects: as soon as their dependencies are ready, or in waves")
+	f.adoption.addTo(cmd, v, "inventory-policy", "Which existing objects may be adopted")
+	f.propagation.addTo(cmd, v, "prune-propagation-policy",
+		"Deletion propagation policy of pruned objects")
 }

@@ -47,15 +47,12 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take over fields of other managers")
-	flags.StringVar(
-		&f.fieldManager,
-		"field-manager",
-		packages.DefaultManager,
-		"name under which fields are owned",
-	)
-	flags.StringVar(&output, "output", output, "form of the output: text, krm")
-	f.adoption.addTo(cmd, v, "inventory-policy", "which objects may be taken over")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false,
+		"If true, server-side apply will force the changes against conflicts")
+	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager,
+		"Name of the manager used to track field ownership")
+	flags.StringVar(&output, "output", output, "Output format. One of: (text, krm)")
+	f.adoption.addTo(cmd, v, "inventory-policy", "Which existing objects may be adopted")
 	return cmd
 }
 

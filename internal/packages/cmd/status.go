@@ -45,11 +45,10 @@ func newStatus(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER | -]",
-		Short: "Show in what state the objects of a package are",
-		Long: `Show in what state the objects are that the package in a folder (default: the working folder) or on
-the standard input (-) deployed: once, or as it changes until all are ready or gone. With --inv-type
-remote it shows what all packages deployed whose inventories are in the cluster, or in the namespace of
---namespace.
+		Short: "Show the status of the objects of a package",
+		Long: `Show the status of the objects that the package in a folder (default: the working folder) or on the
+standard input (-) deployed: once, or as it changes until all are ready or deleted. With --inv-type
+remote, show the objects of all inventories in the cluster, or in the namespace of --namespace.
 
 ` + v.statusHelp(),
 		Example: "  " + v.command + " status wordpress\n" +
@@ -60,37 +59,22 @@ remote it shows what all packages deployed whose inventories are in the cluster,
 			return runStatus(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
-	f.output.addTo(cmd, v, "output", "form of the output")
-	f.until.addTo(cmd, v, "poll-until", "what to wait for")
+	f.output.addTo(cmd, v, "output", "Output format")
+	f.until.addTo(cmd, v, "poll-until", "State to wait for")
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0 is without limit")
-	flags.Duration(
-		"poll-period",
-		2*time.Second,
-		"has no effect: objects are watched; taken from commands for kpt",
-	)
-	flags.StringVar(
-		&f.invType,
-		"inv-type",
-		"local",
-		"local: the objects of the package; remote: those of all inventories in the cluster",
-	)
-	flags.StringSliceVar(
-		&f.invNames,
-		"inv-names",
-		nil,
-		"with --inv-type remote, only inventories of these names",
-	)
-	flags.StringSliceVar(&f.names, "names", nil, "only objects of these names")
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "only objects in these namespaces")
-	flags.StringSliceVar(
-		&f.statuses,
-		"statuses",
-		nil,
-		"show only these statuses, such as InProgress,Failed",
-	)
+	flags.DurationVar(&f.timeout, "timeout", 0, "Time to wait; 0 means no limit")
+	flags.Duration("poll-period", 2*time.Second,
+		"Ignored: objects are watched; accepted for compatibility with kpt")
+	flags.StringVar(&f.invType, "inv-type", "local",
+		"local for the objects of the package, remote for those of all inventories in the cluster")
+	flags.StringSliceVar(&f.invNames, "inv-names", nil,
+		"With --inv-type remote, only inventories with these names")
+	flags.StringSliceVar(&f.names, "names", nil, "Only objects with these names")
+	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "Only objects in these namespaces")
+	flags.StringSliceVar(&f.statuses, "statuses", nil,
+		"Only these statuses, such as InProgress,Failed")
 	return cmd
 }
 
