@@ -90,7 +90,7 @@ var boundaries = map[string]boundary{
 		[]string{machinery, "sigs.k8s.io/yaml"},
 		"operations on packages: no flags, no streams, no clock"},
 	"packages/cmd": {6, []string{"object", "manifest", "diff", "diff/jsonvalue", "mutation", "ready",
-		"cluster", "plan", "event", "engine", "view", "cli", "packages", "packages/inventory"},
+		"plan", "event", "engine", "view", "cli", "packages", "packages/inventory"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"},
 		"flags and output"},
 	"apps/resource": {1, nil, []string{machinery}, "names, keys and annotations of one object"},

@@ -10,8 +10,8 @@ import (
 
 // writeFileAtomically replaces the content of a file in one step. The temporary file is hidden and
 // has no extension of a manifest. A symbolic link stays, and its target is replaced. Pipes,
-// terminals and the outputs of this process are appended to.
-func writeFileAtomically(path string, data []byte, mode fs.FileMode) error {
+// terminals and the given outputs of the process are appended to.
+func writeFileAtomically(path string, data []byte, mode fs.FileMode, outputs ...*os.File) error {
 	path, err := followLinks(path)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func writeFileAtomically(path string, data []byte, mode fs.FileMode) error {
 		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file", path)
-	case !info.Mode().IsRegular() || isOutput(info):
+	case !info.Mode().IsRegular() || isOutput(info, outputs):
 		return appendToFile(path, data)
 	default:
 		return renameOver(path, data, mode)
@@ -50,11 +50,10 @@ func followLinks(path string) (string, error) {
 	return followLinks(target)
 }
 
-// isOutput reports whether a file is an output of this process. Replacing it would lose what is
-// printed.
-func isOutput(info fs.FileInfo) bool {
-	for _, stream := range []*os.File{os.Stdout, os.Stderr} {
-		if open, err := stream.Stat(); err == nil && os.SameFile(info, open) {
+// isOutput reports whether a file is one of the outputs. Replacing it would lose what is printed.
+func isOutput(info fs.FileInfo, outputs []*os.File) bool {
+	for _, output := range outputs {
+		if open, err := output.Stat(); err == nil && os.SameFile(info, open) {
 			return true
 		}
 	}

@@ -92,10 +92,8 @@ func TestReplaceFileOfOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func(stdout *os.File) { os.Stdout = stdout }(os.Stdout)
-	os.Stdout = file
 	_, _ = file.WriteString("printed\n")
-	if err := writeFileAtomically(path, []byte("plan\n"), 0o600); err != nil {
+	if err := writeFileAtomically(path, []byte("plan\n"), 0o600, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := file.WriteString("more\n"); err != nil {

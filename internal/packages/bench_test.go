@@ -23,8 +23,7 @@ func BenchmarkOpen(b *testing.B) {
 			fmt.Fprintf(
 				&text,
 				"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: map-%d-%d\n  namespace: n\ndata:\n  key: value\n",
-				f,
-				i,
+				f, i,
 			)
 		}
 		writeFile(b, filepath.Join(dir, fmt.Sprintf("maps-%d.yaml", f)), text.String())

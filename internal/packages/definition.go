@@ -47,17 +47,14 @@ func CheckDefinition(ctx context.Context, client Cluster, inv *inventory.Invento
 // definitionStateIn compares the definition in the cluster with ours. Without permission to read
 // it, it counts as current.
 func definitionStateIn(
-	ctx context.Context,
-	client Cluster,
-	ours *unstructured.Unstructured,
+	ctx context.Context, client Cluster, ours *unstructured.Unstructured,
 ) (definitionState, error) {
 	if served, err := definitionServed(ctx, client); err != nil || !served {
 		return definitionMissing, err
 	}
 	ref := object.RefOf(ours)
 	snapshot, err := client.Read(
-		ctx,
-		[]cluster.Target{{Ref: ref, Version: ours.GroupVersionKind().Version}},
+		ctx, []cluster.Target{{Ref: ref, Version: ours.GroupVersionKind().Version}},
 	)
 	switch {
 	case apierrors.IsForbidden(err):
@@ -78,8 +75,7 @@ func supports(live, ours *unstructured.Unstructured) bool {
 	have := versionOf(live)
 	return have != nil && have["served"] == true &&
 		covers(
-			have["schema"],
-			wanted["schema"],
+			have["schema"], wanted["schema"],
 		) && covers(have["subresources"], wanted["subresources"]) &&
 		textAt(live, "spec", "scope") == textAt(ours, "spec", "scope")
 }
@@ -138,10 +134,7 @@ const (
 // ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
 // not be changed is reported and used: it holds most of a record.
 func ensureDefinition(
-	ctx context.Context,
-	client Cluster,
-	inv *inventory.Inventory,
-	p DefinitionPolicy,
+	ctx context.Context, client Cluster, inv *inventory.Inventory, p DefinitionPolicy,
 	notice func(string),
 ) error {
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {

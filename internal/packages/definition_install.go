@@ -73,9 +73,7 @@ func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unst
 	}
 	var last event.Event
 	summary, err := eng.Apply(
-		ctx,
-		p,
-		engine.Options{Limits: engine.Limits{Apply: establishTimeout}},
+		ctx, p, engine.Options{Limits: engine.Limits{Apply: establishTimeout}},
 		func(e event.Event) { last = e },
 	)
 	switch {

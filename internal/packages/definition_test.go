@@ -49,14 +49,7 @@ func at(fields map[string]any, path ...string) map[string]any {
 
 func entryProperties(o *unstructured.Unstructured) map[string]any {
 	return at(
-		versionOf(o),
-		"schema",
-		"openAPIV3Schema",
-		"properties",
-		"status",
-		"properties",
-		"resourceStatuses",
-		"items",
-		"properties",
+		versionOf(o), "schema", "openAPIV3Schema", "properties", "status", "properties",
+		"resourceStatuses", "items", "properties",
 	)
 }

@@ -196,8 +196,7 @@ func (s sourceReference) group() (string, error) {
 	version, err := schema.ParseGroupVersion(s.APIVersion)
 	if err != nil {
 		return "", fmt.Errorf(
-			"sourceRef.apiVersion %q is neither VERSION nor GROUP/VERSION",
-			s.APIVersion,
+			"sourceRef.apiVersion %q is neither VERSION nor GROUP/VERSION", s.APIVersion,
 		)
 	}
 	return version.Group, nil

@@ -71,13 +71,9 @@ func TestErrorsOfReferencesAreData(t *testing.T) {
 	if !ok || len(joined.Unwrap()) != 2 {
 		t.Fatalf("error = %v, want two joined", err)
 	}
-	unread, repeated, annotation := (*ReferenceError)(
+	unread, repeated, annotation := (*ReferenceError)(nil), (*RepeatedError)(
 		nil,
-	), (*RepeatedError)(
-		nil,
-	), (*AnnotationError)(
-		nil,
-	)
+	), (*AnnotationError)(nil)
 	if err := joined.Unwrap()[0]; !errors.As(err, &unread) || unread.Index != 1 ||
 		unread.Text != "apps/x" {
 		t.Errorf("first error = %#v", err)

@@ -68,8 +68,7 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
 	if version := obj.GroupVersionKind().Version; !slices.Contains(kind.Versions(), version) {
 		return fmt.Errorf(
-			"the cluster does not serve version %s of this kind; it serves %s",
-			version,
+			"the cluster does not serve version %s of this kind; it serves %s", version,
 			strings.Join(kind.Versions(), ", "),
 		)
 	}
@@ -93,6 +92,7 @@ func isInventory(obj manifest.Object) error {
 	for _, key := range inventory.IDKeys {
 		if _, ok := obj.GetLabels()[key]; ok {
 			return fmt.Errorf(
+
 				"the label %s marks an inventory, and this is not that of the package; take the label off",
 				key,
 			)

@@ -33,10 +33,7 @@ func (o *Operation) DryRun(ctx context.Context, dryRun engine.DryRun) ([]Outlook
 
 // DryRun runs a plan dry and returns the outlook for each object, in the order of the plan.
 func DryRun(
-	ctx context.Context,
-	eng *engine.Engine,
-	p *plan.Plan,
-	dryRun engine.DryRun,
+	ctx context.Context, eng *engine.Engine, p *plan.Plan, dryRun engine.DryRun,
 ) ([]Outlook, error) {
 	found := make([]Outlook, len(p.Steps))
 	board := view.NewRunState(p)

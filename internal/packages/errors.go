@@ -8,6 +8,7 @@ import (
 
 // ErrNoDefinition reports a cluster without the ResourceGroup definition.
 var ErrNoDefinition = errors.New(
+
 	"the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group",
 )
 
@@ -31,10 +32,8 @@ type SeveralInventoriesError struct {
 
 func (e *SeveralInventoriesError) Error() string {
 	return fmt.Sprintf(
-		"%s has several inventories, in %s; keep one %s",
-		e.Package,
-		strings.Join(e.Places, " and in "),
-		e.Format,
+		"%s has several inventories, in %s; keep one %s", e.Package,
+		strings.Join(e.Places, " and in "), e.Format,
 	)
 }
 
@@ -47,10 +46,9 @@ type TwoFormatsError struct {
 
 func (e *TwoFormatsError) Error() string {
 	return fmt.Sprintf(
+
 		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove the one that is wrong",
-		e.Package,
-		e.Older,
-		e.Newer,
+		e.Package, e.Older, e.Newer,
 	)
 }
 
@@ -59,8 +57,7 @@ type ClusterScopedError struct{ Namespace string }
 
 func (e *ClusterScopedError) Error() string {
 	return fmt.Sprintf(
-		"the kind is cluster-scoped, but the object has the namespace %q; remove it",
-		e.Namespace,
+		"the kind is cluster-scoped, but the object has the namespace %q; remove it", e.Namespace,
 	)
 }
 
@@ -69,9 +66,7 @@ type OtherNamespaceError struct{ Namespace, Want string }
 
 func (e *OtherNamespaceError) Error() string {
 	return fmt.Sprintf(
-		"it is in namespace %q, but --namespace wants all objects in %q",
-		e.Namespace,
-		e.Want,
+		"it is in namespace %q, but --namespace wants all objects in %q", e.Namespace, e.Want,
 	)
 }
 

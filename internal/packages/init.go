@@ -67,6 +67,7 @@ func (i *Initialization) Write(namespace string) error {
 	d, f := i.contents.descriptions, i.options
 	if len(d.maps) > 0 {
 		return fmt.Errorf(
+
 			"the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup",
 			d.maps[0].Origin,
 		)
@@ -92,11 +93,7 @@ func (i *Initialization) Write(namespace string) error {
 // has: objects deployed under it would be lost. replaces allows to overwrite a file that describes
 // none.
 func writeInventory(
-	dir string,
-	d descriptions,
-	inv *inventory.Inventory,
-	f InitOptions,
-	replaces bool,
+	dir string, d descriptions, inv *inventory.Inventory, f InitOptions, replaces bool,
 ) error {
 	for _, obj := range d.groups {
 		if !f.Force {
@@ -108,9 +105,9 @@ func writeInventory(
 		}
 		if obj.Origin.Path != f.File {
 			return fmt.Errorf(
+
 				"the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
-				obj.Origin,
-				f.File,
+				obj.Origin, f.File,
 			)
 		}
 		rest, err := otherObjects(dir, f.File, isGroup)
@@ -119,9 +116,9 @@ func writeInventory(
 		}
 		if len(rest) > 0 {
 			return fmt.Errorf(
+
 				"%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
-				f.File,
-				object.RefOf(rest[0].Unstructured),
+				f.File, object.RefOf(rest[0].Unstructured),
 			)
 		}
 	}

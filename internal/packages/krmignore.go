@@ -57,9 +57,7 @@ func parseIgnore(text string) (ignoreRules, error) {
 				errs,
 				fmt.Errorf(
 					"%s: line %d: %q is no pattern; close the bracket, or put \\ before it",
-					ignoreName,
-					number,
-					line,
+					ignoreName, number, line,
 				),
 			)
 			continue

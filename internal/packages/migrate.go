@@ -83,6 +83,7 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 		return err
 	case len(rest) > 0:
 		return fmt.Errorf(
+
 			"%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own",
 			template,
 		)
@@ -138,8 +139,7 @@ func (m *Migration) fromKptfile(ctx context.Context) error {
 			return err
 		}
 		return m.step(
-			"  removing inventory from the Kptfile...",
-			func() error { return stripKptfile(m.dir) },
+			"  removing inventory from the Kptfile...", func() error { return stripKptfile(m.dir) },
 		)
 	}
 	return m.step("", func() error { return stripKptfile(m.dir) })
@@ -148,8 +148,7 @@ func (m *Migration) fromKptfile(ctx context.Context) error {
 // target returns the inventory to move to: that of an interrupted migration, or a new one, whose
 // file it writes.
 func (m *Migration) target(
-	ctx context.Context,
-	old *inventory.Inventory,
+	ctx context.Context, old *inventory.Inventory,
 ) (*inventory.Inventory, error) {
 	if len(m.described.groups) > 0 {
 		found, err := inventory.New(m.described.groups[0])
@@ -160,9 +159,9 @@ func (m *Migration) target(
 		if found.ID == old.ID && m.namespace != "" && m.namespace != found.Ref.Namespace &&
 			!m.options.Force {
 			return nil, fmt.Errorf(
+
 				"the migration was begun into namespace %s (%s); leave --namespace out to finish it there",
-				found.Ref.Namespace,
-				found.Source,
+				found.Ref.Namespace, found.Source,
 			)
 		}
 		if found.ID == old.ID && sameName {
@@ -210,10 +209,7 @@ func (m *Migration) target(
 
 // move adds the members of one record to another and deletes the first if nobody has changed it.
 func (m *Migration) move(
-	ctx context.Context,
-	from *inventory.Store,
-	state *record.State,
-	target *inventory.Inventory,
+	ctx context.Context, from *inventory.Store, state *record.State, target *inventory.Inventory,
 	deleting string,
 ) error {
 	if len(state.Members) > 0 {
@@ -235,9 +231,7 @@ func (m *Migration) move(
 
 // add adds the members of a state to the target. Conditions that the target has win.
 func (m *Migration) add(
-	ctx context.Context,
-	state *record.State,
-	target *inventory.Inventory,
+	ctx context.Context, state *record.State, target *inventory.Inventory,
 ) error {
 	to := inventory.NewStore(m.cluster, target, true)
 	has, err := to.Load(ctx)
@@ -274,9 +268,9 @@ func toMigrate(dir string) (descriptions, error) {
 		return c.descriptions, c.problems // the inventory may be in what could not be read
 	case len(c.maps) > 0 && len(c.kptfiles) > 0:
 		return c.descriptions, fmt.Errorf(
+
 			"%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
-			c.name,
-			c.maps[0].Origin,
+			c.name, c.maps[0].Origin,
 		)
 	}
 	return c.descriptions, nil

@@ -79,10 +79,7 @@ type Operation struct {
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
 // ResourceGroup definition, if the options want that.
 func PrepareApply(
-	ctx context.Context,
-	c Cluster,
-	inv *inventory.Inventory,
-	desired []plan.Desired,
+	ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired,
 	o ApplyOptions,
 ) (*Operation, error) {
 	if err := ensureDefinition(ctx, c, inv, o.Definition, o.Notice); err != nil {
@@ -122,11 +119,7 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 }
 
 func newOperation(
-	c Cluster,
-	inv *inventory.Inventory,
-	rules *ready.RuleSet,
-	p plan.Policy,
-	statuses bool,
+	c Cluster, inv *inventory.Inventory, rules *ready.RuleSet, p plan.Policy, statuses bool,
 ) *Operation {
 	store := inventory.NewStore(c, inv, statuses)
 	return &Operation{
@@ -147,21 +140,15 @@ func (o *Operation) Recorded() bool { return o.store.Exists() }
 
 // Run runs the plan.
 func (o *Operation) Run(
-	ctx context.Context,
-	options engine.Options,
-	sink event.Sink,
+	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
 	return o.engine.Apply(ctx, o.Plan, options, sink)
 }
 
 // Observe watches objects and reports their states.
 func Observe(
-	ctx context.Context,
-	c Cluster,
-	rules *ready.RuleSet,
-	refs []object.Ref,
-	o engine.ObserveOptions,
-	sink event.Sink,
+	ctx context.Context, c Cluster, rules *ready.RuleSet, refs []object.Ref,
+	o engine.ObserveOptions, sink event.Sink,
 ) (bool, error) {
 	eng := &engine.Engine{Cluster: c, Records: record.Discard{}, Rules: rules}
 	return eng.Observe(ctx, refs, o, sink)

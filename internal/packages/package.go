@@ -91,9 +91,9 @@ func resolve(in Input) (string, error) {
 	}
 	in.Notice(
 		fmt.Sprintf(
+
 			"[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored",
-			in.Folder,
-			target,
+			in.Folder, target,
 		),
 	)
 	return target, nil

@@ -145,12 +145,12 @@ func identify(ctx context.Context, client Cluster) (savedServer, error) {
 
 // WritePlan writes a saved plan to a file that only its owner may read. It replaces an older file
 // in one step.
-func WritePlan(path string, s *SavedPlan) error {
+func WritePlan(path string, s *SavedPlan, outputs ...*os.File) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
-	if err := writeFileAtomically(path, append(text, '\n'), 0o600); err != nil {
+	if err := writeFileAtomically(path, append(text, '\n'), 0o600, outputs...); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}
 	return nil
@@ -165,23 +165,21 @@ func ReadPlan(path string) (*SavedPlan, error) {
 	s := &SavedPlan{}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf(
-			"read the plan %s: it is not a saved plan; create one with plan --out: %w",
-			path,
-			err,
+			"read the plan %s: it is not a saved plan; create one with plan --out: %w", path, err,
 		)
 	}
 	if s.Form != savedVersion {
 		return nil, fmt.Errorf(
+
 			"read the plan %s: it is not a saved plan in the format %s; create it again with plan --out",
-			path,
-			savedVersion,
+			path, savedVersion,
 		)
 	}
 	if problem := s.invalid(); problem != "" {
 		return nil, fmt.Errorf(
+
 			"read the plan %s: the file is damaged or was edited: %s; create it again with plan --out",
-			path,
-			problem,
+			path, problem,
 		)
 	}
 	return s, nil

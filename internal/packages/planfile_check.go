@@ -19,15 +19,13 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 	if s.Inventory != now.Inventory {
 		return fmt.Errorf(
 			"the plan is of another package: it was made for the inventory %s, and this one has %s",
-			s.Inventory,
-			now.Inventory,
+			s.Inventory, now.Inventory,
 		)
 	}
 	if !s.Server.equal(now.Server) {
 		return fmt.Errorf(
 			"the plan was made for another cluster: %s, and this is %s",
-			s.Server.distinctName(now.Server),
-			now.Server.distinctName(s.Server),
+			s.Server.distinctName(now.Server), now.Server.distinctName(s.Server),
 		)
 	}
 	moved := s.differences(now)
@@ -39,8 +37,7 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 		who = "the cluster or the package has"
 	}
 	return fmt.Errorf(
-		"%s changed since the plan was created:\n- %s\ncreate a new plan",
-		who,
+		"%s changed since the plan was created:\n- %s\ncreate a new plan", who,
 		strings.Join(moved, "\n- "),
 	)
 }
@@ -70,9 +67,7 @@ func (s *SavedPlan) differences(now *SavedPlan) []string {
 			moved = append(
 				moved,
 				fmt.Sprintf(
-					"%s was to be %s, and is to be left alone now",
-					step.Ref,
-					pastTense[step.Op],
+					"%s was to be %s, and is to be left alone now", step.Ref, pastTense[step.Op],
 				),
 			)
 		} else if difference := step.difference(current); difference != "" {
@@ -113,10 +108,7 @@ func (s savedStep) difference(now savedStep) string {
 		return "would be written differently: its manifest has changed"
 	case s.Reason != now.Reason:
 		return fmt.Sprintf(
-			"was to be %s because %s, and now because %s",
-			pastTense[s.Op],
-			s.Reason,
-			now.Reason,
+			"was to be %s because %s, and now because %s", pastTense[s.Op], s.Reason, now.Reason,
 		)
 	default:
 		return ""

@@ -107,8 +107,7 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 		timeout, err := time.ParseDuration(text)
 		if err != nil || timeout <= 0 {
 			return w, fmt.Errorf(
-				"annotation %s: %q must be a duration above zero, such as 90s or 5m",
-				timeoutKey,
+				"annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey,
 				text,
 			)
 		}

@@ -52,10 +52,7 @@ func ReadRules(dir string, files []string) ([]ready.Rule, error) {
 // NewRuleSet completes rules for the given objects. Whether a volume claim waits for its first
 // consumer depends on its storage class, which is read if there is a claim.
 func NewRuleSet(
-	ctx context.Context,
-	client Cluster,
-	rules []ready.Rule,
-	refs []object.Ref,
+	ctx context.Context, client Cluster, rules []ready.Rule, refs []object.Ref,
 ) (*ready.RuleSet, error) {
 	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {

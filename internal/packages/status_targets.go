@@ -31,10 +31,7 @@ func (m *StatusTargets) Inventories(ref object.Ref) []object.Ref { return m.Owne
 
 // LocalMembers returns the objects that one inventory lists.
 func LocalMembers(
-	ctx context.Context,
-	c Cluster,
-	inv *inventory.Inventory,
-	notice func(string),
+	ctx context.Context, c Cluster, inv *inventory.Inventory, notice func(string),
 ) (*StatusTargets, error) {
 	inv.Advise(notice)
 	if err := CheckDefinition(ctx, c, inv); err != nil {
@@ -53,11 +50,7 @@ func LocalMembers(
 // namespaces if it is empty; with names, only of the ResourceGroups with one of them. A damaged one
 // is reported and left out.
 func RemoteMembers(
-	ctx context.Context,
-	c Cluster,
-	namespace string,
-	names []string,
-	notice func(string),
+	ctx context.Context, c Cluster, namespace string, names []string, notice func(string),
 ) (*StatusTargets, error) {
 	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}, Remote: true}
 	groups, err := c.List(ctx, inventory.ResourceGroupKind.GroupKind(), namespace, nil)

@@ -116,18 +116,12 @@ func (f applyFlags) check(v variant) error {
 	}
 	return errors.Join(
 		checkTimeout("reconcile-timeout", f.reconcileTimeout),
-		checkTimeout("prune-timeout", f.pruneTimeout),
-		checkLogLines(f.logLines),
+		checkTimeout("prune-timeout", f.pruneTimeout), checkLogLines(f.logLines),
 	)
 }
 
 func runApply(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	v variant,
-	dir string,
-	f applyFlags,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f applyFlags,
 ) error {
 	saved, err := f.planFile()
 	if err != nil {
@@ -149,7 +143,7 @@ func runApply(
 	if err != nil {
 		return err
 	}
-	show.childRows = childFinder{op.Cluster, op.Rules}.inContext(ctx)
+	show.childRows = childRows(ctx, op.Cluster, op.Rules)
 	if saved != nil {
 		if err := saved.Check(ctx, op); err != nil {
 			return err
@@ -172,11 +166,7 @@ const webhookTimeout = 30 * time.Second
 // prepare opens the package, connects and makes the plan. fail may report an error of planning
 // elsewhere too.
 func (f applyFlags) prepare(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	dir string,
-	fail func(error) error,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, fail func(error) error,
 ) (*packages.Package, *packages.Operation, error) {
 	p, err := packages.Open(input(env, dir))
 	if err != nil {
@@ -258,10 +248,7 @@ func noticePrinter(env *cli.Env) func(string) {
 // runOperation runs a plan and prints it. The run continues if the output cannot be written; a
 // closed pipe is not an error.
 func runOperation(
-	ctx context.Context,
-	op *packages.Operation,
-	o engine.Options,
-	s outputOptions,
+	ctx context.Context, op *packages.Operation, o engine.Options, s outputOptions,
 ) error {
 	if o.DryRun != engine.DryRunNone && s.output != "json" {
 		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)

@@ -59,10 +59,7 @@ func failureText(step *plan.Step, err error) string {
 	}
 	return "other managers own fields that the package sets" + sourceSuffix(
 		step.Source,
-	) + "\n" + conflictLines(
-		step,
-		conflicts,
-	)
+	) + "\n" + conflictLines(step, conflicts)
 }
 
 // conflictLines returns a line for each field with its owners, and the way to take them over.

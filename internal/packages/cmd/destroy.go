@@ -62,12 +62,7 @@ delete the record.
 }
 
 func runDestroy(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	v variant,
-	dir string,
-	f destroyFlags,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f destroyFlags,
 ) error {
 	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
 		return err
@@ -110,11 +105,7 @@ func runDestroy(
 		return show.fail(err)
 	}
 	if v.detailed && !op.Recorded() {
-		fmt.Fprintf(
-			env.Err,
-			"there is no record %s in the cluster: nothing to delete\n",
-			inv.Ref,
-		)
+		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing to delete\n", inv.Ref)
 	}
 	options := engine.Options{
 		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},

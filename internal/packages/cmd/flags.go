@@ -91,8 +91,7 @@ func (c *choice) addTo(cmd *cobra.Command, v variant, name, usage string) {
 	cmd.Flags().Var(c, name, fmt.Sprintf("%s. One of: (%s)", usage, strings.Join(c.allowed, ", ")))
 	// The only error is a flag that does not exist or has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc(
-		name,
-		cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp),
+		name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp),
 	)
 }
 
@@ -106,9 +105,7 @@ func folder(args []string) string {
 
 // completeFolders completes the one argument of a command with folders.
 func completeFolders(
-	_ *cobra.Command,
-	args []string,
-	_ string,
+	_ *cobra.Command, args []string, _ string,
 ) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +59,7 @@ func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) e
 			ID:    f.inventoryID,
 			File:  f.file,
 			Force: f.force,
-			Now:   time.Now,
+			Now:   env.Now,
 		},
 	)
 	if err != nil {

@@ -87,18 +87,10 @@ func liveErrorOf(err error) *liveErrorText {
 func wordPackageErrors(own *liveErrorText, err error) {
 	incomplete, several, two := (*inventory.IncompleteError)(
 		nil,
-	), (*packages.SeveralInventoriesError)(
+	), (*packages.SeveralInventoriesError)(nil), (*packages.TwoFormatsError)(nil)
+	folder, scoped, other := (*packages.NoFolderError)(nil), (*packages.ClusterScopedError)(
 		nil,
-	), (*packages.TwoFormatsError)(
-		nil,
-	)
-	folder, scoped, other := (*packages.NoFolderError)(
-		nil,
-	), (*packages.ClusterScopedError)(
-		nil,
-	), (*packages.OtherNamespaceError)(
-		nil,
-	)
+	), (*packages.OtherNamespaceError)(nil)
 	initialized, install := (*packages.InitializedError)(nil), (*packages.InstallError)(nil)
 	switch {
 	case errors.As(err, &incomplete):
@@ -109,26 +101,22 @@ func wordPackageErrors(own *liveErrorText, err error) {
 		own.text = fmt.Sprintf("lstat %s: no such file or directory", folder.Folder)
 	case errors.As(err, &scoped):
 		own.text = fmt.Sprintf(
-			"resource is cluster-scoped but has a non-empty namespace %q",
-			scoped.Namespace,
+			"resource is cluster-scoped but has a non-empty namespace %q", scoped.Namespace,
 		)
 	case errors.As(err, &other):
 		own.text = fmt.Sprintf(
-			"found namespace %q, but all resources must be in namespace %q",
-			other.Namespace,
+			"found namespace %q, but all resources must be in namespace %q", other.Namespace,
 			other.Want,
 		)
 	case errors.As(err, &several):
 		own.form, own.text = asMessage, fmt.Sprintf(
-			"Error: Multiple %s objects found, at most one is allowed.",
-			several.Format,
+			"Error: Multiple %s objects found, at most one is allowed.", several.Format,
 		)
 	case errors.As(err, &initialized):
 		own.form, own.text = asMessage, fmt.Sprintf(liveInitialized, initialized.Object)
 	case errors.As(err, &install):
 		own.form, own.text = asMessage, fmt.Sprintf(
-			"Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s",
-			install.Err,
+			"Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s", install.Err,
 		)
 	case errors.Is(err, packages.ErrNoDefinition):
 		own.form, own.text = asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
@@ -170,9 +158,9 @@ func liveUnknown(e *packages.UnknownKindsError) string {
 		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.GVK.GroupVersion(), kind.GVK.Kind)
 	}
 	return fmt.Sprintf(
+
 		"Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
-		len(e.Kinds),
-		kinds.String(),
+		len(e.Kinds), kinds.String(),
 	)
 }
 
@@ -189,9 +177,7 @@ func liveCycle(cycle *plan.CycleError) string {
 		quoted = append(quoted, fmt.Sprintf("%q", idOf(ref)))
 	}
 	return fmt.Sprintf(
-		"invalid objects: [%s] cyclic dependency:%s",
-		strings.Join(quoted, ", "),
-		edges.String(),
+		"invalid objects: [%s] cyclic dependency:%s", strings.Join(quoted, ", "), edges.String(),
 	)
 }
 
@@ -203,17 +189,13 @@ func liveComplaint(of *plan.ObjectError) string {
 			key = packages.MutationKey
 		}
 		return fmt.Sprintf(
-			"invalid %q annotation: external dependency: %s -> %s",
-			key,
-			pathOf(external.From),
+			"invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From),
 			pathOf(external.To),
 		)
 	}
 	if annotation := (*packages.AnnotationError)(nil); errors.As(of, &annotation) {
 		return fmt.Sprintf(
-			"invalid %q annotation: %s",
-			annotation.Key,
-			liveAnnotation(of.Ref, annotation.Err),
+			"invalid %q annotation: %s", annotation.Key, liveAnnotation(of.Ref, annotation.Err),
 		)
 	}
 	return of.Err.Error()
@@ -234,9 +216,7 @@ func liveAnnotation(ref object.Ref, err error) string {
 		problem = `missing "namespaces" field`
 	}
 	return fmt.Sprintf(
-		"failed to parse object reference (index: %d): %s: %q",
-		reference.Index,
-		problem,
+		"failed to parse object reference (index: %d): %s: %q", reference.Index, problem,
 		reference.Text,
 	)
 }

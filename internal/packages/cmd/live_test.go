@@ -42,15 +42,13 @@ func TestLive(t *testing.T) {
 				},
 				"native.json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(
-						p,
-						view.PhaseOptions{Waits: waits, Unstarted: true},
+						p, view.PhaseOptions{Waits: waits, Unstarted: true},
 						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
 					)
 				},
 				"native.waves.json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(
-						p,
-						view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true},
+						p, view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true},
 						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
 					)
 				},

@@ -36,10 +36,7 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 		return word + " " + string(m.Mark)
 	case view.Acted, view.Awaited:
 		line := fmt.Sprintf(
-			"%s %s %s",
-			m.Event.Ref.Short(),
-			action(b, m.Phase),
-			strings.ToLower(liveOutcome(b, m)),
+			"%s %s %s", m.Event.Ref.Short(), action(b, m.Phase), strings.ToLower(liveOutcome(b, m)),
 		)
 		if reason := because(b, m); reason != "" {
 			line += ": " + reason
@@ -47,10 +44,7 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 		return line
 	case view.StatusSeen:
 		return fmt.Sprintf(
-			"%s is %s: %s",
-			m.Event.Ref.Short(),
-			m.Event.Status.State,
-			m.Event.Status.Message,
+			"%s is %s: %s", m.Event.Ref.Short(), m.Event.Status.State, m.Event.Status.Message,
 		)
 	case view.Summarized:
 		c := countOf(b, m.Phase)
@@ -153,9 +147,7 @@ func blockerText(b *view.RunState, e event.Event) string {
 func liveFailure(p *plan.Plan, e event.Event) string {
 	if incomplete := (*mutation.Error)(nil); errors.As(e.Err, &incomplete) {
 		return fmt.Sprintf(
-			"failed to mutate %q with \"ApplyTimeMutator\": %s",
-			idOf(e.Ref),
-			incomplete.Err,
+			"failed to mutate %q with \"ApplyTimeMutator\": %s", idOf(e.Ref), incomplete.Err,
 		)
 	}
 	text := strings.TrimSpace(liveConflict(e.Err))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,14 +56,11 @@ Exit codes:
 }
 
 func runMigrate(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	dir string,
-	f migrateFlags,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags,
 ) error {
 	if dir == packages.Stdin {
 		return errors.New(
+
 			"invalid directory argument: -; migrate changes files, so that it needs the folder of a package",
 		)
 	}
@@ -76,7 +72,7 @@ func runMigrate(
 			Name:  f.name,
 			File:  f.file,
 			Force: f.force,
-			Now:   time.Now,
+			Now:   env.Now,
 		}, DryRun: f.dryRun, Out: env.Out,
 	})
 	if err != nil {

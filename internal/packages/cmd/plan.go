@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -58,12 +59,7 @@ Exit codes:
 }
 
 func runPlan(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	v variant,
-	dir string,
-	f planFlags,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f planFlags,
 ) error {
 	if err := f.check(v); err != nil {
 		return err
@@ -89,7 +85,7 @@ func runPlan(
 	}
 	s, err := op.Save(ctx, cli.Version())
 	if err == nil {
-		err = packages.WritePlan(f.out, s)
+		err = packages.WritePlan(f.out, s, os.Stdout, os.Stderr)
 	}
 	if err != nil {
 		return err

@@ -22,8 +22,7 @@ var planFlagNames = []string{
 
 func changedPlanFlags(cmd *cobra.Command) []string {
 	return slices.DeleteFunc(
-		slices.Clone(planFlagNames),
-		func(name string) bool { return !cmd.Flags().Changed(name) },
+		slices.Clone(planFlagNames), func(name string) bool { return !cmd.Flags().Changed(name) },
 	)
 }
 
@@ -34,8 +33,7 @@ func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
 	}
 	if len(f.changed) > 0 {
 		return nil, fmt.Errorf(
-			"--%s is fixed by the plan; omit it, or create the plan again with it",
-			f.changed[0],
+			"--%s is fixed by the plan; omit it, or create the plan again with it", f.changed[0],
 		)
 	}
 	saved, err := packages.ReadPlan(f.plan)

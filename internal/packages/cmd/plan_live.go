@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,12 +56,7 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 }
 
 func runLivePlan(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	dir string,
-	f applyFlags,
-	output string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string,
 ) error {
 	p, op, err := f.prepare(ctx, env, kube, dir, unchanged)
 	if err != nil {
@@ -75,7 +69,7 @@ func runLivePlan(
 	if output == "krm" {
 		return planKRM(env.Out, outlooks)
 	}
-	return livePlanText(env.Out, os.Getenv("NO_COLOR") == "", outlooks, p.Objects)
+	return livePlanText(env.Out, env.Getenv("NO_COLOR") == "", outlooks, p.Objects)
 }
 
 // The indents of an action and of its content, and the end of a colour.
@@ -88,14 +82,10 @@ const (
 // livePlanText prints the plan as kpt does: each object that changes, and an empty line after every
 // object. Colours are printed to any output.
 func livePlanText(
-	out io.Writer,
-	colour bool,
-	outlooks []packages.Outlook,
-	objects []manifest.Object,
+	out io.Writer, colour bool, outlooks []packages.Outlook, objects []manifest.Object,
 ) error {
 	if !slices.ContainsFunc(
-		outlooks,
-		func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave },
+		outlooks, func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave },
 	) {
 		_, err := fmt.Fprintln(out, "no changes found")
 		return err
@@ -138,13 +128,8 @@ func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
 	w.paint(
 		liveActions[v].colour,
 		fmt.Sprintf(
-			"%s%s %s/%s %s/%s\n",
-			actionIndent,
-			liveActions[v].sign,
-			ref.Group,
-			ref.Kind,
-			ref.Namespace,
-			ref.Name,
+			"%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind,
+			ref.Namespace, ref.Name,
 		),
 	)
 	if o.Step.Sensitive && (v == packages.ToCreate || v == packages.ToConfigure) {

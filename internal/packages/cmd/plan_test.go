@@ -84,8 +84,7 @@ func fakeEngine(t *testing.T, files map[string]string) *engine.Engine {
 	store := &enginetest.Store{Cluster: c}
 	for _, obj := range manifestsOf(t, "recorded.yaml", files["recorded.yaml"]) {
 		store.State.Members = append(
-			store.State.Members,
-			record.Member{Ref: object.RefOf(obj.Unstructured)},
+			store.State.Members, record.Member{Ref: object.RefOf(obj.Unstructured)},
 		)
 	}
 	for line := range strings.Lines(files["conflict"]) {
@@ -102,15 +101,11 @@ func fakeEngine(t *testing.T, files map[string]string) *engine.Engine {
 }
 
 func planOf(
-	t *testing.T,
-	eng *engine.Engine,
-	objects []manifest.Object,
-	serverSide bool,
+	t *testing.T, eng *engine.Engine, objects []manifest.Object, serverSide bool,
 ) *plan.Plan {
 	t.Helper()
 	policy, err := packages.Policy(
-		&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}},
-		plan.AdoptNone,
+		&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}, plan.AdoptNone,
 	)
 	if err != nil {
 		t.Fatal(err)

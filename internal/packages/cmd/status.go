@@ -98,8 +98,7 @@ func (f statusFlags) check() error {
 	}
 	for _, status := range f.statuses {
 		if !slices.ContainsFunc(
-			states,
-			func(state string) bool { return strings.EqualFold(state, status) },
+			states, func(state string) bool { return strings.EqualFold(state, status) },
 		) {
 			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
 		}
@@ -108,12 +107,7 @@ func (f statusFlags) check() error {
 }
 
 func runStatus(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	v variant,
-	dir string,
-	f statusFlags,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f statusFlags,
 ) error {
 	if err := f.check(); err != nil {
 		return err
@@ -137,35 +131,21 @@ func runStatus(
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	printer := f.printer(
-		cancelWriter{env.Out, end},
-		env.Terminal(),
-		v,
-		m,
-		childFinder{client, set}.inContext(ctx),
-	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	printer := f.printer(env, cancelWriter{env.Out, cancel}, v, m, childRows(ctx, client, set))
 	options := engine.ObserveOptions{
 		Until:    engine.Until(f.until.value),
 		Timeout:  f.timeout,
 		LogLines: f.logLines,
 	}
-	met, err := packages.Observe(
-		ctx,
-		client,
-		set,
-		refs,
-		options,
-		printUnreachable(env.Err, v.withoutCauses(printer.Event)),
-	)
+	sink := printUnreachable(env.Err, v.withoutCauses(printer.Event))
+	met, err := packages.Observe(ctx, client, set, refs, options, sink)
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
-	if asked := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted; err == nil &&
-		asked &&
-		!met &&
-		v.failsUnlessMet {
+	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
+	if err == nil && awaits && !met && v.failsUnlessMet {
 		return &cli.ResultError{}
 	}
 	return err
@@ -173,10 +153,7 @@ func runStatus(
 
 // targets connects and returns the objects to show.
 func (f statusFlags) targets(
-	ctx context.Context,
-	env *cli.Env,
-	kube *cli.Kube,
-	dir string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.StatusTargets, packages.Cluster, error) {
 	if f.invType == "remote" {
 		namespace, err := namespaceFlag(kube)
@@ -266,38 +243,23 @@ func (f statusFlags) matches(e event.Event) bool {
 }
 
 func (f statusFlags) printer(
-	out io.Writer,
-	t view.Terminal,
-	v variant,
-	m *packages.StatusTargets,
-	made childRowsFunc,
+	env *cli.Env, out io.Writer, v variant, m *packages.StatusTargets, children childRowsFunc,
 ) view.Printer {
 	switch {
 	case f.output.value == "table" && v.statusTable != nil:
-		show := func(m view.TableRow) bool { return f.matches(event.Event{Status: m.Status}) }
-		form := view.TableOptions{Columns: v.statusTable(m, time.Now), Show: show, Children: made}
-		return view.Table(out, t, rowsOf(m), form)
+		return view.Table(out, env.Terminal(), rowsOf(m), view.TableOptions{
+			Columns: v.statusTable(m, env.Now), Children: children,
+			Show: func(m view.TableRow) bool { return f.matches(event.Event{Status: m.Status}) },
+		})
 	case f.output.value == "json":
-		return view.StatusJSON(
-			out,
-			view.StatusOptions{
-				Inventories:         m.Inventories,
-				Show:                f.matches,
-				Now:                 time.Now,
-				ShowRecordNamespace: m.Remote && v.detailed,
-			},
-		)
+		return view.StatusJSON(out, view.StatusOptions{
+			Inventories: m.Inventories, Show: f.matches, Now: env.Now,
+			ShowRecordNamespace: m.Remote && v.detailed,
+		})
 	case f.output.value == "table":
-		return view.StatusTable(
-			out,
-			t,
-			view.StatusOptions{
-				Inventories:         m.Inventories,
-				Show:                f.matches,
-				Causes:              view.Causes,
-				ShowRecordNamespace: m.Remote,
-			},
-		)
+		return view.StatusTable(out, env.Terminal(), view.StatusOptions{
+			Inventories: m.Inventories, Show: f.matches, Causes: view.Causes, ShowRecordNamespace: m.Remote,
+		})
 	default:
 		return view.StatusLines(out, f.matches, func(e event.Event) string { return v.statusLine(m, e) })
 	}

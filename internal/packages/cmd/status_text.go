@@ -29,12 +29,7 @@ func liveStatus(m *packages.StatusTargets, e event.Event) string {
 		lines = append(
 			lines,
 			fmt.Sprintf(
-				"%s/%s/%s/%s is %s: %s",
-				inv.Name,
-				kind,
-				e.Ref.Namespace,
-				name,
-				e.Status.State,
+				"%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State,
 				e.Status.Message,
 			),
 		)

@@ -167,16 +167,12 @@ func (w wording) totals(b *view.RunState) []view.Total {
 	if !w.onlyDeletes {
 		line := fmt.Sprintf(
 			"%d resource(s) applied. %d created, %d unchanged, %d configured, %d failed",
-			applies.Acted-applies.Skipped,
-			w.count(applies, plan.Create),
-			applies.Done[plan.Unchanged],
-			w.count(applies, plan.Update),
-			applies.Failed,
+			applies.Acted-applies.Skipped, w.count(applies, plan.Create),
+			applies.Done[plan.Unchanged], w.count(applies, plan.Update), applies.Failed,
 		)
 		if w.serverSide {
 			line += fmt.Sprintf(
-				", %d serverside applied",
-				applies.Done[plan.Create]+applies.Done[plan.Update],
+				", %d serverside applied", applies.Done[plan.Create]+applies.Done[plan.Update],
 			)
 		}
 		if applies.Skipped > 0 {

@@ -109,7 +109,7 @@ func (s outputOptions) reason() reasonFunc { return s.variant.failureReason(s.ad
 
 // json returns the printer of JSON.
 func (s outputOptions) json() jsonLines {
-	return jsonLines{out: s.env.Out, now: time.Now, reason: s.reason(), detailed: s.variant.detailed}
+	return jsonLines{out: s.env.Out, now: s.env.Now, reason: s.reason(), detailed: s.variant.detailed}
 }
 
 // fail returns the error that prevents a run. JSON output prints it too.
@@ -131,7 +131,7 @@ func (s outputOptions) printer(p *plan.Plan, waits bool) view.Printer {
 		return jsonPrinter{Printer: view.Phases(p, options, s.json().print), s: s}
 	case "table":
 		form := view.TableOptions{
-			Columns: s.variant.tableColumns(p, time.Now),
+			Columns: s.variant.tableColumns(p, s.env.Now),
 			Run:     view.NewRunState(p),
 			Reason:  s.reason(),
 			Details: s.variant.rowDetails,

@@ -35,10 +35,7 @@ func (c *shelf) Read(_ context.Context, targets []cluster.Target) (*cluster.Snap
 }
 
 func (c *shelf) List(
-	context.Context,
-	schema.GroupKind,
-	string,
-	map[string]string,
+	context.Context, schema.GroupKind, string, map[string]string,
 ) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	for _, obj := range c.objects {

@@ -40,16 +40,11 @@ func (configMapFormat) capacity() int { return unlimited }
 // find looks for the label, since the first tools renamed the ConfigMap with every change of its
 // members. Without permission to list, it reads the ConfigMap by name.
 func (configMapFormat) find(
-	ctx context.Context,
-	c Cluster,
-	inv *Inventory,
+	ctx context.Context, c Cluster, inv *Inventory,
 ) (*unstructured.Unstructured, error) {
 	for _, key := range IDKeys {
 		found, err := c.List(
-			ctx,
-			ConfigMapKind.GroupKind(),
-			inv.Ref.Namespace,
-			map[string]string{key: inv.ID},
+			ctx, ConfigMapKind.GroupKind(), inv.Ref.Namespace, map[string]string{key: inv.ID},
 		)
 		switch {
 		case apierrors.IsForbidden(err):
@@ -101,9 +96,7 @@ func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 
 // setMembers writes all of data. Without statuses the members that stay keep their conditions.
 func (configMapFormat) setMembers(
-	obj *unstructured.Unstructured,
-	_, want *record.State,
-	statuses bool,
+	obj *unstructured.Unstructured, _, want *record.State, statuses bool,
 ) (bool, error) {
 	before, err := dataOf(obj)
 	if err != nil {
@@ -128,8 +121,7 @@ func (configMapFormat) setMembers(
 	}
 	if bytes > mapCapacity {
 		return false, fmt.Errorf(
-			"a ConfigMap cannot hold %d members; run migrate, a ResourceGroup can",
-			len(data),
+			"a ConfigMap cannot hold %d members; run migrate, a ResourceGroup can", len(data),
 		)
 	}
 	if len(data) == 0 {

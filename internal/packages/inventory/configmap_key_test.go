@@ -57,10 +57,7 @@ func TestKeys(t *testing.T) {
 func FuzzKey(f *testing.F) {
 	f.Add("n", "cm", "", "ConfigMap", "n_cm__ConfigMap")
 	f.Add(
-		"",
-		"system:a",
-		"rbac.authorization.k8s.io",
-		"ClusterRole",
+		"", "system:a", "rbac.authorization.k8s.io", "ClusterRole",
 		"_system__a_rbac.authorization.k8s.io_ClusterRole",
 	)
 	f.Add("a_b", "_", "_", "_", "n___a__Kind")

@@ -18,8 +18,7 @@ type IncompleteError struct {
 func (e *IncompleteError) Error() string {
 	return fmt.Sprintf(
 		"%s: the inventory lacks %s; restore it, or run init --force to begin a new inventory",
-		e.Origin,
-		strings.Join(e.Missing, " and "),
+		e.Origin, strings.Join(e.Missing, " and "),
 	)
 }
 
@@ -65,9 +64,9 @@ type unreadableError struct {
 
 func (e *unreadableError) Error() string {
 	return fmt.Sprintf(
+
 		"the inventory %s in the cluster is damaged: %v; nothing was changed, repair it with kubectl edit",
-		e.ref,
-		e.cause,
+		e.ref, e.cause,
 	)
 }
 
@@ -78,8 +77,7 @@ type NoNamespaceError struct{ Namespace string }
 
 func (e *NoNamespaceError) Error() string {
 	return fmt.Sprintf(
-		"inventory namespace %q does not exist; create it or add it to the package",
-		e.Namespace,
+		"inventory namespace %q does not exist; create it or add it to the package", e.Namespace,
 	)
 }
 

@@ -110,6 +110,7 @@ func (inv *Inventory) Advise(notice func(string)) {
 	if inv.LegacyFormat != "" {
 		notice(
 			fmt.Sprintf(
+
 				"Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup",
 				inv.LegacyFormat,
 			),

@@ -82,16 +82,12 @@ func ParseKptfile(text []byte, where string) (*Kptfile, error) {
 	case kind == KptfileKind:
 	case kind.GroupKind() == KptfileKind.GroupKind():
 		return &Kptfile{}, fmt.Errorf(
-			"%s: its version is %s, and only %s is read; rewrite it in that version",
-			where,
-			head.APIVersion,
-			KptfileKind.GroupVersion(),
+			"%s: its version is %s, and only %s is read; rewrite it in that version", where,
+			head.APIVersion, KptfileKind.GroupVersion(),
 		)
 	default:
 		return &Kptfile{}, fmt.Errorf(
-			"%s: it must begin with apiVersion: %s and kind: %s",
-			where,
-			KptfileKind.GroupVersion(),
+			"%s: it must begin with apiVersion: %s and kind: %s", where, KptfileKind.GroupVersion(),
 			KptfileKind.Kind,
 		)
 	}

@@ -24,9 +24,7 @@ func (resourceGroupFormat) kind() schema.GroupVersionKind { return ResourceGroup
 func (resourceGroupFormat) capacity() int { return groupCapacity }
 
 func (resourceGroupFormat) find(
-	ctx context.Context,
-	c Cluster,
-	inv *Inventory,
+	ctx context.Context, c Cluster, inv *Inventory,
 ) (*unstructured.Unstructured, error) {
 	return findByName(ctx, c, inv, ResourceGroupKind.Version)
 }
@@ -34,14 +32,8 @@ func (resourceGroupFormat) find(
 // decode reads the members in their order. An entry that names no object is an error: members may
 // only be removed if all are known.
 func (resourceGroupFormat) decode(group *unstructured.Unstructured) (*record.State, error) {
-	resources, statuses := listAt(
-		group,
-		"spec",
-		"resources",
-	), listAt(
-		group,
-		"status",
-		"resourceStatuses",
+	resources, statuses := listAt(group, "spec", "resources"), listAt(
+		group, "status", "resourceStatuses",
 	)
 	conditions := make(map[object.Ref]map[string]any, len(statuses))
 	for _, item := range statuses {
@@ -56,8 +48,7 @@ func (resourceGroupFormat) decode(group *unstructured.Unstructured) (*record.Sta
 		ref := refOf(entry)
 		if ref.Kind == "" || ref.Name == "" {
 			return nil, fmt.Errorf(
-				"entry %d of spec.resources names no object (it needs kind and name)",
-				i+1,
+				"entry %d of spec.resources names no object (it needs kind and name)", i+1,
 			)
 		}
 		if seen[ref] {
@@ -98,9 +89,7 @@ func text(entry map[string]any, key string) string {
 
 // setMembers writes spec.resources unless it lists the same members, in any order.
 func (resourceGroupFormat) setMembers(
-	group *unstructured.Unstructured,
-	has, want *record.State,
-	_ bool,
+	group *unstructured.Unstructured, has, want *record.State, _ bool,
 ) (bool, error) {
 	if sameMembers(has, want) {
 		return false, nil
@@ -122,8 +111,7 @@ func sameMembers(a, b *record.State) bool {
 		known[member.Ref] = true
 	}
 	return !slices.ContainsFunc(
-		b.Members,
-		func(member record.Member) bool { return !known[member.Ref] },
+		b.Members, func(member record.Member) bool { return !known[member.Ref] },
 	)
 }
 
@@ -131,8 +119,7 @@ func sameMembers(a, b *record.State) bool {
 // are the same. Each has the status Unknown, which readers of this format expect. Members of
 // unknown condition have no entry.
 func (resourceGroupFormat) setStatuses(
-	group *unstructured.Unstructured,
-	has, want *record.State,
+	group *unstructured.Unstructured, has, want *record.State,
 ) bool {
 	statuses := make([]any, 0, len(want.Members))
 	for _, member := range want.Members {

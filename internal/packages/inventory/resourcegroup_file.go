@@ -14,11 +14,8 @@ import (
 func (inv *Inventory) Text() []byte {
 	var b strings.Builder
 	fmt.Fprintf(
-		&b,
-		"apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n",
-		ResourceGroupKind.GroupVersion(),
-		ResourceGroupKind.Kind,
-		scalar(inv.Ref.Name),
+		&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: %s\n",
+		ResourceGroupKind.GroupVersion(), ResourceGroupKind.Kind, scalar(inv.Ref.Name),
 		scalar(inv.Ref.Namespace),
 	)
 	for _, part := range []struct {

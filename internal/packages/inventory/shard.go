@@ -56,10 +56,7 @@ func (s *Store) newShard(number int, stored *unstructured.Unstructured) (*shard,
 // writeShard sends what differs: first the object with its members, then their statuses, except in
 // a save before a run. dress changes metadata and reports whether it did.
 func (s *Store) writeShard(
-	ctx context.Context,
-	p *shard,
-	want *record.State,
-	dress func(*unstructured.Unstructured) bool,
+	ctx context.Context, p *shard, want *record.State, dress func(*unstructured.Unstructured) bool,
 ) error {
 	next := s.newObject(p.number)
 	if p.stored != nil {
@@ -116,15 +113,10 @@ func (s *Store) newObject(number int) *unstructured.Unstructured {
 // addMetadata adds labels and annotations and reports whether one of them differed. It removes
 // none.
 func addMetadata(
-	obj *unstructured.Unstructured,
-	wantLabels, wantAnnotations map[string]string,
+	obj *unstructured.Unstructured, wantLabels, wantAnnotations map[string]string,
 ) bool {
-	labels, annotations := merged(
-		obj.GetLabels(),
-		wantLabels,
-	), merged(
-		obj.GetAnnotations(),
-		wantAnnotations,
+	labels, annotations := merged(obj.GetLabels(), wantLabels), merged(
+		obj.GetAnnotations(), wantAnnotations,
 	)
 	if maps.Equal(labels, obj.GetLabels()) && maps.Equal(annotations, obj.GetAnnotations()) {
 		return false

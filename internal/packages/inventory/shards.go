@@ -55,8 +55,7 @@ func shardCount(main *unstructured.Unstructured) (int, error) {
 	number, err := strconv.Atoi(text)
 	if err != nil || number < 1 {
 		return 0, fmt.Errorf(
-			"its annotation %s is %q and should be the number of objects that hold it",
-			shardsKey,
+			"its annotation %s is %q and should be the number of objects that hold it", shardsKey,
 			text,
 		)
 	}
@@ -66,8 +65,7 @@ func shardCount(main *unstructured.Unstructured) (int, error) {
 // setShards stores the objects that were read. It returns the number of a referenced shard that is
 // missing, or 0. Shards that are not referenced may be unreadable.
 func (s *Store) setShards(
-	main *unstructured.Unstructured,
-	found []*unstructured.Unstructured,
+	main *unstructured.Unstructured, found []*unstructured.Unstructured,
 ) (lost int, err error) {
 	if s.referenced, err = shardCount(main); err != nil {
 		return 0, &unreadableError{ref: s.Inventory.Ref, cause: err}
@@ -97,9 +95,7 @@ func (s *Store) setShards(
 // shards up to a number by name.
 func (s *Store) listShards(ctx context.Context, last int) ([]*unstructured.Unstructured, error) {
 	found, err := s.cluster.List(
-		ctx,
-		s.Inventory.Ref.GroupKind(),
-		s.Inventory.Ref.Namespace,
+		ctx, s.Inventory.Ref.GroupKind(), s.Inventory.Ref.Namespace,
 		map[string]string{shardOfKey: s.Inventory.ID},
 	)
 	if apierrors.IsForbidden(err) {
@@ -113,8 +109,7 @@ func (s *Store) listShards(ctx context.Context, last int) ([]*unstructured.Unstr
 
 // readShards returns the objects that have the names of shards.
 func (s *Store) readShards(
-	ctx context.Context,
-	first, last int,
+	ctx context.Context, first, last int,
 ) ([]*unstructured.Unstructured, error) {
 	var targets []cluster.Target
 	for number := first; number <= last; number++ {
@@ -166,6 +161,7 @@ func (s *Store) writeShards(ctx context.Context, contents []shardContent) (grown
 		}
 		grown = grown || contents[i].grows || number > s.referenced
 		writes.Go(
+
 			func() error { return s.writeShard(ctx, p, &contents[i].state, s.shardMetadata(number)) },
 		)
 	}
@@ -254,8 +250,7 @@ func (s *Store) deleteShards(ctx context.Context, unwanted []*shard) error {
 			if err != nil {
 				return fmt.Errorf(
 					"delete %s, a part of the inventory that is not needed any more: %w",
-					s.refOf(p.number),
-					err,
+					s.refOf(p.number), err,
 				)
 			}
 			return nil

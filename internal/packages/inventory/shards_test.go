@@ -184,10 +184,7 @@ func (c *client) Read(ctx context.Context, targets []cluster.Target) (*cluster.S
 }
 
 func (c *client) List(
-	ctx context.Context,
-	gk schema.GroupKind,
-	namespace string,
-	with map[string]string,
+	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]*unstructured.Unstructured, error) {
 	if err := c.step(); err != nil {
 		return nil, err
@@ -244,8 +241,7 @@ func TestInterruptedSaves(t *testing.T) {
 				if len(test.to.Members) < len(test.from.Members) {
 					if now := loaded(t, c); !now.Equal(third) {
 						t.Errorf(
-							"%s: members that were given up came back (-want +got):\n%s",
-							when,
+							"%s: members that were given up came back (-want +got):\n%s", when,
 							cmp.Diff(third, now),
 						)
 					}
@@ -332,10 +328,7 @@ func TestSavesAtOnce(t *testing.T) {
 // collide has the first run meet the second before its n-th request, and the second end at its
 // last. It reports whether the first came that far, and whether the second ended by itself.
 func collide(
-	t *testing.T,
-	from, to, other *record.State,
-	early bool,
-	n, last int,
+	t *testing.T, from, to, other *record.State, early bool, n, last int,
 ) (met, whole bool) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), from)
@@ -444,15 +437,10 @@ func TestNameOfPartIsTaken(t *testing.T) {
 type unlisted struct{ *enginetest.Cluster }
 
 func (unlisted) List(
-	_ context.Context,
-	gk schema.GroupKind,
-	_ string,
-	_ map[string]string,
+	_ context.Context, gk schema.GroupKind, _ string, _ map[string]string,
 ) ([]*unstructured.Unstructured, error) {
 	return nil, apierrors.NewForbidden(
-		schema.GroupResource{Group: gk.Group, Resource: gk.Kind},
-		"",
-		errors.New("list"),
+		schema.GroupResource{Group: gk.Group, Resource: gk.Kind}, "", errors.New("list"),
 	)
 }
 
@@ -513,8 +501,7 @@ func TestFullObjectStays(t *testing.T) {
 	}
 	save(t, divided(c), numbered(2, 9))
 	expectLayout(
-		t,
-		c,
+		t, c,
 		map[string]string{"inventory": "m102 m103 m104 m105 m106 m107 m108", "inventory-2": "m109"},
 	)
 }

@@ -24,10 +24,7 @@ type Cluster interface {
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
 	List(
-		ctx context.Context,
-		kind schema.GroupKind,
-		namespace string,
-		labels map[string]string,
+		ctx context.Context, kind schema.GroupKind, namespace string, labels map[string]string,
 	) ([]*unstructured.Unstructured, error)
 }
 
@@ -43,9 +40,7 @@ type format interface {
 	// changed it. Statuses are sent to the status subresource; a format without one writes them
 	// in setMembers.
 	setMembers(
-		obj *unstructured.Unstructured,
-		has, want *record.State,
-		statuses bool,
+		obj *unstructured.Unstructured, has, want *record.State, statuses bool,
 	) (changed bool, err error)
 	setStatuses(obj *unstructured.Unstructured, has, want *record.State) (changed bool)
 }
@@ -142,9 +137,7 @@ func (s *Store) explainMissing(ctx context.Context, number int) error {
 // MembersOf returns the members of a record whose main object was listed already, together with all
 // other objects of its kind.
 func (s *Store) MembersOf(
-	ctx context.Context,
-	main *unstructured.Unstructured,
-	found []*unstructured.Unstructured,
+	ctx context.Context, main *unstructured.Unstructured, found []*unstructured.Unstructured,
 ) ([]object.Ref, error) {
 	lost, err := s.setShards(main, found)
 	if lost > 0 {
@@ -165,8 +158,7 @@ func (s *Store) Exists() bool { return s.main.stored != nil }
 func (s *Store) Save(ctx context.Context, state *record.State) error {
 	s.intent = len(state.Members) > 0 &&
 		!slices.ContainsFunc(
-			state.Members,
-			func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
+			state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
 		)
 	err := s.retryOnConflict(ctx, func() error { return s.save(ctx, state) })
 	s.intent = false
@@ -210,8 +202,7 @@ func (s *Store) save(ctx context.Context, state *record.State) error {
 	contents := s.assignShards(state, s.shardStates(false))
 	if len(contents) > s.referenced {
 		contents = s.assignShards(
-			state,
-			s.shardStates(true),
+			state, s.shardStates(true),
 		) // what others are about to add there is not written over
 	}
 	if err := s.write(ctx, contents); err != nil {

@@ -14,10 +14,7 @@ import (
 // findByName returns the object that an inventory names, or nil. It returns an error if the object
 // has another ID.
 func findByName(
-	ctx context.Context,
-	c Cluster,
-	inv *Inventory,
-	version string,
+	ctx context.Context, c Cluster, inv *Inventory, version string,
 ) (*unstructured.Unstructured, error) {
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: inv.Ref, Version: version}})
 	if err == nil {
@@ -57,8 +54,7 @@ func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []obje
 			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
 		case !kind.Namespaced && ref.Namespace != "":
 			errs = append(
-				errs,
-				fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref),
+				errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref),
 			)
 		}
 	}

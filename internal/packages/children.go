@@ -1,0 +1,85 @@
+package packages
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// childrenTimeout limits how long Children may read.
+const childrenTimeout = 10 * time.Second
+
+// parentKinds are the kinds whose children are shown.
+var parentKinds = []schema.GroupKind{
+	{Group: "apps", Kind: "Deployment"},
+	{Group: "apps", Kind: "ReplicaSet"},
+	{Group: "apps", Kind: "StatefulSet"},
+}
+
+// Child is an object that a controller created for another.
+type Child struct {
+	Object   *unstructured.Unstructured
+	Children []Child // by name
+}
+
+// Children returns the children of Deployments, ReplicaSets and StatefulSets, even if ctx has
+// ended. Those that cannot be read are left out.
+func Children(ctx context.Context, c Cluster, refs []object.Ref) map[object.Ref][]Child {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childrenTimeout)
+	defer cancel()
+	var targets []cluster.Target
+	lists := map[object.Ref]bool{} // a kind in a namespace, without a name
+	for _, ref := range refs {
+		if !slices.Contains(parentKinds, ref.GroupKind()) {
+			continue
+		}
+		targets = append(targets, cluster.Target{Ref: ref})
+		for _, gk := range ready.ChildKinds(ref.GroupKind()) {
+			lists[object.Ref{Group: gk.Group, Kind: gk.Kind, Namespace: ref.Namespace}] = true
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	live, err := c.Read(ctx, targets)
+	if err != nil {
+		return nil
+	}
+	owned := map[types.UID][]*unstructured.Unstructured{} // by the UID of their owner
+	for list := range lists {
+		objects, _ := c.List(ctx, list.GroupKind(), list.Namespace, nil)
+		for _, obj := range objects {
+			for _, owner := range obj.GetOwnerReferences() {
+				owned[owner.UID] = append(owned[owner.UID], obj)
+			}
+		}
+	}
+	found := map[object.Ref][]Child{}
+	for ref, obj := range live.Objects {
+		found[ref] = childrenOf(obj, owned)
+	}
+	return found
+}
+
+func childrenOf(
+	obj *unstructured.Unstructured, owned map[types.UID][]*unstructured.Unstructured,
+) []Child {
+	objects := owned[obj.GetUID()]
+	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return strings.Compare(a.GetName(), b.GetName())
+	})
+	var children []Child
+	for _, child := range objects {
+		children = append(children, Child{Object: child, Children: childrenOf(child, owned)})
+	}
+	return children
+}
