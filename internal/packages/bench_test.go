@@ -22,7 +22,8 @@ func BenchmarkOpen(b *testing.B) {
 		for i := range each {
 			fmt.Fprintf(
 				&text,
-				"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: map-%d-%d\n  namespace: n\ndata:\n  key: value\n",
+				"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: map-%d-%d\n  namespace: "+
+					"n\ndata:\n  key: value\n",
 				f, i,
 			)
 		}

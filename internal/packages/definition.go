@@ -115,7 +115,8 @@ func covers(have, want any) bool {
 		return true
 	case []any:
 		have, ok := have.([]any)
-		return ok && !slices.ContainsFunc(want, func(item any) bool { return !slices.Contains(have, item) })
+		missing := func(item any) bool { return !slices.Contains(have, item) }
+		return ok && !slices.ContainsFunc(want, missing)
 	default:
 		return have == want
 	}

@@ -21,12 +21,26 @@ func TestDefinitionServes(t *testing.T) {
 		"other words": {func(o *unstructured.Unstructured) {
 			at(versionOf(o), "schema", "openAPIV3Schema")["description"] = "another"
 		}, true},
-		"more fields":         {func(o *unstructured.Unstructured) { at(versionOf(o), "schema", "openAPIV3Schema")["x-more"] = true }, true},
-		"no status":           {func(o *unstructured.Unstructured) { delete(versionOf(o), "subresources") }, false},
-		"no longer served":    {func(o *unstructured.Unstructured) { versionOf(o)["served"] = false }, false},
-		"another version":     {func(o *unstructured.Unstructured) { versionOf(o)["name"] = "v1" }, false},
-		"another scope":       {func(o *unstructured.Unstructured) { at(o.Object, "spec")["scope"] = "Cluster" }, false},
-		"fewer status fields": {func(o *unstructured.Unstructured) { delete(entryProperties(o), "actuation") }, false},
+		"more fields": {
+			func(o *unstructured.Unstructured) {
+				at(versionOf(o), "schema", "openAPIV3Schema")["x-more"] = true
+			}, true,
+		},
+		"no status": {
+			func(o *unstructured.Unstructured) { delete(versionOf(o), "subresources") }, false,
+		},
+		"no longer served": {
+			func(o *unstructured.Unstructured) { versionOf(o)["served"] = false }, false,
+		},
+		"another version": {
+			func(o *unstructured.Unstructured) { versionOf(o)["name"] = "v1" }, false,
+		},
+		"another scope": {
+			func(o *unstructured.Unstructured) { at(o.Object, "spec")["scope"] = "Cluster" }, false,
+		},
+		"fewer status fields": {
+			func(o *unstructured.Unstructured) { delete(entryProperties(o), "actuation") }, false,
+		},
 		"fields of another type": {func(o *unstructured.Unstructured) {
 			entryProperties(o)["actuation"] = map[string]any{"type": "integer"}
 		}, false},

@@ -107,7 +107,7 @@ type sourceReference struct {
 	Group      string `json:"group"`
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"` // empty is that of the object with the annotation, if the kind has namespaces
+	Namespace  string `json:"namespace"` // empty for that of the object with the annotation
 	Name       string `json:"name"`
 }
 
@@ -152,7 +152,8 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 
 // readSubstitutions parses the entries without checking their values.
 func readSubstitutions(value string) ([]substitution, error) {
-	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps token"
+	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps " +
+		"token"
 	text, err := yaml.YAMLToJSONStrict([]byte(value))
 	if err != nil {
 		_, cause, _ := strings.Cut(err.Error(), "yaml: ")
@@ -205,7 +206,8 @@ func (s sourceReference) group() (string, error) {
 // check returns the first missing or invalid field.
 func (s substitution) check() error {
 	for _, field := range []struct{ name, value string }{
-		{"sourceRef.kind", s.SourceRef.Kind}, {"sourceRef.name", s.SourceRef.Name}, {"sourcePath", s.SourcePath}, {"targetPath", s.TargetPath},
+		{"sourceRef.kind", s.SourceRef.Kind}, {"sourceRef.name", s.SourceRef.Name},
+		{"sourcePath", s.SourcePath}, {"targetPath", s.TargetPath},
 	} {
 		if field.value == "" {
 			return fmt.Errorf("%s is missing", field.name)

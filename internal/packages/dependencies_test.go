@@ -89,8 +89,10 @@ func TestErrorsOfReferencesAreData(t *testing.T) {
 
 // FuzzDependsOn checks that what is read says exactly what was written.
 func FuzzDependsOn(f *testing.F) {
-	for _, value := range []string{"", ",", "apps/namespaces/n/Deployment/web", "/Namespace/n, /namespaces/n/ConfigMap/c", "a/b", "a/b/c/d/e",
-		" apps/namespaces//Deployment/web ", "///", "/namespaces/n/ConfigMap/c,/namespaces/n/ConfigMap/c", "a/namespaces/b"} {
+	for _, value := range []string{"", ",", "apps/namespaces/n/Deployment/web", "/Namespace/n, " +
+		"/namespaces/n/ConfigMap/c", "a/b", "a/b/c/d/e",
+		" apps/namespaces//Deployment/web ", "///",
+		"/namespaces/n/ConfigMap/c,/namespaces/n/ConfigMap/c", "a/namespaces/b"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -118,9 +120,12 @@ func FuzzDependsOn(f *testing.F) {
 
 // FuzzSubstitutions checks that what is read is whole: a source, and paths that can be asked for.
 func FuzzSubstitutions(f *testing.F) {
-	for _, value := range []string{"", "[]", "{}", "- sourceRef: {kind: ConfigMap, name: a}\n  sourcePath: $.data.x\n  targetPath: $.data.y\n",
-		"- sourceRef: {group: apps, apiVersion: v1, kind: K, name: n, namespace: m}\n  sourcePath: $\n  targetPath: $['a']\n  token: ${x}\n",
-		"- sourceRef: {apiVersion: a/b/c}", "- null", "- {sourcePath: 1}", "a: &a [*a]", "- sourceref: {kind: x}"} {
+	for _, value := range []string{"", "[]", "{}", "- sourceRef: {kind: ConfigMap, name: a}\n  " +
+		"sourcePath: $.data.x\n  targetPath: $.data.y\n",
+		"- sourceRef: {group: apps, apiVersion: v1, kind: K, name: n, namespace: m}\n  sourcePath: " +
+			"$\n  targetPath: $['a']\n  token: ${x}\n",
+		"- sourceRef: {apiVersion: a/b/c}", "- null", "- {sourcePath: " +
+			"1}", "a: &a [*a]", "- sourceref: {kind: x}"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

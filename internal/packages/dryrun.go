@@ -61,24 +61,28 @@ func DryRun(
 func outlookOf(b *view.RunState, e event.Event) Outlook {
 	step := &b.Plan.Steps[e.Step]
 	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err}
-	switch {
-	case e.Outcome == event.Skipped:
+	if e.Outcome == event.Skipped {
 		o.Reason = SkipReason(b, e)
-	case e.Outcome == event.Succeeded && step.BeingDeleted(): // it would be written, and waited for until it is gone
-		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(
-			"it is being deleted; apply again when it is gone",
-		)
-	case e.Outcome == event.Succeeded && slices.Contains(diff.ServerFields(o.SentFields()), "metadata.resourceVersion"):
-		o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(
-			"the manifest has a metadata.resourceVersion, which is not that of "+
-				"the object, so that the server would refuse it; take it out",
-		)
-	case e.Outcome == event.Succeeded && e.DryRunObject != nil:
+	}
+	if e.Outcome != event.Succeeded {
+		return o
+	}
+	switch {
+	case step.BeingDeleted(): // a run would write it, and wait until it is gone
+		o.fail("it is being deleted; apply again when it is gone")
+	case slices.Contains(diff.ServerFields(o.SentFields()), "metadata.resourceVersion"):
+		o.fail("the manifest has a metadata.resourceVersion, which is not that of " +
+			"the object, so that the server would refuse it; take it out")
+	case e.DryRunObject != nil:
 		o.after = e.DryRunObject
-	case e.Outcome == event.Succeeded && (step.Op == plan.Create || step.Op == plan.Update):
+	case step.Op == plan.Create || step.Op == plan.Update:
 		o.after = step.Want
 	}
 	return o
+}
+
+func (o *Outlook) fail(text string) {
+	o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(text)
 }
 
 // SentFields returns the patch that a client-side apply would send, or nil.

@@ -9,7 +9,8 @@ import (
 // ErrNoDefinition reports a cluster without the ResourceGroup definition.
 var ErrNoDefinition = errors.New(
 
-	"the cluster has no ResourceGroup definition; run install-resource-group, or apply with --install-resource-group",
+	"the cluster has no ResourceGroup definition; run install-resource-group, or apply with " +
+		"--install-resource-group",
 )
 
 // NoFolderError reports a folder that does not exist.
@@ -47,7 +48,8 @@ type TwoFormatsError struct {
 func (e *TwoFormatsError) Error() string {
 	return fmt.Sprintf(
 
-		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove the one that is wrong",
+		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove "+
+			"the one that is wrong",
 		e.Package, e.Older, e.Newer,
 	)
 }

@@ -30,7 +30,7 @@ type source struct {
 	dir           string
 	ignore        ignoreRules
 	kptfile       *inventory.Kptfile
-	kustomization string // the file that says what the package is; empty: all manifests of the folder are
+	kustomization string // file name; empty if all manifests of the folder are the package
 	excluded      string // a file at the top that is not read; empty: none
 	problems      error  // what is wrong with the files that say how
 }
@@ -75,22 +75,20 @@ func (s *source) load() ([]manifest.Object, error) {
 	var errs []error
 	objects, err := manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
 		switch {
-		case rel == rulesName || rel == s.excluded || s.ignore.has(rel, d.IsDir()) || !d.IsDir() && s.kptfile.Configures(rel):
+		case rel == rulesName, rel == s.excluded, s.ignore.has(rel, d.IsDir()),
+			!d.IsDir() && s.kptfile.Configures(rel):
 			return true
 		case d.IsDir() || !kustomize.IsFile(d.Name()):
 			return false
 		}
 		if path.Dir(rel) != "." && !s.isLocalFile(rel) {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s: only a kustomization at the top of the package is built; give %q as the package, "+
-						"or leave the folder out with %s",
-					rel,
-					path.Join(filepath.ToSlash(s.dir), path.Dir(rel)),
-					ignoreName,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s: only a kustomization at the top of the package is built; give %q as the package, "+
+					"or leave the folder out with %s",
+				rel,
+				path.Join(filepath.ToSlash(s.dir), path.Dir(rel)),
+				ignoreName,
+			))
 		}
 		return true
 	}, skipLocal)

@@ -34,7 +34,7 @@ type InitOptions struct {
 	Now   func() time.Time
 }
 
-// Initialization is the operation that gives a package an inventory.
+// Initialization writes the inventory of a package.
 type Initialization struct {
 	options        InitOptions
 	dir            string
@@ -76,7 +76,8 @@ func (i *Initialization) Write(namespace string) error {
 		return &InitializedError{
 			Object: "Kptfile",
 			Err: errors.New("the package has an inventory already, in its Kptfile; " +
-				"migrate moves it to a ResourceGroup, and --force begins a new one, which makes deployed objects unknown"),
+				"migrate moves it to a ResourceGroup, and --force begins a new one, which makes deployed " +
+				"objects unknown"),
 		}
 	}
 	inv, err := f.inventory(namespace)
@@ -100,13 +101,15 @@ func writeInventory(
 			return &InitializedError{
 				Object: "ResourceGroup",
 				Err: fmt.Errorf("the package has an inventory already, in %s; "+
-					"objects deployed under it would become unknown: destroy them first, or use --force", obj.Origin),
+					"objects deployed under it would become unknown: destroy them first, or use "+
+					"--force", obj.Origin),
 			}
 		}
 		if obj.Origin.Path != f.File {
 			return fmt.Errorf(
 
-				"the inventory that --force would replace is in %s, not in %s; remove it there or name that file with --rg-file",
+				"the inventory that --force would replace is in %s, not in %s; remove it there or name that "+
+					"file with --rg-file",
 				obj.Origin, f.File,
 			)
 		}

@@ -33,7 +33,7 @@ info:
   description: inventory
 `
 
-// written gives a package folder with a Kptfile.
+// written returns a package folder with a Kptfile.
 func written(t *testing.T, kptfile string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func written(t *testing.T, kptfile string) string {
 	return dir
 }
 
-// kptfileInventoryOf gives the inventory in the Kptfile of a package folder, or nil.
+// kptfileInventoryOf returns the inventory in the Kptfile of a package folder, or nil.
 func kptfileInventoryOf(dir string) (*inventory.Inventory, error) {
 	s, err := openFolder(dir)
 	if err != nil || s.problems != nil {
@@ -78,13 +78,16 @@ func TestKptfileInventory(t *testing.T) {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 	for text, want := range map[string]string{
-		"":                          "",
-		"inventory: {}":             "",
-		"inventory: null":           "",
-		"inventory: {name: a}":      "Kptfile: the inventory lacks inventory.namespace and inventory.inventoryID",
-		"inventory: {namespace: n}": "Kptfile: the inventory lacks inventory.name and inventory.inventoryID",
-		"inventory: [a]":            "Kptfile: line 4: cannot unmarshal",
-		"inventory: {name: a, namespace: n, inventoryID: i, labels: {a: [1]}}": "Kptfile: line 4: cannot unmarshal",
+		"":                "",
+		"inventory: {}":   "",
+		"inventory: null": "",
+		"inventory: {name: a}": "Kptfile: the inventory lacks inventory.namespace and " +
+			"inventory.inventoryID",
+		"inventory: {namespace: n}": "Kptfile: the inventory lacks inventory.name and " +
+			"inventory.inventoryID",
+		"inventory: [a]": "Kptfile: line 4: cannot unmarshal",
+		"inventory: {name: a, namespace: n, inventoryID: i, labels: {a: [1]}}": "Kptfile: line 4: " +
+			"cannot unmarshal",
 		"inventory:\n\tname: a": "Kptfile: line 5: ",
 	} {
 		inv, err := kptfileInventoryOf(

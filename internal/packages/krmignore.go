@@ -53,13 +53,10 @@ func parseIgnore(text string) (ignoreRules, error) {
 			continue
 		}
 		if _, err := path.Match(p.text, ""); err != nil {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s: line %d: %q is no pattern; close the bracket, or put \\ before it",
-					ignoreName, number, line,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s: line %d: %q is no pattern; close the bracket, or put \\ before it",
+				ignoreName, number, line,
+			))
 			continue
 		}
 		if negated {

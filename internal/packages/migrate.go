@@ -41,7 +41,8 @@ func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
 // Run moves the inventory, to the namespace if it is not empty.
 func (m *Migration) Run(ctx context.Context, c Cluster, namespace string) error {
 	m.cluster, m.namespace = c, namespace
-	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", func() error { return Install(ctx, c) }); err != nil {
+	if err := m.step("  ensuring ResourceGroup CRD exists in "+
+		"cluster...", func() error { return Install(ctx, c) }); err != nil {
 		return err
 	}
 	return m.run(ctx)
@@ -84,7 +85,8 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 	case len(rest) > 0:
 		return fmt.Errorf(
 
-			"%s holds other objects beside the inventory, and would be deleted; move the inventory to a file of its own",
+			"%s holds other objects beside the inventory, and would be deleted; move the inventory to a "+
+				"file of its own",
 			template,
 		)
 	}
@@ -100,7 +102,8 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 		return err
 	}
 	m.print(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
-	if err := m.move(ctx, from, state, target, "  deleting old ConfigMap inventory object..."); err != nil {
+	if err := m.move(ctx, from, state, target, "  deleting old ConfigMap inventory "+
+		"object..."); err != nil {
 		return err
 	}
 	path, err := filepath.Abs(filepath.Join(m.dir, filepath.FromSlash(template)))
@@ -170,7 +173,8 @@ func (m *Migration) target(
 		}
 		if !m.options.Force {
 			return nil, fmt.Errorf(
-				"the package has another inventory already, %s with the ID %q in %s; remove it if nothing was deployed under it, "+
+				"the package has another inventory already, %s with the ID %q in %s; remove it if nothing "+
+					"was deployed under it, "+
 					"or replace it with --force",
 				found.Ref,
 				found.ID,

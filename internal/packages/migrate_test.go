@@ -34,16 +34,23 @@ func migrated(t *testing.T, c *enginetest.Cluster, dir string, name string) erro
 // recorded at every moment, the package says where, and the same command brings the migration to
 // its end.
 func TestMigrationDiesAnywhere(t *testing.T) {
-	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: inventory\n  namespace: n\n  labels: {%s: id-1}\n"
-	const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\ninventory: {name: inventory, namespace: n, inventoryID: id-1}\n"
+	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: inventory\n" +
+		"  namespace: n\n  labels: {%s: id-1}\n"
+	const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n" +
+		"inventory: {name: inventory, namespace: n, inventoryID: id-1}\n"
 	for name, test := range map[string]struct {
 		file, text string
 		old        *inventory.Inventory
 		name       string
 	}{
-		"ConfigMap":     {"inventory-template.yaml", fmt.Sprintf(template, inventory.IDKey), mapAt(inventory.IDKey), ""},
-		"old ConfigMap": {"inventory-template.yaml", fmt.Sprintf(template, inventory.FirstIDKey), mapAt(inventory.FirstIDKey), ""},
-		"Kptfile":       {"Kptfile", kptfile, groupAt(), "another"},
+		"ConfigMap": {
+			"inventory-template.yaml", fmt.Sprintf(template, inventory.IDKey), mapAt(inventory.IDKey), "",
+		},
+		"old ConfigMap": {
+			"inventory-template.yaml", fmt.Sprintf(template, inventory.FirstIDKey),
+			mapAt(inventory.FirstIDKey), "",
+		},
+		"Kptfile": {"Kptfile", kptfile, groupAt(), "another"},
 	} {
 		died := 0
 		for dies := 1; ; dies++ {

@@ -89,12 +89,10 @@ func resolve(in Input) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the package %q is a symbolic link that leads nowhere: %w", in.Folder, err)
 	}
-	in.Notice(
-		fmt.Sprintf(
+	in.Notice(fmt.Sprintf(
 
-			"[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored",
-			in.Folder, target,
-		),
-	)
+		"[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored",
+		in.Folder, target,
+	))
 	return target, nil
 }

@@ -16,10 +16,9 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestLoad opens the files of each archive as a package: the section stdin, if there is one, as a
-// stream, else the folder pkg, or link where a section link says what it leads to. The golden
-// section gives the inventory, the objects with their origins and what is left of their
-// annotations, the errors, and what was said on the standard error.
+// TestLoad opens the files of each archive as a package: the section stdin as a stream, or the
+// folder pkg, or link where a section link names its target. The golden section lists the
+// inventory, the objects with their origins and annotations, the errors, and the warnings.
 func TestLoad(t *testing.T) {
 	golden.Run(
 		t,
@@ -55,7 +54,7 @@ func TestLoad(t *testing.T) {
 	)
 }
 
-// layOut writes the files of an archive and gives the argument that names the package.
+// layOut writes the files of an archive and returns the argument that names the package.
 func layOut(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 	arg := filepath.Join(dir, "pkg")

@@ -64,12 +64,9 @@ func (s *SavedPlan) differences(now *SavedPlan) []string {
 	var moved []string
 	for _, step := range s.Steps {
 		if current, ok := after[step.Ref]; !ok {
-			moved = append(
-				moved,
-				fmt.Sprintf(
-					"%s was to be %s, and is to be left alone now", step.Ref, pastTense[step.Op],
-				),
-			)
+			moved = append(moved, fmt.Sprintf(
+				"%s was to be %s, and is to be left alone now", step.Ref, pastTense[step.Op],
+			))
 		} else if difference := step.difference(current); difference != "" {
 			moved = append(moved, fmt.Sprintf("%s %s", step.Ref, difference))
 		}
@@ -117,6 +114,7 @@ func (s savedStep) difference(now savedStep) string {
 
 // pastTense is the past participle of each operation.
 var pastTense = map[plan.Op]string{
-	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "left unchanged", plan.Delete: "pruned",
+	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "left unchanged",
+	plan.Delete: "pruned",
 	plan.Orphan: "orphaned", plan.Keep: "kept", plan.Skip: "skipped",
 }

@@ -11,12 +11,20 @@ import (
 func TestReadPlan(t *testing.T) {
 	step := `{"ref":{"kind":"ConfigMap","namespace":"n","name":"a"},"op":"create"}`
 	for name, tc := range map[string]struct{ text, want string }{
-		"no JSON":      {`form: x`, "it is not a saved plan; create one with plan --out: "},
-		"another form": {`{"form":"muster/plan/v0"}`, "it is not a saved plan in the format muster/plan/v1; create it again with plan --out"},
-		"no manager":   {`{"form":"muster/plan/v1"}`, "the file is damaged or was edited: it has no field manager; create it again with plan --out"},
+		"no JSON": {`form: x`, "it is not a saved plan; create one with plan --out: "},
+		"another form": {
+			`{"form":"muster/plan/v0"}`,
+			"it is not a saved plan in the format muster/plan/v1; create it again with plan --out",
+		},
+		"no manager": {
+			`{"form":"muster/plan/v1"}`,
+			"the file is damaged or was edited: it has no field manager; create it again with plan --out",
+		},
 		"an operation": {
-			`{"form":"muster/plan/v1","options":{"fieldManager":"m"},"steps":[` + strings.Replace(step, "create", "crate", 1) + `]}`,
-			`the file is damaged or was edited: n/configmap/a has the operation "crate"; create it again with plan --out`,
+			`{"form":"muster/plan/v1","options":{"fieldManager":"m"},"steps":[` +
+				strings.Replace(step, "create", "crate", 1) + `]}`,
+			`the file is damaged or was edited: ` +
+				`n/configmap/a has the operation "crate"; create it again with plan --out`,
 		},
 		"an object twice": {
 			`{"form":"muster/plan/v1","options":{"fieldManager":"m"},"steps":[` + step + "," + step + `]}`,

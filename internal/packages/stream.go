@@ -32,7 +32,8 @@ func readStream(in io.Reader) *contents {
 		return skipLocal(obj)
 	})
 	c := &contents{problems: err}
-	c.name, c.remedy = "the stream", "pass the file of the inventory along, resourcegroup.yaml as a rule"
+	c.name, c.remedy = "the stream", "pass the file of the inventory along, resourcegroup.yaml as "+
+		"a rule"
 	root := &inventory.Kptfile{}
 	for _, file := range files {
 		if parsed := c.kptfile(file); filePath(file) == inventory.KptfileName {

@@ -41,15 +41,15 @@ type applyFlags struct {
 
 func newApply(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := applyFlags{
-		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("prune propagation policy"),
-		ordering: orderings(v.ordering),
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(),
+		propagation: propagations("prune propagation policy"), ordering: orderings(v.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "apply [FOLDER | -]",
 		Short: "Apply a package: create, update, wait until ready, prune",
-		Long: `Apply the package in a folder (default: the working folder) or on the standard input (-).
-Objects are created or updated in the order of their kinds and dependencies and waited for until
-they are ready; objects that the package deployed earlier and no longer has are pruned.
+		Long: `Apply the package in a folder (default: the working folder) or on the standard input
+(-). Objects are created or updated in the order of their kinds and dependencies and waited for
+until they are ready; objects that the package deployed earlier and no longer has are pruned.
 
 ` + cli.ExitCodes,
 		Example: "  " + v.command + " apply wordpress --dry-run\n" +
@@ -111,7 +111,8 @@ func (f applyFlags) check(v variant) error {
 	if v.strict && f.fieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
-	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
+	err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering)
+	if err != nil {
 		return err
 	}
 	return errors.Join(
@@ -190,7 +191,8 @@ func (f applyFlags) prepare(
 	}
 	kube.SetSources(packages.Sources(desired))
 	op, err := packages.PrepareApply(ctx, client, p.Inventory, desired, packages.ApplyOptions{
-		PlanOptions: f.options(), Rules: rules, Definition: f.definition(), NoStatuses: f.statusPolicy.value == "none", Notice: noticePrinter(env),
+		PlanOptions: f.options(), Rules: rules, Definition: f.definition(),
+		NoStatuses: f.statusPolicy.value == "none", Notice: noticePrinter(env),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -27,15 +27,15 @@ type destroyFlags struct {
 
 func newDestroy(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := destroyFlags{
-		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(), propagation: propagations("delete propagation policy"),
-		ordering: orderings(v.ordering),
+		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(),
+		propagation: propagations("delete propagation policy"), ordering: orderings(v.ordering),
 	}
 	cmd := &cobra.Command{
 		Use:   "destroy [FOLDER | -]",
 		Short: "Delete everything that a package deployed",
 		Long: `Delete every object that the package in a folder (default: the working folder) or on
-the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and then
-delete the record.
+the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and
+then delete the record.
 
 ` + cli.ExitCodes,
 		Example:           "  " + v.command + " destroy wordpress",
@@ -64,7 +64,8 @@ delete the record.
 func runDestroy(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f destroyFlags,
 ) error {
-	if err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering); err != nil {
+	err := checkChoices(&f.propagation, &f.adoption, &f.statusPolicy, &f.output, &f.ordering)
+	if err != nil {
 		return err
 	}
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
@@ -82,7 +83,8 @@ func runDestroy(
 		NoStatuses: f.statusPolicy.value == "none",
 		Notice:     noticePrinter(env),
 		PlanOptions: packages.PlanOptions{
-			InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value), Ordering: f.ordering.value,
+			InventoryPolicy: f.adoption.value, Ordering: f.ordering.value,
+			Propagation: metav1.DeletionPropagation(f.propagation.value),
 		},
 	}
 	op, err := packages.PrepareDestroy(client, inv, o)

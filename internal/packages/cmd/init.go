@@ -24,9 +24,10 @@ func newInit(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
 		Short: "Create the inventory of a package",
-		Long: `Write the ResourceGroup that identifies the inventory of the package in a folder (default: the
-working folder). This does not contact the cluster. The namespace of the inventory is that of
---namespace, else the one of all objects of the package, else that of the kubeconfig's context.
+		Long: `Write the ResourceGroup that identifies the inventory of the package in a folder
+(default: the working folder). This does not contact the cluster. The namespace of the inventory is
+that of --namespace, else the one of all objects of the package, else that of the kubeconfig's
+context.
 
 Exit codes:
   0  the inventory was written
@@ -52,16 +53,13 @@ func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) e
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	i, err := packages.PrepareInit(
-		dir,
-		packages.InitOptions{
-			Name:  f.name,
-			ID:    f.inventoryID,
-			File:  f.file,
-			Force: f.force,
-			Now:   env.Now,
-		},
-	)
+	i, err := packages.PrepareInit(dir, packages.InitOptions{
+		Name:  f.name,
+		ID:    f.inventoryID,
+		File:  f.file,
+		Force: f.force,
+		Now:   env.Now,
+	})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ func newInstall(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	return &cobra.Command{
 		Use:   "install-resource-group",
 		Short: "Install or update the ResourceGroup definition in the cluster",
-		Long: `Install the CustomResourceDefinition of ResourceGroup, in which packages store their inventory,
-or update it if it lacks something. apply does the same.
+		Long: `Install the CustomResourceDefinition of ResourceGroup, in which packages store their
+inventory, or update it if it lacks something. apply does the same.
 
 Exit codes:
   0  the definition is there

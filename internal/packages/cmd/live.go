@@ -12,8 +12,9 @@ func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Deploy packages with the commands, output and defaults of kpt live",
-		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are applied in waves,
-each waited for before the next begins, and objects are pruned in spite of failures.`,
+		Long: `Deploy packages with the commands, output and defaults of kpt live: objects are
+applied in waves, each waited for before the next begins, and objects are pruned in spite of
+failures.`,
 	}
 	cmd.AddCommand(withLiveErrors(append(commands(env, kube, v), newLivePlan(env, kube, v)))...)
 	addIgnoredFlags(cmd)

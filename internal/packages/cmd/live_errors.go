@@ -159,7 +159,8 @@ func liveUnknown(e *packages.UnknownKindsError) string {
 	}
 	return fmt.Sprintf(
 
-		"Error: %d resource types not found in the cluster or as CRDs among the applied resources.\n\nResource types:%s",
+		"Error: %d resource types not found in the cluster or as CRDs among the applied "+
+			"resources.\n\nResource types:%s",
 		len(e.Kinds), kinds.String(),
 	)
 }

@@ -35,8 +35,12 @@ func TestLive(t *testing.T) {
 			phased := view.PhaseOptions{Rounds: true, Waits: waits}
 			seen := view.PhaseOptions{Rounds: true, Waits: waits, Statuses: true}
 			forms := map[string]func(*bytes.Buffer) view.Printer{
-				"events":   func(out *bytes.Buffer) view.Printer { return liveLines(out, p, phased, liveReasons("")) },
-				"statuses": func(out *bytes.Buffer) view.Printer { return liveLines(out, p, seen, liveReasons("")) },
+				"events": func(out *bytes.Buffer) view.Printer {
+					return liveLines(out, p, phased, liveReasons(""))
+				},
+				"statuses": func(out *bytes.Buffer) view.Printer {
+					return liveLines(out, p, seen, liveReasons(""))
+				},
 				"json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(p, phased, jsonLines{out: out, now: now, reason: liveReasons("")}.print)
 				},
@@ -53,29 +57,19 @@ func TestLive(t *testing.T) {
 					)
 				},
 				"table": func(out *bytes.Buffer) view.Printer {
-					return view.Table(
-						out,
-						view.Terminal{},
-						view.PlanRows(p),
-						view.TableOptions{
-							Columns: liveTable(p, now),
-							Run:     view.NewRunState(p),
-							Reason:  liveReasons(""),
-							Footer:  "\n",
-						},
-					)
+					return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{
+						Columns: liveTable(p, now),
+						Run:     view.NewRunState(p),
+						Reason:  liveReasons(""),
+						Footer:  "\n",
+					})
 				},
 				"native.table": func(out *bytes.Buffer) view.Printer {
-					return view.Table(
-						out,
-						view.Terminal{},
-						view.PlanRows(p),
-						view.TableOptions{
-							Columns: nativeTable(p, now),
-							Run:     view.NewRunState(p),
-							Reason:  nativeReason,
-						},
-					)
+					return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{
+						Columns: nativeTable(p, now),
+						Run:     view.NewRunState(p),
+						Reason:  nativeReason,
+					})
 				},
 				"narrow.table": func(out *bytes.Buffer) view.Printer {
 					return view.Table(
@@ -163,11 +157,12 @@ func reads(value string) error {
 }
 
 func said(text string) string {
-	return `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" annotation: ` + text + "\n"
+	return `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
+		`annotation: ` + text + "\n"
 }
 
-// TestSpoken tells errors in the words of kpt live.
-func TestSpoken(t *testing.T) {
+// TestLiveErrors formats errors as kpt live does.
+func TestLiveErrors(t *testing.T) {
 	one := &packages.OtherNamespaceError{Namespace: "a", Want: "b"}
 	const words = `found namespace "a", but all resources must be in namespace "b"`
 	unknown := &packages.UnknownKindsError{
@@ -182,24 +177,39 @@ func TestSpoken(t *testing.T) {
 		{errors.New("own"), "error: own\n"},
 		{one, "error: " + words + "\n"},
 		{errors.Join(one), "error: " + words + "\n"},
-		{&packages.SeveralInventoriesError{Format: "Kptfile"}, "Error: Multiple Kptfile objects found, at most one is allowed.\n \n"},
-		{errors.Join(one, errors.New("own\nand more")), "error: 2 errors:\n- " + words + "\n- own\n  and more\n"},
-		{errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)), "error: 4 errors:" + strings.Repeat("\n- "+words, 4) + "\n"},
-		{errors.Join(one, unknown), "error: 2 errors:\n- " + words + "\n- 1 resource types not found in the cluster or as CRDs among the applied resources.\n" +
+		{&packages.SeveralInventoriesError{Format: "Kptfile"}, "Error: Multiple Kptfile objects " +
+			"found, at most one is allowed.\n \n"},
+		{
+			errors.Join(one, errors.New("own\nand more")),
+			"error: 2 errors:\n- " + words + "\n- own\n  and more\n",
+		},
+		{
+			errors.Join(errors.Join(one, errors.Join(one, one)), errors.Join(one)),
+			"error: 4 errors:" + strings.Repeat("\n- "+words, 4) + "\n",
+		},
+		{errors.Join(one, unknown), "error: 2 errors:\n- " + words + "\n- 1 resource types not found " +
+			"in the cluster or as CRDs among the applied resources.\n" +
 			"  Resource types:\n  apps/v1, Kind=Widget\n"},
-		{unknown, "Error: 1 resource types not found in the cluster or as CRDs among the applied resources.\n\n" +
+		{unknown, "Error: 1 resource types not found in the cluster or as CRDs among the applied " +
+			"resources.\n\n" +
 			"Resource types:\napps/v1, Kind=Widget\n \n"},
-		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
+		{about(&plan.ExternalError{From: a, To: b}), `error: invalid object: "n_a__ConfigMap": ` +
+			`invalid "config.kubernetes.io/depends-on" ` +
 			"annotation: external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
-		{about(&plan.ExternalError{From: a, To: b, TakesValue: true}), `error: invalid object: "n_a__ConfigMap": ` +
-			`invalid "config.kubernetes.io/apply-time-mutation" annotation: ` + "external dependency: /namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
-		{reads("x/y"), said(`failed to parse object reference (index: 0): expected 3 or 5 fields, found 2: "x/y"`)},
-		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" field: "/a/b/c/d"`)},
-		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> /ConfigMap/c")},
+		{about(&plan.ExternalError{From: a, To: b, TakesValue: true}), `error: invalid object: ` +
+			`"n_a__ConfigMap": ` +
+			`invalid "config.kubernetes.io/apply-time-mutation" annotation: ` + "external dependency: " +
+			"/namespaces/n/ConfigMap/a -> apps/Widget/b\n"},
+		{reads("x/y"), said(`failed to parse object reference (index: 0): expected 3 or 5 fields, ` +
+			`found 2: "x/y"`)},
+		{reads("/a/b/c/d"), said(`failed to parse object reference (index: 0): missing "namespaces" ` +
+			`field: "/a/b/c/d"`)},
+		{reads("/ConfigMap/c,/ConfigMap/c"), said("duplicate dependency: /namespaces/n/ConfigMap/a -> " +
+			"/ConfigMap/c")},
 	} {
-		if told := (*cli.TextError)(nil); !errors.As(liveError(test.err), &told) ||
-			told.Text != test.want {
-			t.Errorf("%v is told as %q, want %q", test.err, told.Text, test.want)
+		if reported := (*cli.TextError)(nil); !errors.As(liveError(test.err), &reported) ||
+			reported.Text != test.want {
+			t.Errorf("%v is printed as %q, want %q", test.err, reported.Text, test.want)
 		}
 	}
 	if liveError(nil) != nil {
@@ -209,7 +219,8 @@ func TestSpoken(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", 90 * time.Second: "90s", 91 * time.Second: "1m", 90 * time.Minute: "90m", 91 * time.Minute: "1h", 50 * time.Hour: "50h",
+		0: "0s", 90 * time.Second: "90s", 91 * time.Second: "1m", 90 * time.Minute: "90m",
+		91 * time.Minute: "1h", 50 * time.Hour: "50h",
 	} {
 		if got := age(d); got != want {
 			t.Errorf("age(%s) = %s, want %s", d, got, want)

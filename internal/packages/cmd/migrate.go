@@ -24,10 +24,11 @@ func newMigrate(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate [FOLDER]",
 		Short: "Move an inventory of an older format to a ResourceGroup",
-		Long: `Move the inventory of the package in a folder (default: the working folder) to a ResourceGroup:
-from a ConfigMap, which older tools stored in the cluster and described in inventory-template.yaml,
-or from the inventory section of the Kptfile. Deployed objects do not change, and an inventory lists
-them at every moment. If it is interrupted, the same command continues.
+		Long: `Move the inventory of the package in a folder (default: the working folder) to a
+ResourceGroup: from a ConfigMap, which older tools stored in the cluster and described in
+inventory-template.yaml, or from the inventory section of the Kptfile. Deployed objects do not
+change, and an inventory lists them at every moment. If it is interrupted, the same command
+continues.
 
 Exit codes:
   0  the inventory is in a ResourceGroup, or there was none to move

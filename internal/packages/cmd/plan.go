@@ -31,9 +31,10 @@ func newPlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER | -]",
 		Short: "Show what apply would do to each object",
-		Long: `Show what apply would do to each object of the package in a folder (default: the working folder)
-or on the standard input (-): create, configure with the difference, prune, orphan or skip it, and
-why. Nothing is changed and nothing is recorded. The content of Secrets is not shown.
+		Long: `Show what apply would do to each object of the package in a folder (default: the
+working folder) or on the standard input (-): create, configure with the difference, prune, orphan
+or skip it, and why. Nothing is changed and nothing is recorded. The content of Secrets is not
+shown.
 
 Exit codes:
   0    the plan was made

@@ -125,13 +125,10 @@ func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
 	if v == packages.ToLeave {
 		return nil
 	}
-	w.paint(
-		liveActions[v].colour,
-		fmt.Sprintf(
-			"%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind,
-			ref.Namespace, ref.Name,
-		),
-	)
+	w.paint(liveActions[v].colour, fmt.Sprintf(
+		"%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind,
+		ref.Namespace, ref.Name,
+	))
 	if o.Step.Sensitive && (v == packages.ToCreate || v == packages.ToConfigure) {
 		w.content(contentHidden)
 		return nil
@@ -162,7 +159,8 @@ func withOrigin(o packages.Outlook, objects []manifest.Object) *unstructured.Uns
 	for _, obj := range objects {
 		if object.RefOf(obj.Unstructured) == o.Step.Ref {
 			annotations := shown.GetAnnotations() // never nil: the owner is among them
-			annotations[packages.LegacyPathKey], annotations[packages.PathKey] = obj.Origin.Path, obj.Origin.Path
+			annotations[packages.LegacyPathKey] = obj.Origin.Path
+			annotations[packages.PathKey] = obj.Origin.Path
 			shown.SetAnnotations(annotations)
 		}
 	}

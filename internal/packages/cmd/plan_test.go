@@ -43,11 +43,13 @@ func TestPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			forms := map[string]func(*bytes.Buffer) error{
-				"text":     func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
-				"coloured": func(out *bytes.Buffer) error { return planText(out, view.Terminal{Colour: true}, outlooks) },
-				"json":     func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
-				"krm":      func(out *bytes.Buffer) error { return planKRM(out, outlooks) },
-				"live":     func(out *bytes.Buffer) error { return livePlanText(out, true, outlooks, desired) },
+				"text": func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
+				"coloured": func(out *bytes.Buffer) error {
+					return planText(out, view.Terminal{Colour: true}, outlooks)
+				},
+				"json": func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
+				"krm":  func(out *bytes.Buffer) error { return planKRM(out, outlooks) },
+				"live": func(out *bytes.Buffer) error { return livePlanText(out, true, outlooks, desired) },
 			}
 			got := map[string]string{}
 			for name, write := range forms {

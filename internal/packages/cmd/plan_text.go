@@ -85,7 +85,8 @@ func noDiffReason(o packages.Outlook) string {
 	case sent == nil:
 		return "no value would change, only who owns the fields"
 	case len(fields) > 0:
-		return "no value would change, but the manifest has fields that the server alone writes, and they are sent each time: " +
+		return "no value would change, but the manifest has fields that the server alone writes, and " +
+			"they are sent each time: " +
 			strings.Join(fields, ", ")
 	default:
 		return "no value would change, only the copy of what was applied last"

@@ -46,9 +46,10 @@ func newStatus(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER | -]",
 		Short: "Show the status of the objects of a package",
-		Long: `Show the status of the objects that the package in a folder (default: the working folder) or on the
-standard input (-) deployed: once, or as it changes until all are ready or deleted. With --inv-type
-remote, show the objects of all inventories in the cluster, or in the namespace of --namespace.
+		Long: `Show the status of the objects that the package in a folder (default: the working
+folder) or on the standard input (-) deployed: once, or as it changes until all are ready or
+deleted. With --inv-type remote, show the objects of all inventories in the cluster, or in the
+namespace of --namespace.
 
 ` + v.statusHelp(),
 		Example: "  " + v.command + " status wordpress\n" +
@@ -80,9 +81,8 @@ remote, show the objects of all inventories in the cluster, or in the namespace 
 
 // states are the values of --statuses, in any case.
 var states = []string{
-	string(
-		ready.Current,
-	), string(ready.InProgress), string(ready.Failed), string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
+	string(ready.Current), string(ready.InProgress), string(ready.Failed),
+	string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
 }
 
 // check returns an error for invalid flags.

@@ -26,13 +26,10 @@ func liveStatus(m *packages.StatusTargets, e event.Event) string {
 	kind, name, _ := strings.Cut(e.Ref.Short(), "/")
 	var lines []string
 	for _, inv := range m.Inventories(e.Ref) {
-		lines = append(
-			lines,
-			fmt.Sprintf(
-				"%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State,
-				e.Status.Message,
-			),
-		)
+		lines = append(lines, fmt.Sprintf(
+			"%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State,
+			e.Status.Message,
+		))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -112,7 +112,8 @@ func liveActionCell(m view.TableRow) []view.Span {
 // nativeActionCell returns the operation on the object, in the words of the lines.
 func nativeActionCell(p *plan.Plan) func(view.TableRow) []view.Span {
 	done := map[plan.Op]string{
-		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged", plan.Delete: "pruned",
+		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged",
+		plan.Delete: "pruned",
 	}
 	if p.Destroys {
 		done[plan.Delete] = "deleted"

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// shelf is a cluster that keeps what it is given as it is, so that a benchmark measures the store.
+// shelf is a cluster that stores objects without a copy, so that a benchmark measures the store.
 type shelf struct {
 	*enginetest.Cluster
 	mu      sync.Mutex

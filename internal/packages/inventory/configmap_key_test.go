@@ -10,14 +10,28 @@ import (
 func TestKeys(t *testing.T) {
 	const rbac = "rbac.authorization.k8s.io"
 	for key, ref := range map[string]object.Ref{
-		"default_cm__ConfigMap":                            {Kind: "ConfigMap", Namespace: "default", Name: "cm"},
-		"_my-ns__Namespace":                                {Kind: "Namespace", Name: "my-ns"},
-		"n_web.v1_apps_Deployment":                         {Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web.v1"},
-		"_system__reader_" + rbac + "_ClusterRole":         {Group: rbac, Kind: "ClusterRole", Name: "system:reader"},
-		"n_a__b__c_" + rbac + "_RoleBinding":               {Group: rbac, Kind: "RoleBinding", Namespace: "n", Name: "a:b:c"},
-		"n___leading_" + rbac + "_Role":                    {Group: rbac, Kind: "Role", Namespace: "n", Name: ":leading"},
-		"n_trailing___" + rbac + "_Role":                   {Group: rbac, Kind: "Role", Namespace: "n", Name: "trailing:"},
-		"_first.example.com_apiregistration.k8s.io_Sample": {Group: "apiregistration.k8s.io", Kind: "Sample", Name: "first.example.com"},
+		"default_cm__ConfigMap": {
+			Kind: "ConfigMap", Namespace: "default", Name: "cm",
+		},
+		"_my-ns__Namespace": {Kind: "Namespace", Name: "my-ns"},
+		"n_web.v1_apps_Deployment": {
+			Group: "apps", Kind: "Deployment", Namespace: "n", Name: "web.v1",
+		},
+		"_system__reader_" + rbac + "_ClusterRole": {
+			Group: rbac, Kind: "ClusterRole", Name: "system:reader",
+		},
+		"n_a__b__c_" + rbac + "_RoleBinding": {
+			Group: rbac, Kind: "RoleBinding", Namespace: "n", Name: "a:b:c",
+		},
+		"n___leading_" + rbac + "_Role": {
+			Group: rbac, Kind: "Role", Namespace: "n", Name: ":leading",
+		},
+		"n_trailing___" + rbac + "_Role": {
+			Group: rbac, Kind: "Role", Namespace: "n", Name: "trailing:",
+		},
+		"_first.example.com_apiregistration.k8s.io_Sample": {
+			Group: "apiregistration.k8s.io", Kind: "Sample", Name: "first.example.com",
+		},
 	} {
 		if got, err := parseKey(key); err != nil || got != ref {
 			t.Errorf("%s is read as %v, %v; want %v", key, got, err, ref)

@@ -40,7 +40,8 @@ func (e *MismatchError) Error() string {
 	}
 	if e.stored == "" {
 		return fmt.Sprintf(
-			"the inventory %s in the cluster has no id, but this package has %q: somebody took the label %s off; "+
+			"the inventory %s in the cluster has no id, but this package has %q: somebody took the label "+
+				"%s off; "+
 				"put it back if the inventory is this package's",
 			e.ref,
 			e.Want,
@@ -48,7 +49,8 @@ func (e *MismatchError) Error() string {
 		)
 	}
 	return fmt.Sprintf(
-		"the inventory %s in the cluster has the id %q, but this package has %q: it is the record of another package; "+
+		"the inventory %s in the cluster has the id %q, but this package has %q: it is the record of "+
+			"another package; "+
 			"give this package an inventory of its own with init --force --name",
 		e.ref,
 		e.stored,
@@ -65,7 +67,8 @@ type unreadableError struct {
 func (e *unreadableError) Error() string {
 	return fmt.Sprintf(
 
-		"the inventory %s in the cluster is damaged: %v; nothing was changed, repair it with kubectl edit",
+		"the inventory %s in the cluster is damaged: %v; nothing was changed, repair it with kubectl "+
+			"edit",
 		e.ref, e.cause,
 	)
 }
@@ -97,7 +100,8 @@ func (e *missingShardError) Error() string {
 		what = fmt.Sprintf("has the label %s: %q", shardOfKey, e.existing.GetLabels()[shardOfKey])
 	}
 	return fmt.Sprintf(
-		"the inventory %s in the cluster is damaged: %s, part %d of %d, %s; nothing was changed, restore it with the label %s: %s "+
+		"the inventory %s in the cluster is damaged: %s, part %d of %d, %s; nothing was changed, "+
+			"restore it with the label %s: %s "+
 			"(restored empty, what it listed is no longer known)",
 		e.ref,
 		e.shard,
@@ -116,7 +120,8 @@ type nameTakenError struct {
 
 func (e *nameTakenError) Error() string {
 	return fmt.Sprintf(
-		"the inventory %s has more members than one object holds, but %s, which would hold the next, exists and is no part of it; "+
+		"the inventory %s has more members than one object holds, but %s, which would hold the next, "+
+			"exists and is no part of it; "+
 			"delete that one, or give this package an inventory of another name",
 		e.ref,
 		e.shard,

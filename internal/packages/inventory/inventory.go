@@ -108,12 +108,11 @@ func IDOf(labels map[string]string) string {
 // Advise reports an inventory in an older format.
 func (inv *Inventory) Advise(notice func(string)) {
 	if inv.LegacyFormat != "" {
-		notice(
-			fmt.Sprintf(
+		notice(fmt.Sprintf(
 
-				"Warning: the inventory of this package is in %s, an older format; migrate moves it to a ResourceGroup",
-				inv.LegacyFormat,
-			),
-		)
+			"Warning: the inventory of this package is in %s, an older format; migrate moves it to a "+
+				"ResourceGroup",
+			inv.LegacyFormat,
+		))
 	}
 }

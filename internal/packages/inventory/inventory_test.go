@@ -83,8 +83,10 @@ func TestRecordOfAnotherPackageIsRefused(t *testing.T) {
 	other := anInventory()
 	other.ID = "id-2"
 	_, err := NewStore(c, other, true).Load(t.Context())
-	want := `the inventory n/resourcegroup.kpt.dev/inventory in the cluster has the id "id-1", but this package has "id-2": ` +
-		`it is the record of another package; give this package an inventory of its own with init --force --name`
+	want := `the inventory n/resourcegroup.kpt.dev/inventory in the cluster has the id "id-1", but ` +
+		`this package has "id-2": ` +
+		`it is the record of another package; give this package an inventory of its own with init ` +
+		`--force --name`
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}

@@ -17,7 +17,8 @@ const groupCapacity = 1 << 20
 const (
 	entryBytes  = len(`{"group":"","kind":"","name":"","namespace":""},`)
 	statusBytes = len(
-		`{"actuation":"Succeeded","group":"","kind":"","name":"","namespace":"","reconcile":"Succeeded","status":"Unknown","strategy":"Delete"},`,
+		`{"actuation":"Succeeded","group":"","kind":"","name":"","namespace":"",` +
+			`"reconcile":"Succeeded","status":"Unknown","strategy":"Delete"},`,
 	)
 )
 

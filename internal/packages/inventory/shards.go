@@ -135,7 +135,8 @@ func (s *Store) readShards(
 // missingShard returns the error about a missing shard.
 func (s *Store) missingShard(number int, existing *unstructured.Unstructured) error {
 	return &missingShardError{
-		ref: s.Inventory.Ref, id: s.Inventory.ID, shard: s.refOf(number), number: number, of: s.referenced, existing: existing,
+		ref: s.Inventory.Ref, id: s.Inventory.ID, shard: s.refOf(number), number: number,
+		of: s.referenced, existing: existing,
 	}
 }
 

@@ -65,7 +65,7 @@ func holds(t *testing.T, when string, state, want *record.State) {
 	}
 }
 
-// layout tells which members each object in the cluster lists.
+// layout returns the members that each object in the cluster lists.
 func layout(c *enginetest.Cluster) map[string]string {
 	found := map[string]string{}
 	for _, ref := range c.Refs().Refs() {
@@ -91,7 +91,8 @@ func TestDivision(t *testing.T) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), numbered(1, 10))
 	expectLayout(t, c, map[string]string{
-		"inventory": "m101 m102 m103 m104", "inventory-2": "m105 m106 m107 m108", "inventory-3": "m109 m110",
+		"inventory": "m101 m102 m103 m104", "inventory-2": "m105 m106 m107 m108",
+		"inventory-3": "m109 m110",
 	})
 	main, part := c.Object(anInventory().Ref), c.Object(divided(c).refOf(3))
 	if got := main.GetAnnotations()[shardsKey]; got != "3" {
@@ -102,7 +103,8 @@ func TestDivision(t *testing.T) {
 	}
 	save(t, divided(c), joined(numbered(11, 13), numbered(1, 6), numbered(8, 10)))
 	expectLayout(t, c, map[string]string{
-		"inventory": "m101 m102 m103 m104", "inventory-2": "m111 m105 m106 m108", "inventory-3": "m112 m113 m109 m110",
+		"inventory": "m101 m102 m103 m104", "inventory-2": "m111 m105 m106 m108",
+		"inventory-3": "m112 m113 m109 m110",
 	})
 	save(t, divided(c), joined(numbered(2, 2), numbered(5, 8)))
 	expectLayout(t, c, map[string]string{"inventory": "m102 m107", "inventory-2": "m105 m106 m108"})
@@ -135,7 +137,8 @@ func TestFewWrites(t *testing.T) {
 		intent.Members[i] = record.Member{Ref: intent.Members[i].Ref}
 	}
 	save(t, s, intent)
-	main, part := "replace n/resourcegroup.kpt.dev/inventory", "replace n/resourcegroup.kpt.dev/inventory-5"
+	main := "replace n/resourcegroup.kpt.dev/inventory"
+	part := main + "-5"
 	wrote(main, part)
 	if err := s.Save(t.Context(), numbered(1, 19)); err != nil {
 		t.Fatal(err)
@@ -365,24 +368,25 @@ func collide(
 	return met, whole
 }
 
-// A part that is not as it should be is said, and nothing is written.
-func TestDamagedParts(t *testing.T) {
+// A damaged shard is an error that names it, and nothing is written.
+func TestDamagedShards(t *testing.T) {
+	type testCluster = *enginetest.Cluster
 	part := divided(nil).refOf(2)
-	for want, harm := range map[string]func(*enginetest.Cluster, *unstructured.Unstructured){
-		"inventory-2, part 2 of 3, is missing; ": func(c *enginetest.Cluster, _ *unstructured.Unstructured) {
+	for want, harm := range map[string]func(testCluster, *unstructured.Unstructured){
+		"inventory-2, part 2 of 3, is missing; ": func(c testCluster, _ *unstructured.Unstructured) {
 			if _, err := c.Delete(t.Context(), cluster.Delete{Ref: part}); err != nil {
 				t.Fatal(err)
 			}
 		},
-		`inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `: func(c *enginetest.Cluster, obj *unstructured.Unstructured) {
+		`inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `: func(c testCluster, obj *unstructured.Unstructured) {
 			obj.SetLabels(map[string]string{shardOfKey: "id-2"})
 			c.Put(obj)
 		},
-		"inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object": func(c *enginetest.Cluster, obj *unstructured.Unstructured) {
+		"inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object": func(c testCluster, obj *unstructured.Unstructured) {
 			obj.Object["spec"] = map[string]any{"resources": []any{"m101"}}
 			c.Put(obj)
 		},
-		`its annotation muster.dev/inventory-parts is "many"`: func(c *enginetest.Cluster, _ *unstructured.Unstructured) {
+		`its annotation muster.dev/inventory-parts is "many"`: func(c testCluster, _ *unstructured.Unstructured) {
 			main := c.Object(anInventory().Ref)
 			main.SetAnnotations(map[string]string{shardsKey: "many"})
 			c.Put(main)
@@ -402,7 +406,7 @@ func TestDamagedParts(t *testing.T) {
 	}
 }
 
-// An object that has the name of a part and is none is left alone.
+// Another object with the name of a shard is left alone.
 func TestNameOfPartIsTaken(t *testing.T) {
 	c := &enginetest.Cluster{}
 	foreign := divided(nil).newObject(2)

@@ -95,7 +95,8 @@ func TestStatusesAreWrittenOnce(t *testing.T) {
 	wrote()
 	save(t, s, intent("a", "b", "c"))
 	wrote("replace n/resourcegroup.kpt.dev/inventory")
-	if generation := c.Object(anInventory().Ref).GetGeneration(); status()["observedGeneration"] == generation {
+	generation := c.Object(anInventory().Ref).GetGeneration()
+	if status()["observedGeneration"] == generation {
 		t.Errorf(
 			"the statuses of an earlier run are of generation %d, which has a new member",
 			generation,
@@ -130,16 +131,21 @@ func TestStatusPolicyNone(t *testing.T) {
 // A record that was edited into something that is none is an error that names the place, and
 // nothing is written.
 func TestDamagedRecord(t *testing.T) {
-	resources := func(items ...any) map[string]any { return map[string]any{"spec": map[string]any{"resources": items}} }
+	resources := func(items ...any) map[string]any {
+		return map[string]any{"spec": map[string]any{"resources": items}}
+	}
 	fine := map[string]any{"group": "", "kind": "ConfigMap", "namespace": "n", "name": "a"}
 	for want, test := range map[string]struct {
 		inventory *Inventory
 		content   map[string]any
 	}{
-		"entry 2 of spec.resources names no object": {anInventory(), resources(fine, map[string]any{"kind": "ConfigMap", "namespace": "n"})},
+		"entry 2 of spec.resources names no object": {
+			anInventory(), resources(fine, map[string]any{"kind": "ConfigMap", "namespace": "n"}),
+		},
 		"entry 1 of spec.resources names no object": {anInventory(), resources("ConfigMap")},
 		`the key "colour" of its data names no object: it has too few fields`: {
-			aMapInventory(IDKey), map[string]any{"data": map[string]any{"n_a__ConfigMap": "", "colour": "blue"}}},
+			aMapInventory(IDKey),
+			map[string]any{"data": map[string]any{"n_a__ConfigMap": "", "colour": "blue"}}},
 		`the key "n_a_b__ConfigMap" of its data names no object: it has too many fields`: {
 			aMapInventory(IDKey), map[string]any{"data": map[string]any{"n_a_b__ConfigMap": ""}}},
 	} {
