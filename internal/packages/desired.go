@@ -92,7 +92,6 @@ func isInventory(obj manifest.Object) error {
 	for _, key := range inventory.IDKeys {
 		if _, ok := obj.GetLabels()[key]; ok {
 			return fmt.Errorf(
-
 				"the label %s marks an inventory, and this is not that of the package; take the label off",
 				key,
 			)

@@ -8,7 +8,6 @@ import (
 
 // ErrNoDefinition reports a cluster without the ResourceGroup definition.
 var ErrNoDefinition = errors.New(
-
 	"the cluster has no ResourceGroup definition; run install-resource-group, or apply with " +
 		"--install-resource-group",
 )
@@ -47,10 +46,8 @@ type TwoFormatsError struct {
 
 func (e *TwoFormatsError) Error() string {
 	return fmt.Sprintf(
-
-		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or remove "+
-			"the one that is wrong",
-		e.Package, e.Older, e.Newer,
+		"%s: inventory was found in both %s and %s object; run migrate to finish moving it, or "+
+			"remove the one that is wrong", e.Package, e.Older, e.Newer,
 	)
 }
 

@@ -83,11 +83,9 @@ func (s *source) load() ([]manifest.Object, error) {
 		}
 		if path.Dir(rel) != "." && !s.isLocalFile(rel) {
 			errs = append(errs, fmt.Errorf(
-				"%s: only a kustomization at the top of the package is built; give %q as the package, "+
-					"or leave the folder out with %s",
-				rel,
-				path.Join(filepath.ToSlash(s.dir), path.Dir(rel)),
-				ignoreName,
+				"%s: only a kustomization at the top of the package is built; give %q as the "+
+					"package, or leave the folder out with %s", rel,
+				path.Join(filepath.ToSlash(s.dir), path.Dir(rel)), ignoreName,
 			))
 		}
 		return true

@@ -67,7 +67,6 @@ func (i *Initialization) Write(namespace string) error {
 	d, f := i.contents.descriptions, i.options
 	if len(d.maps) > 0 {
 		return fmt.Errorf(
-
 			"the package has an inventory already, a ConfigMap in %s; migrate moves it to a ResourceGroup",
 			d.maps[0].Origin,
 		)
@@ -107,10 +106,8 @@ func writeInventory(
 		}
 		if obj.Origin.Path != f.File {
 			return fmt.Errorf(
-
-				"the inventory that --force would replace is in %s, not in %s; remove it there or name that "+
-					"file with --rg-file",
-				obj.Origin, f.File,
+				"the inventory that --force would replace is in %s, not in %s; remove it there "+
+					"or name that file with --rg-file", obj.Origin, f.File,
 			)
 		}
 		rest, err := otherObjects(dir, f.File, isGroup)
@@ -119,7 +116,6 @@ func writeInventory(
 		}
 		if len(rest) > 0 {
 			return fmt.Errorf(
-
 				"%s holds %s, which --force would lose; choose another name with --rg-file, or move it",
 				f.File, object.RefOf(rest[0].Unstructured),
 			)

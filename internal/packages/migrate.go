@@ -41,8 +41,8 @@ func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
 // Run moves the inventory, to the namespace if it is not empty.
 func (m *Migration) Run(ctx context.Context, c Cluster, namespace string) error {
 	m.cluster, m.namespace = c, namespace
-	if err := m.step("  ensuring ResourceGroup CRD exists in "+
-		"cluster...", func() error { return Install(ctx, c) }); err != nil {
+	install := func() error { return Install(ctx, c) }
+	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", install); err != nil {
 		return err
 	}
 	return m.run(ctx)
@@ -84,10 +84,8 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 		return err
 	case len(rest) > 0:
 		return fmt.Errorf(
-
-			"%s holds other objects beside the inventory, and would be deleted; move the inventory to a "+
-				"file of its own",
-			template,
+			"%s holds other objects beside the inventory, and would be deleted; move the "+
+				"inventory to a file of its own", template,
 		)
 	}
 	m.print("  creating ResourceGroup object file...")
@@ -102,8 +100,8 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 		return err
 	}
 	m.print(fmt.Sprintf("success (%d inventory objects)\n", len(state.Members)))
-	if err := m.move(ctx, from, state, target, "  deleting old ConfigMap inventory "+
-		"object..."); err != nil {
+	const deleting = "  deleting old ConfigMap inventory object..."
+	if err := m.move(ctx, from, state, target, deleting); err != nil {
 		return err
 	}
 	path, err := filepath.Abs(filepath.Join(m.dir, filepath.FromSlash(template)))
@@ -162,7 +160,6 @@ func (m *Migration) target(
 		if found.ID == old.ID && m.namespace != "" && m.namespace != found.Ref.Namespace &&
 			!m.options.Force {
 			return nil, fmt.Errorf(
-
 				"the migration was begun into namespace %s (%s); leave --namespace out to finish it there",
 				found.Ref.Namespace, found.Source,
 			)
@@ -173,12 +170,9 @@ func (m *Migration) target(
 		}
 		if !m.options.Force {
 			return nil, fmt.Errorf(
-				"the package has another inventory already, %s with the ID %q in %s; remove it if nothing "+
-					"was deployed under it, "+
-					"or replace it with --force",
-				found.Ref,
-				found.ID,
-				found.Source,
+				"the package has another inventory already, %s with the ID %q in %s; remove it "+
+					"if nothing was deployed under it, or replace it with --force", found.Ref,
+				found.ID, found.Source,
 			)
 		}
 	}
@@ -272,7 +266,6 @@ func toMigrate(dir string) (descriptions, error) {
 		return c.descriptions, c.problems // the inventory may be in what could not be read
 	case len(c.maps) > 0 && len(c.kptfiles) > 0:
 		return c.descriptions, fmt.Errorf(
-
 			"%s: inventory was found in both Kptfile and ConfigMap (%s); remove the one that is wrong",
 			c.name, c.maps[0].Origin,
 		)

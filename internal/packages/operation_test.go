@@ -22,7 +22,8 @@ import (
 type testCluster struct{ *enginetest.Cluster }
 
 func (testCluster) LearnKind(context.Context, *unstructured.Unstructured) error { return nil }
-func (testCluster) Host() string                                                { return "https://test" }
+
+func (testCluster) Host() string { return "https://test" }
 func (testCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
 	return nil, nil
 }
@@ -96,7 +97,8 @@ func TestApplyAndDestroy(t *testing.T) {
 	c := newTestCluster()
 	apply := func(names ...string) {
 		t.Helper()
-		if summary, err := run(t, planned(t, c, testPackage(t, names...))); err != nil || summary.Failures() > 0 {
+		summary, err := run(t, planned(t, c, testPackage(t, names...)))
+		if err != nil || summary.Failures() > 0 {
 			t.Fatalf("summary = %+v, %v", summary, err)
 		}
 	}
@@ -201,7 +203,8 @@ func TestRemoteMembers(t *testing.T) {
 	damaged.Object["spec"] = map[string]any{"resources": []any{"nothing"}}
 	c.Put(damaged)
 	var notices []string
-	targets, err := RemoteMembers(t.Context(), c, "", nil, func(text string) { notices = append(notices, text) })
+	notice := func(text string) { notices = append(notices, text) }
+	targets, err := RemoteMembers(t.Context(), c, "", nil, notice)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +212,8 @@ func TestRemoteMembers(t *testing.T) {
 	if diff := cmp.Diff(want, targets.All.Refs()); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
-	if len(notices) != 1 || !strings.HasPrefix(notices[0], "Warning: the inventory n/resourcegroup.kpt.dev/other") {
+	const warning = "Warning: the inventory n/resourcegroup.kpt.dev/other"
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], warning) {
 		t.Errorf("notices = %q", notices)
 	}
 }

@@ -90,7 +90,6 @@ func resolve(in Input) (string, error) {
 		return "", fmt.Errorf("the package %q is a symbolic link that leads nowhere: %w", in.Folder, err)
 	}
 	in.Notice(fmt.Sprintf(
-
 		"[WARN] resolved symlink %q to %q, please note that the symlinks within the package are ignored",
 		in.Folder, target,
 	))

@@ -170,14 +170,12 @@ func ReadPlan(path string) (*SavedPlan, error) {
 	}
 	if s.Form != savedVersion {
 		return nil, fmt.Errorf(
-
 			"read the plan %s: it is not a saved plan in the format %s; create it again with plan --out",
 			path, savedVersion,
 		)
 	}
 	if problem := s.invalid(); problem != "" {
 		return nil, fmt.Errorf(
-
 			"read the plan %s: the file is damaged or was edited: %s; create it again with plan --out",
 			path, problem,
 		)

@@ -158,10 +158,8 @@ func liveUnknown(e *packages.UnknownKindsError) string {
 		fmt.Fprintf(&kinds, "\n%s, Kind=%s", kind.GVK.GroupVersion(), kind.GVK.Kind)
 	}
 	return fmt.Sprintf(
-
 		"Error: %d resource types not found in the cluster or as CRDs among the applied "+
-			"resources.\n\nResource types:%s",
-		len(e.Kinds), kinds.String(),
+			"resources.\n\nResource types:%s", len(e.Kinds), kinds.String(),
 	)
 }
 

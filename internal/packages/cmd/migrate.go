@@ -61,7 +61,6 @@ func runMigrate(
 ) error {
 	if dir == packages.Stdin {
 		return errors.New(
-
 			"invalid directory argument: -; migrate changes files, so that it needs the folder of a package",
 		)
 	}

@@ -115,9 +115,7 @@ func (s outputOptions) json() jsonLines {
 // fail returns the error that prevents a run. JSON output prints it too.
 func (s outputOptions) fail(err error) error {
 	if s.output == "json" {
-		_ = s.json().
-			fail(s.variant.errorText(err))
-		// the error itself matters more than that it cannot be printed
+		_ = s.json().fail(s.variant.errorText(err)) // err matters more than a failure to print it
 	}
 	return err
 }

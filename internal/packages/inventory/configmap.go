@@ -53,13 +53,9 @@ func (configMapFormat) find(
 			return nil, fmt.Errorf("read the inventory: %w", err)
 		case len(found) > 1:
 			return nil, fmt.Errorf(
-				"the namespace %q has several ConfigMaps with the label %s: %s, such as %s and %s; "+
-					"move the data of all into one and delete the others",
-				inv.Ref.Namespace,
-				key,
-				inv.ID,
-				found[0].GetName(),
-				found[1].GetName(),
+				"the namespace %q has several ConfigMaps with the label %s: %s, such as %s and "+
+					"%s; move the data of all into one and delete the others", inv.Ref.Namespace,
+				key, inv.ID, found[0].GetName(), found[1].GetName(),
 			)
 		case len(found) == 1:
 			return found[0], nil

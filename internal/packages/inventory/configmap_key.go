@@ -31,7 +31,6 @@ func formatKey(ref object.Ref) (string, error) {
 func parseKey(key string) (object.Ref, error) {
 	wrong := func(what string) (object.Ref, error) {
 		return object.Ref{}, fmt.Errorf(
-
 			"the key %q of its data names no object: %s, and it should be NAMESPACE_NAME_GROUP_KIND",
 			key, what,
 		)

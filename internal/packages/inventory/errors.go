@@ -32,29 +32,22 @@ type MismatchError struct {
 func (e *MismatchError) Error() string {
 	if e.stored == "" && e.shardOf != "" {
 		return fmt.Sprintf(
-			"the inventory %s in the cluster is a part of the record of another one, which has the id %q; "+
-				"give this package an inventory of its own with init --force --name",
-			e.ref,
-			e.shardOf,
+			"the inventory %s in the cluster is a part of the record of another one, which has "+
+				"the id %q; give this package an inventory of its own with init --force --name",
+			e.ref, e.shardOf,
 		)
 	}
 	if e.stored == "" {
 		return fmt.Sprintf(
-			"the inventory %s in the cluster has no id, but this package has %q: somebody took the label "+
-				"%s off; "+
-				"put it back if the inventory is this package's",
-			e.ref,
-			e.Want,
+			"the inventory %s in the cluster has no id, but this package has %q: somebody took "+
+				"the label %s off; put it back if the inventory is this package's", e.ref, e.Want,
 			IDKey,
 		)
 	}
 	return fmt.Sprintf(
-		"the inventory %s in the cluster has the id %q, but this package has %q: it is the record of "+
-			"another package; "+
-			"give this package an inventory of its own with init --force --name",
-		e.ref,
-		e.stored,
-		e.Want,
+		"the inventory %s in the cluster has the id %q, but this package has %q: it is the "+
+			"record of another package; give this package an inventory of its own with init "+
+			"--force --name", e.ref, e.stored, e.Want,
 	)
 }
 
@@ -66,10 +59,8 @@ type unreadableError struct {
 
 func (e *unreadableError) Error() string {
 	return fmt.Sprintf(
-
-		"the inventory %s in the cluster is damaged: %v; nothing was changed, repair it with kubectl "+
-			"edit",
-		e.ref, e.cause,
+		"the inventory %s in the cluster is damaged: %v; nothing was changed, repair it with "+
+			"kubectl edit", e.ref, e.cause,
 	)
 }
 
@@ -101,15 +92,8 @@ func (e *missingShardError) Error() string {
 	}
 	return fmt.Sprintf(
 		"the inventory %s in the cluster is damaged: %s, part %d of %d, %s; nothing was changed, "+
-			"restore it with the label %s: %s "+
-			"(restored empty, what it listed is no longer known)",
-		e.ref,
-		e.shard,
-		e.number,
-		e.of,
-		what,
-		shardOfKey,
-		e.id,
+			"restore it with the label %s: %s (restored empty, what it listed is no longer known)",
+		e.ref, e.shard, e.number, e.of, what, shardOfKey, e.id,
 	)
 }
 
@@ -120,10 +104,8 @@ type nameTakenError struct {
 
 func (e *nameTakenError) Error() string {
 	return fmt.Sprintf(
-		"the inventory %s has more members than one object holds, but %s, which would hold the next, "+
-			"exists and is no part of it; "+
-			"delete that one, or give this package an inventory of another name",
-		e.ref,
-		e.shard,
+		"the inventory %s has more members than one object holds, but %s, which would hold the "+
+			"next, exists and is no part of it; delete that one, or give this package an "+
+			"inventory of another name", e.ref, e.shard,
 	)
 }

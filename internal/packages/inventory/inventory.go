@@ -109,10 +109,8 @@ func IDOf(labels map[string]string) string {
 func (inv *Inventory) Advise(notice func(string)) {
 	if inv.LegacyFormat != "" {
 		notice(fmt.Sprintf(
-
-			"Warning: the inventory of this package is in %s, an older format; migrate moves it to a "+
-				"ResourceGroup",
-			inv.LegacyFormat,
+			"Warning: the inventory of this package is in %s, an older format; migrate moves it "+
+				"to a ResourceGroup", inv.LegacyFormat,
 		))
 	}
 }

@@ -162,7 +162,6 @@ func (s *Store) writeShards(ctx context.Context, contents []shardContent) (grown
 		}
 		grown = grown || contents[i].grows || number > s.referenced
 		writes.Go(
-
 			func() error { return s.writeShard(ctx, p, &contents[i].state, s.shardMetadata(number)) },
 		)
 	}

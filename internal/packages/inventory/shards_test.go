@@ -371,6 +371,9 @@ func collide(
 // A damaged shard is an error that names it, and nothing is written.
 func TestDamagedShards(t *testing.T) {
 	type testCluster = *enginetest.Cluster
+	const count = `its annotation muster.dev/inventory-parts is "many"`
+	const entry = "inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object"
+	const label = `inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `
 	part := divided(nil).refOf(2)
 	for want, harm := range map[string]func(testCluster, *unstructured.Unstructured){
 		"inventory-2, part 2 of 3, is missing; ": func(c testCluster, _ *unstructured.Unstructured) {
@@ -378,15 +381,15 @@ func TestDamagedShards(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		`inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `: func(c testCluster, obj *unstructured.Unstructured) {
+		label: func(c testCluster, obj *unstructured.Unstructured) {
 			obj.SetLabels(map[string]string{shardOfKey: "id-2"})
 			c.Put(obj)
 		},
-		"inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object": func(c testCluster, obj *unstructured.Unstructured) {
+		entry: func(c testCluster, obj *unstructured.Unstructured) {
 			obj.Object["spec"] = map[string]any{"resources": []any{"m101"}}
 			c.Put(obj)
 		},
-		`its annotation muster.dev/inventory-parts is "many"`: func(c testCluster, _ *unstructured.Unstructured) {
+		count: func(c testCluster, _ *unstructured.Unstructured) {
 			main := c.Object(anInventory().Ref)
 			main.SetAnnotations(map[string]string{shardsKey: "many"})
 			c.Put(main)
