@@ -14,11 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/input"
-	"github.com/muster-deploy/muster/internal/apps/lastapplied"
-	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -36,7 +35,6 @@ type world struct {
 	printed []string
 	answer  func() error // answers the confirmation; nil is yes
 	execute func() error // called when a run has made its changes; may be nil
-	exclude bool         // the run has excluded changes
 	now     time.Time
 }
 
@@ -76,62 +74,41 @@ func (w *world) output() string {
 	return text
 }
 
-// testRun is a Run that makes its changes one after the other and waits for nothing.
-type testRun struct {
+// testPrinter is a RunPrinter that keeps the first error of a step. It calls the function execute of
+// its world when the last step has settled, before the record is saved.
+type testPrinter struct {
 	*world
-	RunOptions
-	changes []*change.Change
+	open   int // steps that have not settled
+	failed error
 }
 
-func (r *testRun) Calculate(existing, inputs []liveObject) (err error) {
-	r.changes, err = change.Calculate(existing, inputs, r.Config, change.Options{
-		Now: r.now, Wait: true, Adopted: r.Adopted, DeleteOwned: r.Deletes,
-		LastApplied: func(live liveObject) (liveObject, bool,
-			error) {
-			return lastapplied.Base(live, r.Config)
-		},
-	})
-	return err
+func (p *testPrinter) Event(e event.Event) {
+	if e.Err != nil && p.failed == nil {
+		p.failed = e.Err
+	}
+	if e.Kind != event.Settled {
+		return
+	}
+	if p.open--; p.open == 0 && p.execute != nil {
+		p.failed = cmp.Or(p.failed, p.execute())
+	}
 }
 
-func (r *testRun) Changes() []*change.Change  { return r.changes }
-func (r *testRun) Excluded() bool             { return r.exclude }
-func (r *testRun) Plan(context.Context) error { return nil }
-func (r *testRun) Execute(ctx context.Context) error {
-	for _, c := range r.changes {
-		if err := r.apply(ctx, c); err != nil {
-			return err
-		}
-	}
-	if r.execute != nil {
-		return r.execute()
-	}
-	return nil
-}
+func (p *testPrinter) Close(bool) error { return p.failed }
 
-func (r *testRun) apply(ctx context.Context, c *change.Change) error {
-	if c.ApplyOp() == change.Delete {
-		_, err := r.cluster.Delete(ctx, cluster.Delete{Ref: object.RefOf(c.Existing)})
-		return err
-	}
-	signed, err := lastapplied.Annotate(c.Applied, c.New, c.Existing, r.Config)
-	if err != nil {
-		return err
-	}
-	method := cluster.Create
-	if c.ApplyOp() == change.Update {
-		method = cluster.Replace
-	}
-	_, err = r.cluster.Write(ctx, cluster.Write{Object: signed, Method: method})
-	return err
-}
-
-// review returns how the changes of tests are calculated.
+// review returns how the changes of tests are printed.
 func (w *world) review() Review {
 	return Review{
-		NewRun: func(o RunOptions) Run { return &testRun{world: w, RunOptions: o} },
-		Print:  func(Run) error { return nil },
+		Print:      func(*Run) error { return nil },
+		NewPrinter: func(r *Run) RunPrinter { return &testPrinter{world: w, open: len(r.Changes())} },
 	}
+}
+
+// runOptions returns options for runs without a diagnosis.
+func (w *world) runOptions() RunOptions {
+	return RunOptions{UseLastApplied: true, Wait: true, Engine: engine.Options{
+		NoCauses: true, Limits: engine.Limits{Idle: time.Minute},
+	}}
 }
 
 // request returns a request that deploys manifests as the app "web".
@@ -142,7 +119,7 @@ func (w *world) request(manifests ...string) DeployRequest {
 			Files: []string{"-"},
 			Stdin: strings.NewReader(strings.Join(manifests, "\n---\n")),
 		},
-		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(),
+		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(), Run: w.runOptions(),
 	}
 }
 
@@ -156,7 +133,7 @@ func (w *world) deploy(manifests ...string) {
 
 // deleteRequest returns a request that deletes the app "web".
 func (w *world) deleteRequest() DeleteRequest {
-	return DeleteRequest{App: Name{Name: "web", Namespace: "demo"}, Review: w.review()}
+	return DeleteRequest{App: Name{Name: "web", Namespace: "demo"}, Review: w.review(), Run: w.runOptions()}
 }
 
 // find returns the app "web".

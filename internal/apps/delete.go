@@ -18,13 +18,13 @@ import (
 
 // DeleteRequest asks to delete an app.
 type DeleteRequest struct {
-	App      Name
-	PrevName string       // the name that the app may have had before; empty for none
-	Filter   filter.Flags // of live objects; an app that keeps some of them stays
-	Search   SearchOptions
-	Review   Review
-	// delete the record although objects may be left that the user may not list
-	ForgetUnlistable bool
+	App              Name
+	PrevName         string       // the name that the app may have had before; empty for none
+	Filter           filter.Flags // of live objects; an app that keeps some of them stays
+	Search           SearchOptions
+	Run              RunOptions
+	Review           Review
+	ForgetUnlistable bool // delete the record although objects may be left that the user may not list
 }
 
 // DeleteResult is the outcome of a deletion.
@@ -53,7 +53,7 @@ func (c *Client) Delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	if err != nil {
 		return DeleteResult{Found: true}, err
 	}
-	result := DeleteResult{Found: true, Changes: len(run.Changes())}
+	result := DeleteResult{Found: true, Changes: len(run.changes)}
 	if d.partial {
 		c.Printer.Line(
 			fmt.Sprintf(
@@ -105,12 +105,12 @@ func (d *deletion) open(ctx context.Context) error {
 }
 
 // calculate reads the live objects, and calculates and prints the changes that delete them.
-func (d *deletion) calculate(ctx context.Context) (Run, error) {
+func (d *deletion) calculate(ctx context.Context) (*Run, error) {
 	matching, err := d.req.Filter.ResourceFilter(d.Now())
 	if err != nil {
 		return nil, err
 	}
-	filtered := matching != nil || d.req.Review.ChangeFilter != ""
+	filtered := matching != nil || d.req.Run.ChangeFilter != ""
 	if d.app.Selector() == "" && !filtered {
 		return nil, errors.New(
 			"Expected label selector to be non-empty: it selects whatever was deployed to the " +
@@ -122,11 +122,13 @@ func (d *deletion) calculate(ctx context.Context) (Run, error) {
 		return nil, err
 	}
 	some := Filter(d.objects, matching)
-	run := d.req.Review.NewRun(RunOptions{Config: config.Default(), App: d.app, Deletes: true})
-	if err := run.Calculate(some, nil); err != nil {
+	run := &Run{
+		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app, deletes: true,
+	}
+	if err := run.calculate(some, nil); err != nil {
 		return nil, err
 	}
-	d.partial = len(some) != len(d.objects) || run.Excluded() || filtered && d.unlistable.any()
+	d.partial = len(some) != len(d.objects) || run.excluded || filtered && d.unlistable.any()
 	return run, d.req.Review.Print(run)
 }
 
@@ -135,7 +137,7 @@ func (d *deletion) readLive(ctx context.Context) error {
 	missed := map[schema.GroupKind]cluster.UnlistedKind{}
 	add := func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
 	var err error
-	d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.ManagedFields, add)
+	d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.Fields, add)
 	if err != nil || d.req.ForgetUnlistable {
 		return err
 	}
@@ -151,37 +153,48 @@ const ChangesToKeep = 200
 
 // execute deletes the objects and the record. The record of a failed or partial deletion keeps the
 // namespaces of the app, so that a user who may not list all namespaces finds its objects.
-func (d *deletion) execute(ctx context.Context, run Run) error {
-	if err := run.Plan(ctx); err != nil {
+func (d *deletion) execute(ctx context.Context, run *Run) error {
+	if err := run.buildPlan(ctx); err != nil {
 		return err
 	}
-	namespaces := append(
-		namespacesOf(nil, withoutTransient(d.objects)),
-		d.app.Meta.LastDeployment.Namespaces...)
-	if err := d.app.Begin(ctx, "delete", namespaces, false); err != nil {
-		return err
-	}
-	err := run.Execute(ctx)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
-	defer cancel()
-	if err == nil && !d.partial {
-		if err = d.deleteRecord(closing, run.Changes()); err == nil {
+	namespaces := append(namespacesOf(nil, withoutTransient(d.objects)), d.app.Meta.LastDeployment.Namespaces...)
+	var kept error // why the record was not deleted
+	records := &runRecord{begin: func(ctx context.Context) error {
+		return d.app.Begin(ctx, "delete", namespaces, false)
+	}}
+	records.finish = func(ctx context.Context, succeeded bool) error {
+		if succeeded && !d.partial {
+			if kept = d.deleteRecord(ctx, run.changes); kept == nil {
+				return nil
+			}
+		}
+		if !records.begun {
 			return nil
 		}
+		return d.app.Finish(ctx, succeeded && kept == nil, namespaces)
 	}
-	if finished := d.app.Finish(closing, err == nil, namespaces); finished != nil {
-		d.Printer.Info(finished.Error(), "App")
+	failed, unrecorded := run.execute(ctx, records)
+	if unrecorded != nil {
+		d.Printer.Info(unrecorded.Error(), "App")
+	}
+	if failed == nil {
+		failed = kept
+	}
+	if !d.app.Exists() || !records.begun {
+		return failed
 	}
 	keep := fewChanges
 	if d.partial {
 		keep = ChangesToKeep
 	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer cancel()
 	deleted, _, trimmed := d.app.TrimRecords(closing, keep)
 	d.printTrimmed(deleted)
-	if err == nil {
-		err = trimmed
+	if failed == nil {
+		failed = trimmed
 	}
-	return err
+	return failed
 }
 
 // deleteRecord deletes the record of an app that has no objects left. It searches the kinds of the

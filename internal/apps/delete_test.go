@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Delete deletes the objects and the record, unless something has to stay.
@@ -25,15 +26,15 @@ func TestDelete(t *testing.T) {
 		{"all", nil, "", "", ""},
 		{"filtered", func(_ *world, r *DeleteRequest) { r.Filter.Names = []string{"a"} }, rest,
 			partial, ""},
-		{"filter of changes", func(w *world, _ *DeleteRequest) { w.exclude = true },
-			"configmap/web", partial, ""},
+		{"filter of changes", func(_ *world, r *DeleteRequest) { r.Run.ChangeFilter = `{"existingResource": {"names": ["a"]}}` },
+			rest, partial, ""},
 		{"invalid filter", func(_ *world, r *DeleteRequest) { r.Filter.Age = "x" }, all, "", "age"},
 		{"dry run", func(_ *world, r *DeleteRequest) { r.Review.DryRun = true }, all, "", ""},
 		{"served", func(_ *world, r *DeleteRequest) {
-			r.Review.Serve = func(context.Context, Run) error { return errTest }
+			r.Review.Serve = func(context.Context, *Run) error { return errTest }
 		}, all, "", "no"},
 		{"printing fails", func(_ *world, r *DeleteRequest) {
-			r.Review.Print = func(Run) error { return errTest }
+			r.Review.Print = func(*Run) error { return errTest }
 		}, all, "", "no"},
 		{"not confirmed", func(w *world,
 			_ *DeleteRequest) {
@@ -120,7 +121,7 @@ func TestDeleteFails(t *testing.T) {
 		configMap("a", "1"),
 		"{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: other}}",
 	)
-	w.execute = func() error { return errTest }
+	w.cluster.Fails = map[object.Ref]error{configMapRef("a"): errTest}
 	_, err := w.Delete(t.Context(), w.deleteRequest())
 	checkError(t, err, "no")
 	last := w.find().Meta.LastDeployment

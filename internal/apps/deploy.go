@@ -39,9 +39,9 @@ type DeployRequest struct {
 	OverrideOwnership bool // adopt objects of other apps
 	ScopeSelectors    bool // add the label of the app to selectors
 
+	Run          RunOptions
 	Review       Review
 	Checks       []string                // preflight checks, instead of those of the configuration
-	ServerSide   bool                    // changes are made by server-side apply
 	Summarize    bool                    // the change record has the summary of the changes
 	KeepChanges  int                     // how many change records stay
 	Logs         LogPrinter              // of pods during the run; nil for none
@@ -89,7 +89,7 @@ func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 	if err != nil {
 		return DeployResult{}, err
 	}
-	result := DeployResult{Changes: len(run.Changes())}
+	result := DeployResult{Changes: len(run.changes)}
 	if err := r.Review.Print(run); err != nil {
 		return result, err
 	}
@@ -108,7 +108,7 @@ func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 		}
 		return result, d.saveMetadata()
 	}
-	if err := d.preflight(ctx, run.Changes()); err != nil {
+	if err := d.preflight(ctx, run.changes); err != nil {
 		return result, err
 	}
 	if err := c.Confirm(ctx); err != nil {
@@ -128,7 +128,7 @@ func (d *deployment) open(ctx context.Context) (err error) {
 }
 
 // calculate reads inputs and live objects, and returns the changes between them.
-func (d *deployment) calculate(ctx context.Context) (Run, error) {
+func (d *deployment) calculate(ctx context.Context) (*Run, error) {
 	if err := d.loadInputs(ctx); err != nil {
 		return nil, err
 	}
@@ -149,10 +149,11 @@ func (d *deployment) calculate(ctx context.Context) (Run, error) {
 				"specified.",
 		)
 	}
-	run := d.req.Review.NewRun(RunOptions{
-		Config: d.config, App: d.app, Adopted: d.live.adopted, CheckOwner: d.checkOwner,
-	})
-	return run, run.Calculate(Filter(existing, matching), inputs)
+	run := &Run{
+		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
+		adopted: d.live.adopted, checkOwner: d.checkOwner,
+	}
+	return run, run.calculate(Filter(existing, matching), inputs)
 }
 
 // saveMetadata hands the content of the record to the caller.
@@ -163,62 +164,69 @@ func (d *deployment) saveMetadata() error {
 	return d.req.SaveMetadata(d.app.Meta.JSON())
 }
 
-// execute makes the changes. The record says what they are before the first of them, and how they
-// ended after the last.
-func (d *deployment) execute(ctx context.Context, run Run) error {
-	if err := run.Plan(ctx); err != nil {
+// execute makes the changes. The record covers all objects that may exist because of them, from
+// before the first write; after the last one it says how they ended.
+func (d *deployment) execute(ctx context.Context, run *Run) error {
+	if err := run.buildPlan(ctx); err != nil {
 		return err
 	}
 	if err := d.app.Commit(ctx, d.record); err != nil {
 		return err
 	}
 	before := withoutTransient(d.live.objects)
-	d.app.AddKinds(usedKinds(d.inputs, before))
 	unlisted := d.live.unlistable.within(d.app.Meta.LastDeployment.Namespaces)
 	namespaces := append(namespacesOf(d.inputs, before), unlisted...)
-	if err := d.app.Begin(ctx, d.describe(run), namespaces, d.req.KeepChanges > 0); err != nil {
-		return err
+	records := &runRecord{
+		begin: func(ctx context.Context) error {
+			d.app.AddKinds(usedKinds(d.inputs, before))
+			return d.app.Begin(ctx, d.describe(run), namespaces, d.req.KeepChanges > 0)
+		},
+		finish: func(ctx context.Context, succeeded bool) error {
+			if succeeded {
+				remaining := d.remaining(run)
+				versions, kinds := usedKinds(d.inputs, remaining)
+				d.app.SetKinds(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
+				namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
+			}
+			return d.app.Finish(ctx, succeeded, namespaces)
+		},
 	}
 	stop := d.followLogs(ctx)
 	defer d.trim(ctx)
-	failed := run.Execute(ctx)
+	failed, unrecorded := run.execute(ctx, records)
 	stop()
+	if !records.begun {
+		return failed
+	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 	defer cancel()
-	if failed == nil {
-		remaining := d.remaining(run)
-		versions, kinds := usedKinds(d.inputs, remaining)
-		d.app.SetKinds(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
-		namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
-	}
-	err := d.app.Finish(closing, failed == nil, namespaces)
-	if lost := (*app.RecordDeletedError)(nil); errors.As(err, &lost) {
+	if lost := (*app.RecordDeletedError)(nil); errors.As(unrecorded, &lost) {
 		return d.resolveLostRecord(closing, failed, lost, namespaces)
 	}
 	if failed != nil {
 		_ = d.saveMetadata() // the failure of the run matters more
 		return failed
 	}
-	if err != nil {
-		d.Printer.Info(err.Error(), "App")
+	if unrecorded != nil {
+		d.Printer.Info(unrecorded.Error(), "App")
 	}
 	return d.saveMetadata()
 }
 
 // describe returns the description of the changes for their record.
-func (d *deployment) describe(run Run) string {
+func (d *deployment) describe(run *Run) string {
 	var changes []*change.Change
 	if d.req.Summarize {
-		changes = run.Changes()
+		changes = run.changes
 	}
 	op, wait := change.Summary(changes)
 	return "update: Op: " + op + " / Wait to: " + wait
 }
 
 // remaining returns the objects of the app that still exist after all changes.
-func (d *deployment) remaining(run Run) []liveObject {
+func (d *deployment) remaining(run *Run) []liveObject {
 	gone := map[types.UID]bool{}
-	for _, c := range run.Changes() {
+	for _, c := range run.changes {
 		if c.ApplyOp() == change.Delete && c.WaitOp() == change.AwaitDelete {
 			gone[c.Existing.GetUID()] = true
 		}

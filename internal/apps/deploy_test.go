@@ -118,10 +118,10 @@ func TestDeployRefused(t *testing.T) {
 			w.answer = func() error { return errTest }
 		}, "no"},
 		{"printing fails", configMap("a", "1"), func(_ *world, r *DeployRequest) {
-			r.Review.Print = func(Run) error { return errTest }
+			r.Review.Print = func(*Run) error { return errTest }
 		}, "no"},
 		{"served", configMap("a", "1"), func(_ *world, r *DeployRequest) {
-			r.Review.Serve = func(context.Context, Run) error { return errTest }
+			r.Review.Serve = func(context.Context, *Run) error { return errTest }
 		}, "no"},
 		{"name of the record", configMap("web", "1"), nil, "would overwrite the record of the app"},
 		{"preflight", configMap("a", "1"), func(w *world, r *DeployRequest) {
@@ -248,12 +248,11 @@ func TestDeployOwnershipByApp(t *testing.T) {
 	live := w.cluster.Object(configMapRef("a"))
 	request = w.request(configMap("b", "1"))
 	request.App.Name = "other"
-	newRun := request.Review.NewRun
-	request.Review.NewRun = func(o RunOptions) Run {
-		checkError(t, o.CheckOwner(t.Context(), live, live), "different app 'web'")
+	request.Review.Print = func(r *Run) error {
+		checkError(t, r.checkOwner(t.Context(), live, live), "different app 'web'")
 		adoptable := parse(t, configMap("b", "0"))
-		checkError(t, o.CheckOwner(t.Context(), adoptable, adoptable), "")
-		return newRun(o)
+		checkError(t, r.checkOwner(t.Context(), adoptable, adoptable), "")
+		return nil
 	}
 	if _, err := w.Deploy(t.Context(), request); err != nil {
 		t.Fatal(err)
@@ -263,7 +262,7 @@ func TestDeployOwnershipByApp(t *testing.T) {
 // A failed run is recorded as such, also if it was interrupted.
 func TestDeployFails(t *testing.T) {
 	w := newWorld(t)
-	w.execute = func() error { return errTest }
+	w.cluster.Fails = map[object.Ref]error{configMapRef("a"): errTest}
 	request := w.request(configMap("a", "1"))
 	saved := false
 	request.SaveMetadata = func(string) error { saved = true; return errors.New("disk full") }
@@ -275,9 +274,9 @@ func TestDeployFails(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancelCause(t.Context())
-	w.execute = func() error { cancel(errTest); return context.Cause(ctx) }
+	w.answer = func() error { cancel(errTest); return nil }
 	_, err = w.Deploy(ctx, w.request(configMap("a", "2")))
-	checkError(t, err, "no")
+	checkError(t, err, "Interrupted")
 	if last := w.find().Meta.LastDeployment; last.Successful == nil || *last.Successful ||
 		last.FinishedAt.IsZero() {
 		t.Errorf("last change after an interrupt %+v", last)
@@ -314,7 +313,10 @@ func TestDeployNewKinds(t *testing.T) {
 		schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
 		false,
 	)
-	w.deploy(definition, widget)
+	request := w.request(definition, widget)
+	request.Run.Wait = false // nobody establishes the definition
+	_, err := w.Deploy(t.Context(), request)
+	checkError(t, err, "")
 	check(
 		t,
 		"objects",
@@ -451,8 +453,8 @@ func TestManagedFields(t *testing.T) {
 		want bool
 	}{
 		{func(*DeployRequest) {}, false},
-		{func(r *DeployRequest) { r.ServerSide = true }, true},
-		{func(r *DeployRequest) { r.Review.ManagedFields = true }, true},
+		{func(r *DeployRequest) { r.Run.ServerSide = true }, true},
+		{func(r *DeployRequest) { r.Review.Fields = true }, true},
 	} {
 		w := newWorld(t)
 		w.deploy(configMap("a", "1"))

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"github.com/muster-deploy/muster/internal/object"
 	"os"
 	"path/filepath"
 	"testing"
@@ -72,12 +73,12 @@ func TestDeleteGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.output()
-	w.execute = func() error { return errTest }
+	w.cluster.Fails = map[object.Ref]error{configMapRef("db"): errTest}
 	_, err := w.DeleteGroup(t.Context(), GroupName{Name: "shop", Namespace: "demo"},
 		w.deleteRequest())
 	checkError(t, err, "no")
 	check(t, "output", w.output(), "--- deleting app 'shop-db' (namespace: demo)")
-	w.execute = nil
+	w.cluster.Fails = nil
 	deleted, err := w.DeleteGroup(
 		t.Context(),
 		GroupName{Name: "shop", Namespace: "demo"},

@@ -136,7 +136,7 @@ func (d *deployment) deploySelection() cluster.Selection {
 // needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
 // of live objects.
 func (d *deployment) needsManagedFields() bool {
-	return d.req.Review.ManagedFields || d.config.HasOverlays() || d.req.ServerSide
+	return d.req.Review.Fields || d.config.HasOverlays() || d.req.Run.ServerSide
 }
 
 // readAdoptable reads the live objects of inputs that lack the label of the app. It refuses those

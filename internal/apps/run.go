@@ -2,44 +2,268 @@ package apps
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/changegraph"
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Run is a set of changes, from their calculation to their execution.
-type Run interface {
-	// Calculate decides the changes that make the inputs of the existing objects, and their order.
-	Calculate(existing, inputs []liveObject) error
-	// Changes returns the changes in the order in which they are printed.
-	Changes() []*change.Change
-	// Excluded reports whether a filter has excluded changes.
-	Excluded() bool
-	// Plan builds the plan of the changes.
-	Plan(ctx context.Context) error
-	// Execute runs the plan and prints its progress.
-	Execute(ctx context.Context) error
-}
-
-// RunOptions are the circumstances of a Run.
+// RunOptions say how the changes of an app are calculated and made.
 type RunOptions struct {
-	Config  *config.Config
-	App     *app.App
-	Deletes bool                // the app is deleted
-	Adopted map[liveObject]bool // live objects that lack the label of the app
-	// CheckOwner returns an error for a live object that belongs to another app.
-	CheckOwner func(ctx context.Context, input, live liveObject) error
+	ChangeFilter   string // in JSON; changes that do not match are not made
+	Mask           bool   // sensitive values are hidden in diffs and errors
+	UseLastApplied bool   // compare with the object as it was applied last, unless others changed it
+	UpdateStrategy string // of updates without an annotation
+	ApplyIgnored   bool   // delete objects that controllers created, too
+	Wait           bool
+	WaitIgnored    bool // wait for the deletion of objects that controllers created, too
+	AwaitUnchanged bool // unchanged objects that are not ready hold back their dependents
+	ServerSide     bool // make changes by server-side apply
+
+	IgnoreFailingAPIServices bool
+
+	WaitTimeout  time.Duration  // for each object; 0 is without limit
+	Rules        *ready.RuleSet // readiness rules of the user, which come before kapp's own
+	ShowChildren bool           // events of objects that are not ready carry their child objects
+	Engine       engine.Options
+
+	Debug        bool // print decisions
+	DebugHistory bool // print what live objects are compared with
 }
 
-// Review says how changes are calculated, and how the user sees them before they are made.
+// Review says how the user sees changes before and while they are made.
 type Review struct {
-	NewRun       func(RunOptions) Run
-	ChangeFilter string // in JSON; NewRun applies it
-	// live objects keep managed fields, which diffs print
-	ManagedFields bool
-	Print         func(Run) error // prints the changes
-	// serves the changes to a browser instead of making them
-	Serve  func(context.Context, Run) error
-	DryRun bool // changes are only printed
+	Print      func(*Run) error                  // prints the changes
+	Serve      func(context.Context, *Run) error // serves them to a browser instead of making them
+	DryRun     bool                              // changes are only printed
+	Fields     bool                              // live objects keep managed fields, which diffs print
+	NewPrinter func(*Run) RunPrinter             // prints the progress
 }
+
+// RunPrinter prints the progress of a run.
+type RunPrinter interface {
+	// Event prints an event. It is an event.Sink.
+	Event(event.Event)
+	// Close ends the output and returns the error of the run: that of one change, or of all that
+	// failed. Complete means that all changes succeeded.
+	Close(complete bool) error
+}
+
+// Run is a set of changes of an app, from their calculation to the end of their execution.
+type Run struct {
+	*Client
+	options    RunOptions
+	review     Review
+	config     *config.Config
+	app        *app.App
+	deletes    bool                // the app is deleted
+	adopted    map[liveObject]bool // live objects that lack the label of the app
+	checkOwner func(ctx context.Context, input, live liveObject) error
+
+	changes  []*change.Change
+	excluded bool // the change filter excluded changes
+	graph    *changegraph.Graph
+	masker   *change.Masker
+	plan     *plan.Plan
+	deciding sync.Mutex // held while a change is decided again during the run
+}
+
+// Changes returns the changes in the order in which they are printed.
+func (r *Run) Changes() []*change.Change { return r.changes }
+
+// Steps returns the steps of the plan, in order. Tag returns the change of a step.
+func (r *Run) Steps() []plan.Step { return r.plan.Steps }
+
+// Masker returns the masker for diffs of the changes; nil if values are printed.
+func (r *Run) Masker() *change.Masker { return r.masker }
+
+// NewMasker returns a masker that numbers values from the beginning; nil if values are printed.
+func (r *Run) NewMasker() *change.Masker {
+	if !r.options.Mask {
+		return nil
+	}
+	return change.NewMasker(r.config)
+}
+
+// Before returns the indexes of the changes that a change waits for.
+func (r *Run) Before(i int) []int {
+	var all []int
+	for _, j := range r.graph.Needs[i] {
+		if j < len(r.changes) {
+			all = append(all, j)
+			continue
+		}
+		all = append(all, r.Before(j)...)
+	}
+	return all
+}
+
+// calculate decides the changes that make the inputs of the existing objects, and their order.
+func (r *Run) calculate(existing, inputs []liveObject) error {
+	o := change.Options{
+		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
+		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
+		DeleteOwned: r.deletes, IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
+		Adopted: r.adopted,
+	}
+	var rules change.Config = r.config
+	if r.deletes {
+		rules = keepExisting{r.config}
+	} else if r.options.UseLastApplied {
+		o.LastApplied = r.lastApplied
+	}
+	if r.options.ServerSide {
+		o.Merge = serverSideMerge
+	}
+	if r.options.ChangeFilter != "" {
+		matching, err := filter.ParseChangeFilter(r.options.ChangeFilter)
+		if err != nil {
+			return err
+		}
+		o.Filter = func(op string, new, existing *unstructured.Unstructured) bool {
+			matches := matching.Matches(op, new, existing)
+			r.excluded = r.excluded || !matches
+			return matches
+		}
+	}
+	var err error
+	if r.changes, err = change.Calculate(existing, inputs, rules, o); err != nil {
+		return err
+	}
+	r.masker = r.NewMasker()
+	if err := r.sort(); err != nil {
+		return err
+	}
+	r.debugChanges()
+	return nil
+}
+
+// keepExisting is a configuration that strips nothing from live objects: diffs of a deletion show
+// all that the app loses.
+type keepExisting struct{ *config.Config }
+
+// StripExisting strips nothing.
+func (keepExisting) StripExisting(*unstructured.Unstructured) error { return nil }
+
+// sort orders the changes by their groups and rules.
+func (r *Run) sort() error {
+	nodes := make([]changegraph.Node, len(r.changes))
+	for i, c := range r.changes {
+		node, err := changegraph.NodeOf(c.Description(), changegraph.Op(c.GraphOp()), c.Object(), r.config)
+		if err != nil {
+			return err
+		}
+		node.Waits = c.WaitOp() == change.AwaitReconcile
+		nodes[i] = node
+	}
+	var err error
+	r.graph, err = changegraph.Build(nodes, changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged})
+	return err
+}
+
+// debugChanges prints the changes, and those that come before each.
+func (r *Run) debugChanges() {
+	if !r.options.Debug {
+		return
+	}
+	for i, c := range r.changes {
+		text := c.ApplyOp().Word() + " " + c.Description()
+		if wait := c.WaitOp(); wait != "" {
+			text += ", wait to " + string(wait)
+		}
+		var before []string
+		for _, j := range r.Before(i) {
+			before = append(before, r.changes[j].Description())
+		}
+		if len(before) > 0 {
+			text += ", after " + strings.Join(before, ", ")
+		}
+		r.Printer.Debug(text, "Changes")
+	}
+}
+
+// lastApplied returns the object that a live one is compared with if nobody has changed it since it
+// was applied, and prints why if that is asked for.
+func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool, err error) {
+	base, ok, err = lastapplied.Base(obj, r.config)
+	if err != nil || !r.options.DebugHistory && !r.options.Debug {
+		return base, ok, err
+	}
+	sum := obj.GetAnnotations()[resource.AnnOriginalDiffMD5]
+	text := resource.Describe(obj)
+	switch {
+	case ok:
+		text += " is compared with what was applied last: md5 " + sum + " matches"
+	case sum == "":
+		text += " is compared with the live object: no md5 is recorded"
+	default:
+		text += " is compared with the live object: md5 " + sum + " does not match"
+	}
+	if r.options.DebugHistory {
+		r.Printer.Info(text, "History")
+	} else {
+		r.Printer.Debug(text, "History")
+	}
+	return base, ok, nil
+}
+
+// execute runs the plan. The records cover the objects of the run from before its first write until
+// after its last one. Failed is the error of the run, unrecorded that of the record at its end; an
+// error of the record before the first write is that of the run.
+func (r *Run) execute(ctx context.Context, records record.Store) (failed, unrecorded error) {
+	printer := r.review.NewPrinter(r)
+	e := &engine.Engine{Cluster: r.Cluster, Records: records, Rules: r.readyRules()}
+	summary, err := e.Apply(ctx, r.plan, r.options.Engine, printer.Event)
+	failed = printer.Close(err == nil && summary.Failures() == 0)
+	if broken := (*engine.RecordError)(nil); errors.As(err, &broken) {
+		if broken.Before {
+			return broken.Err, nil
+		}
+		unrecorded = broken.Err
+	} else if err != nil {
+		return err, nil
+	}
+	if summary.Interrupted {
+		failed = errors.New("Interrupted: what was begun is in the record (hint: run the command again to continue)")
+	}
+	return failed, unrecorded
+}
+
+// runRecord is the record of an app during a run. The engine decides when it is written: before the
+// first write of an object and after the last one. The record names the kinds and namespaces of the
+// objects; the objects themselves are found by their label.
+type runRecord struct {
+	begin  func(ctx context.Context) error
+	finish func(ctx context.Context, succeeded bool) error
+	begun  bool
+}
+
+// Load returns an empty state.
+func (*runRecord) Load(context.Context) (*record.State, error) { return &record.State{}, nil }
+
+// Save records the beginning or the end of the run.
+func (r *runRecord) Save(ctx context.Context, state *record.State) error {
+	if state.Result == "" {
+		r.begun = true
+		return r.begin(ctx)
+	}
+	return r.finish(ctx, state.Result == record.RunSucceeded)
+}
+
+// Delete does nothing: the run of a deletion deletes the record in finish.
+func (*runRecord) Delete(context.Context) error { return nil }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -19,8 +18,8 @@ const saveTimeout = 30 * time.Second
 
 // Apply runs a plan. The record covers, from before the first write until after the last, every object that may exist
 // because of this run: an interruption at any moment leaves nothing untracked. When the context ends, nothing new is
-// started, writes in flight finish, and the record is saved. The error tells of the record alone; how the steps went is in
-// the summary. An engine without Records saves nothing: its caller sees to the rule.
+// started, writes in flight finish, and the record is saved. The error is that of the record alone; how the steps went is in
+// the summary. The error of the record is a *RecordError.
 func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.Sink) (event.Summary, error) {
 	r := newRun(e, p, o, sink)
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -43,21 +42,19 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 
 // recordOutcome saves what is left, within a time and whether the run was interrupted or not.
 func (r *run) recordOutcome(ctx context.Context) error {
-	if r.engine.Records == nil {
-		return nil
-	}
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	r.checkDeleted(saving)
-	return r.engine.saveOutcome(saving, r.plan, r.tracks)
+	result := record.RunSucceeded
+	if r.summary.Interrupted || r.summary.Failures() > 0 {
+		result = record.RunFailed
+	}
+	return r.engine.saveOutcome(saving, r.plan, r.tracks, result)
 }
 
 // saveIntent stores the recorded members and those that the plan writes, without their conditions, so that the record
 // covers whatever happens. A plan that writes nothing new is covered already.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
-	if e.Records == nil {
-		return nil
-	}
 	recorded := object.NewSet(p.Recorded...)
 	members := object.NewSet(p.Recorded...)
 	changes := false
@@ -65,7 +62,7 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged {
 			members.Insert(step.Ref)
 		}
-		changes = changes || step.Op.Writes()
+		changes = changes || step.Op.Writes() || step.Op.External()
 	}
 	if !changes && members.Len() == recorded.Len() {
 		return nil
@@ -75,14 +72,14 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 		state.Members = append(state.Members, record.Member{Ref: ref})
 	}
 	if err := e.Records.Save(ctx, state); err != nil {
-		return fmt.Errorf("save the record before the first write: %w", err)
+		return &RecordError{Action: "save the record before the first write", Before: true, Err: err}
 	}
 	return nil
 }
 
 // saveOutcome stores what is left: every object that exists, or may exist, because of this set. After a destroy that left
 // nothing the record goes as well.
-func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) error {
+func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track, result record.Result) error {
 	members := map[object.Ref]record.Member{}
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
@@ -95,7 +92,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 			members[step.Ref] = member
 		}
 	}
-	state := &record.State{}
+	state := &record.State{Result: result}
 	for _, ref := range order.Refs() {
 		if member, ok := members[ref]; ok {
 			state.Members = append(state.Members, member)
@@ -103,7 +100,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 	}
 	if p.Destroys && len(state.Members) == 0 {
 		if err := e.Records.Delete(ctx); err != nil {
-			return fmt.Errorf("delete the record: %w", err)
+			return &RecordError{Action: "delete the record", Err: err}
 		}
 		return nil
 	}
@@ -112,7 +109,7 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track) 
 		return nil // it went with its namespace, which went after all that the record had
 	}
 	if err != nil {
-		return fmt.Errorf("save the record after the last write: %w", err)
+		return &RecordError{Action: "save the record after the last write", Err: err}
 	}
 	return nil
 }

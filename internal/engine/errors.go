@@ -40,3 +40,15 @@ func (e *ContestedError) Error() string {
 
 // Unwrap returns the last error.
 func (e *ContestedError) Unwrap() error { return e.Last }
+
+// RecordError is the error of a run whose record could not be saved or deleted.
+type RecordError struct {
+	Action string // as "delete the record"
+	Before bool   // the run has written no object
+	Err    error
+}
+
+func (e *RecordError) Error() string { return e.Action + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the record.Store.
+func (e *RecordError) Unwrap() error { return e.Err }

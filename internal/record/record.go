@@ -46,7 +46,17 @@ type Member struct {
 // value is the record of a set that was never deployed.
 type State struct {
 	Members []Member
+	Result  Result
 }
+
+// Result is how the run ended that saved a state. It is empty before the first write of the run.
+type Result string
+
+// The results of a run.
+const (
+	RunSucceeded Result = "Succeeded"
+	RunFailed    Result = "Failed"
+)
 
 // Refs returns the identities of the members, in order.
 func (s *State) Refs() []object.Ref {

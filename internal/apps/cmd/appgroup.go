@@ -95,7 +95,9 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 		Group: apps.GroupName{Name: g.group, Namespace: namespace}, Directory: g.folder,
 		Members:    members,
 		AllowEmpty: g.each.deploy.allowEmpty, Deploy: each,
-		Delete: apps.DeleteRequest{Review: s.review(g.each.diff, g.gone, kindFlags{})},
+		Delete: apps.DeleteRequest{
+			Review: s.review(g.each.diff, g.gone), Run: s.runOptions(g.each.diff, g.gone, kindFlags{}),
+		},
 		Connect: func(ctx context.Context) error {
 			_, err := s.open(ctx, g.each.app)
 			return err
@@ -169,7 +171,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	}
 	group := apps.GroupName{Name: g.group, Namespace: name.Namespace}
 	deleted, err := s.apps.DeleteGroup(ctx, group, apps.DeleteRequest{
-		Review: s.review(g.diff, g.apply, kindFlags{}),
+		Review: s.review(g.diff, g.apply), Run: s.runOptions(g.diff, g.apply, kindFlags{}),
 	})
 	switch {
 	case err != nil:

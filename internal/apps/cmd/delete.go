@@ -56,7 +56,7 @@ func (d *deleteCommand) run(ctx context.Context, s *session) error {
 	}
 	result, err := s.apps.Delete(ctx, apps.DeleteRequest{
 		App: name, PrevName: d.prev, Filter: d.filter.Flags, Search: d.kinds.options(),
-		Review: s.review(d.diff, d.apply, d.kinds), ForgetUnlistable: d.forget,
+		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds), ForgetUnlistable: d.forget,
 	})
 	switch {
 	case err != nil || !result.Found:

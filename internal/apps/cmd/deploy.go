@@ -106,12 +106,10 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		},
 		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
 		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
-		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
-		ScopeSelectors: d.deploy.defaultScoping,
-		Review:         s.review(d.diff, d.apply, d.kinds), Checks: d.checks,
-		ServerSide: d.apply.merges(), Summarize: d.diff.summary,
-		KeepChanges: d.deploy.changesToKeep,
-		AllLogs:     d.deploy.logsAll,
+		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides, ScopeSelectors: d.deploy.defaultScoping,
+		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds), Checks: d.checks,
+		Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
+		AllLogs: d.deploy.logsAll,
 	}
 	if d.deploy.logs {
 		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -16,13 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
-// writes has the words for requests to the server, by operation.
-var writes = map[change.Op]string{
-	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting",
-	change.Exists: "Checking existence of",
-}
-
-// refusal returns the error of a change that could not be applied. Op is the last request.
+// refusal is the error of a change that could not be applied. What was sent last is op.
 func refusal(c *change.Change, op change.Op, err error) error {
 	text := err.Error()
 	late := (*engine.TimedOutError)(nil)
@@ -53,28 +46,7 @@ func refusal(c *change.Change, op change.Op, err error) error {
 	case strings.Contains(text, "the server could not find the requested resource"):
 		hint = " (hint: resource is possibly namespaced but cannot be)"
 	}
-	return fmt.Errorf(
-		"%s %s: %s%s",
-		c.ApplyOp().Word(),
-		c.Description(),
-		ui.Bullets(asked(c, op, err).Error()),
-		hint,
-	)
-}
-
-// asked adds the refused request to an error of the server.
-func asked(c *change.Change, op change.Op, err error) error {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
-		return err
-	}
-	return fmt.Errorf(
-		"%s resource %s: API server says: %w (reason: %s)",
-		writes[op],
-		c.Description(),
-		err,
-		status.Status().Reason,
-	)
+	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(apps.RequestError(c, op, err).Error()), hint)
 }
 
 // failed returns the error of a change that was applied and whose object failed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -19,8 +20,11 @@ import (
 
 // eventPrinter prints the events of a run as kapp's lines, and collects its errors.
 type eventPrinter struct {
-	*rollout
+	ui       *ui.UI
+	flags    applyFlags
+	steps    int // of the plan
 	progress *ui.Progress
+	stop     func()       // stops calling Progress.Tick
 	errs     []stepError  // in the order of the events
 	refused  map[int]bool // the steps whose write failed, which was printed then
 	overdue  []string     // the objects that were waited for when the time of the run was up
@@ -32,20 +36,25 @@ type stepError struct {
 	err  error
 }
 
-func (r *rollout) newEventPrinter() *eventPrinter {
-	items := make([]ui.Item, len(r.order.Steps))
-	for i, step := range r.order.Steps {
+// newEventPrinter returns a printer for the steps of a plan. Close ends it.
+func newEventPrinter(u *ui.UI, flags applyFlags, steps []plan.Step) *eventPrinter {
+	items := make([]ui.Item, len(steps))
+	for i, step := range steps {
 		items[i] = ui.Item{Needs: slices.Concat(step.Needs, step.After)}
-		w := workOf(step.Tag)
+		w := apps.WorkOf(step.Tag)
 		if w == nil {
 			continue
 		}
-		items[i].Word, items[i].Description = w.change.ApplyOp().Word(), w.change.Description()
-		if items[i].WaitWord = string(w.change.WaitOp()); w.change.WaitOp() == change.AwaitNothing {
+		items[i].Word, items[i].Description = w.Change.ApplyOp().Word(), w.Change.Description()
+		if items[i].WaitWord = string(w.Change.WaitOp()); w.Change.WaitOp() == change.AwaitNothing {
 			items[i].WaitWord = string(change.Noop)
 		}
 	}
-	return &eventPrinter{rollout: r, progress: ui.NewProgress(r.ui, items), refused: map[int]bool{}}
+	p := &eventPrinter{
+		ui: u, flags: flags, steps: len(steps), progress: ui.NewProgress(u, items), refused: map[int]bool{},
+	}
+	p.stop = p.startTicking()
+	return p
 }
 
 // tickEvery is the pause between two calls of Progress.Tick.
@@ -54,7 +63,7 @@ const tickEvery = time.Second
 // startTicking calls Progress.Tick regularly until stop is called.
 func (p *eventPrinter) startTicking() (stop func()) {
 	ticker, done, ended := time.NewTicker(tickEvery), make(chan struct{}), make(chan struct{})
-	// The caller waits for it by stop.
+	// Close waits for it by stop.
 	go func() {
 		defer close(ended)
 		for {
@@ -83,9 +92,9 @@ func stateOf(s ready.State) string {
 	return "ongoing"
 }
 
-// print prints an event. It is called from one goroutine.
-func (p *eventPrinter) print(e event.Event) {
-	w := workOf(e.Tag)
+// Event prints an event. It is called from one goroutine.
+func (p *eventPrinter) Event(e event.Event) {
+	w := apps.WorkOf(e.Tag)
 	if w == nil {
 		return
 	}
@@ -101,7 +110,7 @@ func (p *eventPrinter) print(e event.Event) {
 	case event.Acted:
 		p.acted(w, e, &line)
 	case event.Retried:
-		line.Kind, line.Err = ui.Retried, asked(w.change, w.change.ApplyOp(), e.Err)
+		line.Kind, line.Err = ui.Retried, apps.RequestError(w.Change, w.Change.ApplyOp(), e.Err)
 	case event.Waiting, event.Observed:
 		if e.Err != nil { // said once for all objects
 			p.ui.Info(fmt.Sprintf("%v; what is waited for is looked for again", e.Err), "Waiting")
@@ -113,7 +122,7 @@ func (p *eventPrinter) print(e event.Event) {
 		line.Kind = ui.Seen
 	case event.Settled:
 		p.settled(w, e, &line)
-		line.Last = p.apply.earlyWaitError && line.State != "ok" && line.Kind == ui.Settled
+		line.Last = p.flags.earlyWaitError && line.State != "ok" && line.Kind == ui.Settled
 	case event.Explained:
 		p.explained(w, e)
 		return
@@ -124,14 +133,14 @@ func (p *eventPrinter) print(e event.Event) {
 }
 
 // acted completes the line of a finished write.
-func (p *eventPrinter) acted(w *work, e event.Event, line *ui.Event) {
+func (p *eventPrinter) acted(w *apps.Work, e event.Event, line *ui.Event) {
 	line.Kind = ui.Written
 	switch {
 	case e.Outcome == event.Failed:
 		p.refused[e.Step] = true
-		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.apply.earlyApplyError
+		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.flags.earlyApplyError
 		if last := lastRetry(e.Err); last != nil {
-			line.Kind, line.Err = ui.GivenUp, asked(w.change, sent(w, e), last)
+			line.Kind, line.Err = ui.GivenUp, apps.RequestError(w.Change, sent(w, e), last)
 		}
 	case e.Outcome != event.Succeeded:
 		line.Kind = ui.Dropped
@@ -141,20 +150,20 @@ func (p *eventPrinter) acted(w *work, e event.Event, line *ui.Event) {
 }
 
 // explained prints why an object is not ready: a line for each cause, with the end of a log below.
-func (p *eventPrinter) explained(w *work, e event.Event) {
-	p.ui.Info(w.change.Description() + " is not " + view.Goal(e.Op) + ":")
+func (p *eventPrinter) explained(w *apps.Work, e event.Event) {
+	p.ui.Info(w.Change.Description() + " is not " + view.Goal(e.Op) + ":")
 	for _, line := range view.Causes(e) {
 		p.ui.Info(line)
 	}
 }
 
 // rebasedMessage returns the message of a change whose object others changed before it was written.
-func rebasedMessage(w *work, e event.Event) string {
-	if w.rebased == nil || e.Op == plan.Create {
+func rebasedMessage(w *apps.Work, e event.Event) string {
+	if w.Rebased == nil || e.Op == plan.Create {
 		return ""
 	}
-	switch moved := w.rebased.FieldsChangedByOthers(); {
-	case w.rebased.Op == change.Keep:
+	switch moved := w.Rebased.FieldsChangedByOthers(); {
+	case w.Rebased.Op == change.Keep:
 		return "Changed by others meanwhile in the same way"
 	case len(moved) > 0:
 		return "Changed by others meanwhile, which is left as it is: " + strings.Join(moved, ", ")
@@ -163,10 +172,10 @@ func rebasedMessage(w *work, e event.Event) string {
 }
 
 // refusal records the error of a change that could not be applied, and returns it.
-func (p *eventPrinter) refusal(w *work, e event.Event) error {
-	c, err := w.change, e.Err
+func (p *eventPrinter) refusal(w *apps.Work, e event.Event) error {
+	c, err := w.Change, e.Err
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
-		err = c.ExhaustedError(asked(c, sent(w, e), contested.Last))
+		err = c.ExhaustedError(apps.RequestError(c, sent(w, e), contested.Last))
 	}
 	err = refusal(c, sent(w, e), err)
 	p.record(e, err)
@@ -174,11 +183,11 @@ func (p *eventPrinter) refusal(w *work, e event.Event) error {
 }
 
 // sent returns the last request for a change: a creation where the object of an update was deleted to be recreated.
-func sent(w *work, e event.Event) change.Op {
-	if w.change.ApplyOp() == change.Update && e.Op == plan.Create && !w.existed {
+func sent(w *apps.Work, e event.Event) change.Op {
+	if w.Change.ApplyOp() == change.Update && e.Op == plan.Create && !w.Existed {
 		return change.Add
 	}
-	return w.change.ApplyOp()
+	return w.Change.ApplyOp()
 }
 
 // lastRetry returns the last error of a change that was retried until its time was up; nil for others.
@@ -191,9 +200,9 @@ func lastRetry(err error) error {
 }
 
 // settled completes the line of a finished step, and records its error.
-func (p *eventPrinter) settled(w *work, e event.Event, line *ui.Event) {
+func (p *eventPrinter) settled(w *apps.Work, e event.Event, line *ui.Event) {
 	line.Kind = ui.Settled
-	c, verb := w.change, string(w.change.WaitOp())
+	c, verb := w.Change, string(w.Change.WaitOp())
 	switch {
 	case e.Outcome == event.Succeeded:
 		line.State = "ok"
@@ -202,7 +211,7 @@ func (p *eventPrinter) settled(w *work, e event.Event, line *ui.Event) {
 		}
 	case e.Outcome == event.TimedOut && e.StepTimeout:
 		line.Kind = ui.Dropped
-		p.record(e, late(verb, c.Description(), p.apply.resourceTimeout))
+		p.record(e, late(verb, c.Description(), p.flags.resourceTimeout))
 	case e.Outcome == event.TimedOut:
 		line.Kind = ui.Dropped
 		p.overdue = append(p.overdue, c.Description())
@@ -221,16 +230,19 @@ func (p *eventPrinter) record(e event.Event, err error) {
 	p.errs = append(p.errs, stepError{e.Step, err})
 }
 
-// result returns the error of the run: the first if the run ends with it, else all, in the order of the changes.
-func (p *eventPrinter) result() error {
+// Close ends the output. It returns the first error if the run ends with it, else all, in the order
+// of the changes.
+func (p *eventPrinter) Close(complete bool) error {
+	p.stop()
+	p.progress.End(complete)
 	errs := p.errs
 	if len(p.overdue) > 0 {
-		errs = append(errs, stepError{len(p.order.Steps), overdue(p.apply.waitTimeout, p.overdue)})
+		errs = append(errs, stepError{p.steps, overdue(p.flags.waitTimeout, p.overdue)})
 	}
 	switch {
 	case len(errs) == 0:
 		return nil
-	case len(errs) == 1, p.apply.earlyApplyError && p.apply.earlyWaitError:
+	case len(errs) == 1, p.flags.earlyApplyError && p.flags.earlyWaitError:
 		return errs[0].err
 	}
 	slices.SortStableFunc(errs, func(a, b stepError) int { return cmp.Compare(a.step, b.step) })

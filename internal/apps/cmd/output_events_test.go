@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/ui"
@@ -57,27 +58,25 @@ func TestErrorsOfARun(t *testing.T) {
 				"\n\n  - Timed out waiting after 1m0s for resources: [configmap/b (v1) cluster]\n\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := &rollout{
-				session: &session{ui: ui.New(ui.Options{Out: io.Discard, Err: io.Discard})}, order: &plan.Plan{},
-				apply: applyFlags{earlyApplyError: !tc.late, earlyWaitError: !tc.late, waitTimeout: time.Minute, resourceTimeout: 3 * time.Second},
-			}
+			flags := applyFlags{earlyApplyError: !tc.late, earlyWaitError: !tc.late, waitTimeout: time.Minute, resourceTimeout: 3 * time.Second}
+			var steps []plan.Step
 			for _, name := range strings.Fields("a b c") {
-				obj := configMap(t, "{}")
+				obj := liveOf(t, "{apiVersion: v1, kind: ConfigMap}")
 				obj.SetName(name)
 				changes, err := change.Calculate(nil, []live{obj}, config.Default(), change.Options{Wait: true})
 				if err != nil {
 					t.Fatal(err)
 				}
-				step := plan.Step{Ref: object.RefOf(obj), Op: plan.Create, Tag: &work{change: changes[0]}}
-				r.order.Steps = append(r.order.Steps, step)
+				step := plan.Step{Ref: object.RefOf(obj), Op: plan.Create, Tag: &apps.Work{Change: changes[0]}}
+				steps = append(steps, step)
 			}
-			told := r.newEventPrinter()
+			printer := newEventPrinter(ui.New(ui.Options{Out: io.Discard, Err: io.Discard}), flags, steps)
 			for _, e := range tc.events {
-				e.Tag = r.order.Steps[e.Step].Tag
-				told.print(e)
+				e.Tag = steps[e.Step].Tag
+				printer.Event(e)
 			}
 			text := ""
-			if err := told.result(); err != nil {
+			if err := printer.Close(false); err != nil {
 				text = err.Error()
 			}
 			if text != tc.want {

@@ -4,65 +4,77 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/textdiff"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 )
 
-// present prints the changes as the flags ask: as YAML, as differences and as a table.
-func (r *rollout) present() error {
-	if r.diff.asYAML {
-		if err := r.presentYAML(); err != nil {
-			return err
-		}
-	}
-	if r.diff.changes {
-		if err := r.presentTexts(); err != nil {
-			return err
-		}
-	}
-	if !r.diff.summary {
-		return nil
-	}
-	return r.ui.Table(changesTable(r.changes, r.env.Now()))
+// changePrinter prints changes as the flags ask: as YAML, as diffs, and as a table.
+type changePrinter struct {
+	*session
+	diff      diffFlags
+	changes   []*change.Change
+	masker    *change.Masker        // of the diffs; nil prints all values
+	newMasker func() *change.Masker // of the YAML
 }
 
-// presentYAML prints the objects that are sent.
-func (r *rollout) presentYAML() error {
-	masker := r.newMasker()
-	for _, c := range r.changes {
+// changes returns a printer for the changes of a run.
+func (s *session) changes(diff diffFlags, r *apps.Run) changePrinter {
+	return changePrinter{s, diff, r.Changes(), r.Masker(), r.NewMasker}
+}
+
+func (p changePrinter) print() error {
+	if p.diff.asYAML {
+		if err := p.printYAML(); err != nil {
+			return err
+		}
+	}
+	if p.diff.changes {
+		if err := p.printDiffs(); err != nil {
+			return err
+		}
+	}
+	if !p.diff.summary {
+		return nil
+	}
+	return p.ui.Table(changesTable(p.changes, p.env.Now()))
+}
+
+func (p changePrinter) printYAML() error {
+	masker := p.newMasker()
+	for _, c := range p.changes {
 		comment, object, err := c.YAML(masker)
 		if err != nil {
 			return err
 		}
 		if comment != "" {
-			r.ui.Block("---\n" + comment + "\n" + object + "\n")
+			p.ui.Block("---\n" + comment + "\n" + object + "\n")
 		}
 	}
 	return nil
 }
 
-// presentTexts prints the difference of every change, or an error if it cannot be masked.
-func (r *rollout) presentTexts() error {
-	for _, c := range r.changes {
+// printDiffs prints the diff of every change. A diff that cannot be masked is replaced by the error.
+func (p changePrinter) printDiffs() error {
+	for _, c := range p.changes {
 		var b strings.Builder
-		r.ui.Part("@@ " + c.ApplyOp().Word() + " " + c.Description() + " @@\n")
-		before, after, err := c.Texts(r.masker)
+		p.ui.Part("@@ " + c.ApplyOp().Word() + " " + c.Description() + " @@\n")
+		before, after, err := c.Texts(p.masker)
 		if err != nil {
 			b.WriteString("Error masking diff: " + err.Error())
-		} else if err := r.write(&b, before, after); err != nil {
+		} else if err := p.write(&b, before, after); err != nil {
 			return err
 		}
-		r.ui.Block(b.String())
+		p.ui.Block(b.String())
 	}
 	return nil
 }
 
 // write writes the difference of two texts.
-func (r *rollout) write(b *strings.Builder, before, after string) error {
-	return textdiff.Write(b, textdiff.Compare(before, after, r.diff.anchored), textdiff.Format{
-		Context: r.diff.context, Numbers: r.diff.numbers, Colour: ui.Colours(r.env.IsTerminal(),
-			r.env.Getenv),
+func (p changePrinter) write(b *strings.Builder, before, after string) error {
+	return textdiff.Write(b, textdiff.Compare(before, after, p.diff.anchored), textdiff.Format{
+		Context: p.diff.context, Numbers: p.diff.numbers, Colour: ui.Colours(p.env.IsTerminal(), p.env.Getenv),
 	})
 }
 

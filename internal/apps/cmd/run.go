@@ -4,43 +4,45 @@ import (
 	"context"
 
 	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/engine"
 )
 
-// review returns how the changes of a command are calculated and printed.
-func (s *session) review(diff diffFlags, apply applyFlags, kinds kindFlags) apps.Review {
-	review := apps.Review{
-		NewRun: func(o apps.RunOptions) apps.Run {
-			return &rollout{
-				session: s, diff: diff, apply: apply, kinds: kinds, config: o.Config, target: o.App,
-				deletes: o.Deletes, adopted: o.Adopted, owned: o.CheckOwner,
-			}
+// runOptions returns how the flags want changes to be calculated and made.
+func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) apps.RunOptions {
+	return apps.RunOptions{
+		ChangeFilter: diff.filter, Mask: diff.mask, UseLastApplied: diff.lastApplied,
+		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
+		Wait: apply.wait, WaitIgnored: apply.waitIgnored, AwaitUnchanged: apply.holdUnready,
+		ServerSide: apply.merges(), IgnoreFailingAPIServices: kinds.ignoreFailing,
+		WaitTimeout: apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
+		Engine: engine.Options{
+			Limits:      engine.Limits{Idle: apply.waitTimeout},
+			Retry:       engine.Retry{Every: apply.applyInterval, For: apply.applyTimeout},
+			StopOn:      apply.stopOn(),
+			Concurrency: apply.applyAtOnce,
+			NoCauses:    !s.native,
+			LogLines:    apply.logLines,
 		},
-		ChangeFilter: diff.filter, ManagedFields: diff.changes, DryRun: diff.run,
-		Print: func(r apps.Run) error { return r.(*rollout).present() },
+		Debug: s.global.debug, DebugHistory: s.env.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true",
+	}
+}
+
+// stopOn returns the failures that end a run early.
+func (f *applyFlags) stopOn() engine.StopOn {
+	return engine.StopOn{
+		WriteError: f.earlyApplyError || f.failFast, WaitError: f.earlyWaitError || f.failFast, Stuck: f.failFast,
+	}
+}
+
+// review returns how a command prints changes and their progress.
+func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
+	review := apps.Review{
+		Print:  func(r *apps.Run) error { return s.changes(diff, r).print() },
+		DryRun: diff.run, Fields: diff.changes,
+		NewPrinter: func(r *apps.Run) apps.RunPrinter { return newEventPrinter(s.ui, apply, r.Steps()) },
 	}
 	if diff.page {
-		review.Serve = func(ctx context.Context,
-			r apps.Run) error {
-			return r.(*rollout).serve(ctx)
-		}
+		review.Serve = func(ctx context.Context, r *apps.Run) error { return s.serve(ctx, r) }
 	}
 	return review
 }
-
-var _ apps.Run = (*rollout)(nil)
-
-// Calculate decides the changes and their order.
-func (r *rollout) Calculate(existing, inputs []live) error { return r.decide(existing, inputs) }
-
-// Changes returns the changes in the order in which they are printed.
-func (r *rollout) Changes() []*change.Change { return r.changes }
-
-// Excluded reports whether a filter has excluded changes.
-func (r *rollout) Excluded() bool { return r.excluded }
-
-// Plan builds the plan of the changes.
-func (r *rollout) Plan(ctx context.Context) error { return r.lay(ctx) }
-
-// Execute runs the plan and prints its progress.
-func (r *rollout) Execute(ctx context.Context) error { return r.run(ctx) }

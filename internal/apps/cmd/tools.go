@@ -139,17 +139,17 @@ func (d *toolsDiffCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	r := &rollout{
-		session: s,
-		diff:    d.diff,
-		config:  config.Default(),
-	} // which only decides what is masked
-	if r.changes, err = change.Calculate(existing, wanted, &config.Config{},
-		change.Options{Now: s.env.Now(), FromFiles: true}); err != nil {
+	changes, err := change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: s.env.Now(), FromFiles: true})
+	if err != nil {
 		return fmt.Errorf("Comparing files: %w", err)
 	}
-	r.masker = r.newMasker()
-	return r.present()
+	newMasker := func() *change.Masker {
+		if !d.diff.mask {
+			return nil
+		}
+		return change.NewMasker(config.Default())
+	}
+	return changePrinter{s, d.diff, changes, newMasker(), newMasker}.print()
 }
 
 // load returns the objects of files.

@@ -1,4 +1,4 @@
-package cmd
+package apps
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestChildren(t *testing.T) {
 		"{kapp.k14s.io/association: v1.a, x: w}":                        {"kapp.k14s.io/association": "v1.a"},
 		"{kapp.k14s.io/app: '1'}":                                       nil,
 	} {
-		rules := (&rollout{session: &session{program: &program{}}, config: config.Default()}).readyRules()
+		rules := (&Run{config: config.Default(), options: RunOptions{ShowChildren: true}}).readyRules()
 		kinds, got := rules.Children(liveOf(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: demo, labels: "+labels+"}}"))
 		if diff := cmp.Diff(want, got); diff != "" || (len(kinds) > 0) != (want != nil) {
 			t.Errorf("%s: kinds %v, labels (-want +got):\n%s", labels, kinds, diff)

@@ -1,4 +1,4 @@
-package cmd
+package apps
 
 import (
 	"time"
@@ -14,17 +14,17 @@ import (
 
 // readyRules judge the objects of an app: by the rules of the user, then as kapp does.
 type readyRules struct {
-	*rollout
+	*Run
 	rules []judge.Rule
 }
 
-func (r *rollout) readyRules() readyRules {
-	return readyRules{r, change.JudgeRules(r.config, r.kinds.ignoreFailing)}
+func (r *Run) readyRules() readyRules {
+	return readyRules{r, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices)}
 }
 
 // Judge returns kapp's judgement of an object. One that kapp calls failed is final.
 func (r readyRules) Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict {
-	for _, rule := range r.apply.userRules.For(obj.GroupVersionKind().GroupKind()) {
+	for _, rule := range r.options.Rules.For(obj.GroupVersionKind().GroupKind()) {
 		if s := rule.Judge(obj); s.State != "" {
 			return ready.Verdict{Status: s}
 		}
@@ -48,12 +48,12 @@ func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
 	return statusOf(judge.OfDeletion("", obj))
 }
 
-// Children returns the child objects that kapp shows, which carry the labels of the app. The native commands show the
-// causes of a problem instead, and need children only where the judgement depends on them. The objects of apps that are
+// Children returns the child objects that kapp shows, which carry the labels of the app. Runs that
+// do not show them need them only where the judgement depends on them. The objects of apps that are
 // given by labels have no label that their child objects share.
 func (r readyRules) Children(obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
 	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
-	if r.native && !counts {
+	if !r.options.ShowChildren && !counts {
 		return nil, nil
 	}
 	kinds := judge.ChildKinds(obj)

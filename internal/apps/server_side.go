@@ -1,4 +1,4 @@
-package cmd
+package apps
 
 import (
 	"slices"
@@ -10,11 +10,12 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// With --apply-mode server-side the server merges what is described into the live object. What becomes of it is foreseen here,
-// since that is what is compared and shown.
+// With server-side apply the server merges the inputs into the live objects. The result is computed
+// here as well, since diffs show it.
 
-// declared is what the server is asked to merge into the live object of an update, with the history of what becomes of it.
-func declared(c *change.Change, becomes *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// serverSideObject returns the object that the server merges into the live object of an update, with
+// the record of what was applied.
+func serverSideObject(c *change.Change, becomes *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	sent, err := c.ApplyConfiguration()
 	if err != nil {
 		return nil, err
@@ -22,9 +23,9 @@ func declared(c *change.Change, becomes *unstructured.Unstructured) (*unstructur
 	return lastapplied.CopyAnnotations(becomes, sent), nil
 }
 
-// merged is what becomes of a live object when the server merges what is wanted into it: what was applied last and is not wanted
-// any more goes, and what others have made stays.
-func merged(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// serverSideMerge returns a live object after the server has merged an input into it: fields that were
+// applied last and are not desired any more are removed, fields of others stay.
+func serverSideMerge(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	owners := before.GetManagedFields()
 	before, want = before.DeepCopy(), want.DeepCopy()
 	before.SetManagedFields(nil)
@@ -32,7 +33,7 @@ func merged(live, before, want *unstructured.Unstructured) (*unstructured.Unstru
 	recorded := lastapplied.Original(live)
 	var emptied [][]string
 	if recorded != nil {
-		emptied = outline(nil, want.Object, recorded.Object)
+		emptied = addEmptyMaps(nil, want.Object, recorded.Object)
 	}
 	_, becomes, err := diff.ThreeWay(recorded, want, before)
 	if err != nil {
@@ -48,9 +49,10 @@ func merged(live, before, want *unstructured.Unstructured) (*unstructured.Unstru
 	return becomes, nil
 }
 
-// outline puts into what is wanted, in place, the maps that it has no more, without their fields: a map is not taken away as a
-// whole, since others may have fields in it. It gives their paths, the inner ones first.
-func outline(path []string, want, recorded map[string]any) (paths [][]string) {
+// addEmptyMaps adds to the desired object, in place, the recorded maps that it lacks, without their
+// fields: a map is not removed as a whole, since others may have fields in it. It returns the paths of
+// these maps, the inner ones first.
+func addEmptyMaps(path []string, want, recorded map[string]any) (paths [][]string) {
 	for key, value := range recorded {
 		fields, isMap := value.(map[string]any)
 		there, has := want[key]
@@ -63,7 +65,7 @@ func outline(path []string, want, recorded map[string]any) (paths [][]string) {
 			inner = map[string]any{}
 			want[key] = inner
 		}
-		paths = append(paths, outline(here, inner, fields)...)
+		paths = append(paths, addEmptyMaps(here, inner, fields)...)
 		if !has {
 			paths = append(paths, here)
 		}

@@ -1,7 +1,10 @@
-package cmd
+package apps
 
 import (
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -15,7 +18,7 @@ apiVersion: kapp.k14s.io/v1alpha1
 kind: Config
 diffMaskRules:
 - {path: [data], resourceMatchers: [{kindNamespaceNameMatcher: {kind: ConfigMap, namespace: demo, name: tokens}}]}`)}
-	_, conf, err := config.Extract([]resource.Resource{rules}, version)
+	_, conf, err := config.Extract([]resource.Resource{rules}, Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,13 +32,22 @@ diffMaskRules:
 		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: demo}}", true, false},
 		{"{apiVersion: v1, kind: Secret, metadata: {name: other, namespace: demo}}", true, true},
 	} {
-		changes, err := change.Calculate(nil, []live{liveOf(t, tc.object)}, conf, change.Options{})
+		changes, err := change.Calculate(nil, []liveObject{liveOf(t, tc.object)}, conf, change.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rollout{config: conf, diff: diffFlags{mask: tc.mask}}
+		r := &Run{config: conf, options: RunOptions{Mask: tc.mask}}
 		if step, err := r.step(changes[0]); err != nil || step.Sensitive != tc.discreet {
 			t.Errorf("%s, masked %t: discreet %t, %v", tc.object, tc.mask, step.Sensitive, err)
 		}
 	}
+}
+
+func liveOf(t *testing.T, text string) liveObject {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
 }

@@ -1,4 +1,4 @@
-package cmd
+package apps
 
 import (
 	"encoding/json"
@@ -26,31 +26,31 @@ func TestMerged(t *testing.T) {
 			"{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}", "{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			before := configMap(t, tc.live)
+			before := configMapOf(t, tc.live)
 			live := before.DeepCopy()
 			if tc.recorded != "" {
-				original, err := json.Marshal(configMap(t, tc.recorded).Object)
+				original, err := json.Marshal(configMapOf(t, tc.recorded).Object)
 				if err != nil {
 					t.Fatal(err)
 				}
 				live.SetAnnotations(map[string]string{resource.AnnOriginal: string(original), resource.AnnOriginalDiffMD5: "stale"})
 			}
-			want := configMap(t, tc.want)
-			got, err := merged(live, before, want)
+			want := configMapOf(t, tc.want)
+			got, err := serverSideMerge(live, before, want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(configMap(t, tc.becomes).Object, got.Object); diff != "" {
+			if diff := cmp.Diff(configMapOf(t, tc.becomes).Object, got.Object); diff != "" {
 				t.Errorf("it becomes (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(configMap(t, tc.want).Object, want.Object); diff != "" {
+			if diff := cmp.Diff(configMapOf(t, tc.want).Object, want.Object); diff != "" {
 				t.Errorf("what is wanted was changed (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func configMap(t *testing.T, fields string) *unstructured.Unstructured {
+func configMapOf(t *testing.T, fields string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(fields), &obj.Object); err != nil {
