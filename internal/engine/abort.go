@@ -4,12 +4,13 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 )
 
-// hopeless reports that all that is left to wait for has failed: nothing is being written and nothing can start.
+// hopeless reports whether all objects that are waited for have failed, while no write is in
+// progress and no step can start.
 func (r *run) hopeless() bool {
 	return r.inFlight == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting
 }
 
-// giveUp settles the steps that have failed and will not be waited for.
+// giveUp settles the steps whose objects have failed.
 func (r *run) giveUp() {
 	for i := range r.tracks {
 		if r.tracks[i].failing {
@@ -18,7 +19,7 @@ func (r *run) giveUp() {
 	}
 }
 
-// endsRun reports whether a step that has settled badly ends the run.
+// endsRun reports whether the failure of a step ends the run.
 func (r *run) endsRun(i int) bool {
 	switch {
 	case r.ended || r.interrupted || !r.tracks[i].settled.IsFailure():
@@ -30,7 +31,7 @@ func (r *run) endsRun(i int) bool {
 	}
 }
 
-// endEarly ends everything that is not being written at this moment, because of a step that ended badly.
+// abort ends every step that is not being written, because of a step that failed.
 func (r *run) abort(failed int) {
 	r.ended, r.endedBy = true, failed
 	for i := range r.plan.Steps {
@@ -41,22 +42,31 @@ func (r *run) abort(failed int) {
 	r.stop()
 }
 
-// skipEarly tells of a step that was not carried out that it never will be, as the run has ended.
+// skipAborted emits that a step was not started because the run was aborted.
 func (r *run) skipAborted(i int) {
 	t := &r.tracks[i]
 	if t.acted != "" || !r.plan.Steps[i].Op.IsObject() {
 		return
 	}
 	t.acted = event.Skipped
-	r.emit(event.Event{Kind: event.Acted, Step: i, Op: r.plan.Steps[i].Op, Outcome: event.Skipped, Blocker: &r.endedBy, RunEnded: true})
+	r.emit(
+		event.Event{
+			Kind:     event.Acted,
+			Step:     i,
+			Op:       r.plan.Steps[i].Op,
+			Outcome:  event.Skipped,
+			Blocker:  &r.endedBy,
+			RunEnded: true,
+		},
+	)
 }
 
-// beingWritten reports whether a worker has a step, and will tell how it went.
+// beingWritten reports whether a worker has the step.
 func (r *run) beingWritten(i int) bool {
 	return r.schedule.state[i] == writing && r.tracks[i].pause == ""
 }
 
-// cut ends a step that would have gone on later, as the run has ended.
+// endPaused ends a paused step of a run that was aborted or interrupted.
 func (r *run) endPaused(i int) {
 	if r.ended {
 		r.skipAborted(i)
@@ -64,7 +74,7 @@ func (r *run) endPaused(i int) {
 	r.settle(i, r.endOutcome(), nil)
 }
 
-// stop ends everything that is not being written at this moment.
+// stop ends every step that is not being written.
 func (r *run) stop() {
 	for i, step := range r.plan.Steps {
 		switch {
@@ -78,7 +88,7 @@ func (r *run) stop() {
 	}
 }
 
-// cutShort is how steps end that the end of the run overtakes.
+// endOutcome returns the outcome of steps that are not finished when the run ends.
 func (r *run) endOutcome() event.Outcome {
 	if r.interrupted {
 		return event.Interrupted

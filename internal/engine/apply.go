@@ -13,14 +13,21 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// saveTimeout bounds the last write of an interrupted run, so that a cluster that is gone cannot hold the process.
+// saveTimeout bounds the last write of an interrupted run, so that a cluster that is gone cannot
+// hold the process.
 const saveTimeout = 30 * time.Second
 
-// Apply runs a plan. The record covers, from before the first write until after the last, every object that may exist
-// because of this run: an interruption at any moment leaves nothing untracked. When the context ends, nothing new is
-// started, writes in flight finish, and the record is saved. The error is that of the record alone; how the steps went is in
-// the summary. The error of the record is a *RecordError.
-func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.Sink) (event.Summary, error) {
+// Apply runs a plan. The record covers, from before the first write until after the last, every
+// object that may exist because of this run: an interruption at any moment leaves nothing
+// untracked. When the context ends, nothing new is started, writes in flight finish, and the record
+// is saved. The error is that of the record alone; how the steps went is in the summary. The error
+// of the record is a *RecordError.
+func (e *Engine) Apply(
+	ctx context.Context,
+	p *plan.Plan,
+	o Options,
+	sink event.Sink,
+) (event.Summary, error) {
 	r := newRun(e, p, o, sink)
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
@@ -40,7 +47,7 @@ func (e *Engine) Apply(ctx context.Context, p *plan.Plan, o Options, sink event.
 	return r.summary, err
 }
 
-// recordOutcome saves what is left, within a time and whether the run was interrupted or not.
+// recordOutcome saves the members that remain, within a time limit, also after an interrupt.
 func (r *run) recordOutcome(ctx context.Context) error {
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
@@ -52,8 +59,8 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	return r.engine.saveOutcome(saving, r.plan, r.tracks, result)
 }
 
-// saveIntent stores the recorded members and those that the plan writes, without their conditions, so that the record
-// covers whatever happens. A plan that writes nothing new is covered already.
+// saveIntent stores the recorded members and those that the plan writes, without their conditions,
+// so that the record covers whatever happens. A plan that writes nothing new is covered already.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	recorded := object.NewSet(p.Recorded...)
 	members := object.NewSet(p.Recorded...)
@@ -77,9 +84,14 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// saveOutcome stores what is left: every object that exists, or may exist, because of this set. After a destroy that left
-// nothing the record goes as well.
-func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track, result record.Result) error {
+// saveOutcome stores what is left: every object that exists, or may exist, because of this set.
+// After a destroy that left nothing the record goes as well.
+func (e *Engine) saveOutcome(
+	ctx context.Context,
+	p *plan.Plan,
+	tracks []track,
+	result record.Result,
+) error {
 	members := map[object.Ref]record.Member{}
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
@@ -105,7 +117,8 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track, 
 		return nil
 	}
 	err := e.Records.Save(ctx, state)
-	if homeless := (*record.NamespaceGoneError)(nil); errors.As(err, &homeless) && leaving(p, tracks, homeless.Namespace) {
+	if homeless := (*record.NamespaceGoneError)(nil); errors.As(err, &homeless) &&
+		leaving(p, tracks, homeless.Namespace) {
 		return nil // it went with its namespace, which went after all that the record had
 	}
 	if err != nil {
@@ -114,19 +127,20 @@ func (e *Engine) saveOutcome(ctx context.Context, p *plan.Plan, tracks []track, 
 	return nil
 }
 
-// leaving reports whether the run has asked for the deletion of a namespace.
+// leaving reports whether the run has requested the deletion of a namespace.
 func leaving(p *plan.Plan, tracks []track, namespace string) bool {
 	i, ok := p.Index()[object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace}]
 	return ok && p.Steps[i].Op == plan.Delete && tracks[i].acted == event.Succeeded
 }
 
-// lookForGone finds out which objects are gone whose deletion was not waited for; most are. Where that cannot be found out they
-// count as being there.
+// checkDeleted finds out which objects are gone whose deletion was not waited for. An object that
+// cannot be read counts as existing.
 func (r *run) checkDeleted(ctx context.Context) {
 	var targets []cluster.Target
 	steps := map[object.Ref]*track{}
 	for i, step := range r.plan.Steps {
-		if t := &r.tracks[i]; step.Op == plan.Delete && !step.Wait && t.settled == event.Succeeded && !t.gone {
+		if t := &r.tracks[i]; step.Op == plan.Delete && !step.Wait && t.settled == event.Succeeded &&
+			!t.gone {
 			targets = append(targets, cluster.Target{Ref: step.Ref})
 			steps[step.Ref] = t
 		}
@@ -144,7 +158,8 @@ func (r *run) checkDeleted(ctx context.Context) {
 	}
 }
 
-// remains tells whether the object of a step stays in the record, and in what condition.
+// memberAfter returns the member of the record for the object of a step after the run, and whether
+// there is one.
 func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
 	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
@@ -176,13 +191,13 @@ func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) 
 	}
 }
 
-// unwritten reports that an object does not exist because it could not even be completed.
+// neverWritten reports whether an object does not exist because its values could not be completed.
 func neverWritten(step plan.Step, err error) bool {
 	incomplete := (*mutation.Error)(nil)
 	return step.Have == nil && errors.As(err, &incomplete)
 }
 
-// progress is an outcome in the words of the record.
+// progress returns an outcome in the terms of the record.
 func progress(outcome event.Outcome) record.Progress {
 	switch outcome {
 	case event.Succeeded:

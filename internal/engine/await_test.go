@@ -26,7 +26,7 @@ func TestAppear(t *testing.T) {
 		want  string
 		took  time.Duration
 	}{
-		{name: "there by now", there: true, wait: true, want: `
+		{name: "that exists", there: true, wait: true, want: `
 			acted appear deployment.apps/theirs succeeded
 			waiting appear deployment.apps/theirs (InProgress)
 			settled appear deployment.apps/theirs succeeded (Current)`, took: 2 * time.Second},
@@ -68,12 +68,23 @@ func TestAppear(t *testing.T) {
 			o.Retry.For = 5 * time.Minute
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
-			w.run(t.Context(), t, o, plan.Step{Ref: ref("Deployment/theirs"), Op: plan.AwaitCreated, Wait: tc.wait})
+			w.run(
+				t.Context(),
+				t,
+				o,
+				plan.Step{Ref: ref("Deployment/theirs"), Op: plan.AwaitCreated, Wait: tc.wait},
+			)
 			w.expect(t, tc.want)
 			if took := time.Since(began); took.Truncate(2*time.Second) != tc.took.Truncate(2*time.Second) {
 				t.Errorf("it took %s, want %s", took, tc.took)
 			}
-			if absent := (*engine.AbsentError)(nil); errors.As(last, &absent) != strings.Contains(tc.want, "failed") {
+			if absent := (*engine.AbsentError)(nil); errors.As(
+				last,
+				&absent,
+			) != strings.Contains(
+				tc.want,
+				"failed",
+			) {
 				t.Errorf("the error is %#v", last)
 			}
 			if len(w.Sent) > 0 || len(w.Watched) > 1 || len(w.Asked) > 1 {
@@ -83,12 +94,19 @@ func TestAppear(t *testing.T) {
 	}
 }
 
-// What is awaited may also be created by the same run, and is judged by package ready where the dialect judges nothing.
+// What is awaited may also be created by the same run, and is judged by package ready where the
+// dialect judges nothing.
 func TestAppearWithoutDialect(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{}})
 		time.AfterFunc(time.Second, func() { w.Put(thing("ConfigMap/theirs")) })
-		w.run(t.Context(), t, engine.Options{}, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}, create("ConfigMap/a", 0))
+		w.run(
+			t.Context(),
+			t,
+			engine.Options{},
+			plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true},
+			create("ConfigMap/a", 0),
+		)
 		w.expect(t, `
 			retried appear configmap/theirs: External resource doesn't exists
 			acted appear configmap/theirs succeeded
@@ -113,7 +131,12 @@ func TestVanish(t *testing.T) {
 				w.Put(less)
 			})
 			time.AfterFunc(2*time.Second, func() { w.Remove(ref("ConfigMap/a")) })
-			w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: op, Have: have, Wait: true})
+			w.run(
+				t.Context(),
+				t,
+				w.judging(),
+				plan.Step{Ref: ref("ConfigMap/a"), Op: op, Have: have, Wait: true},
+			)
 			w.expect(t, strings.ReplaceAll(`
 				acted OP configmap/a succeeded
 				waiting OP configmap/a (InProgress)
@@ -124,14 +147,20 @@ func TestVanish(t *testing.T) {
 	}
 	each(t, "gone before", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true})
+		w.run(
+			t.Context(),
+			t,
+			w.judging(),
+			plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true},
+		)
 		w.expect(t, `
 			acted vanish configmap/a succeeded
 			settled vanish configmap/a succeeded (NotFound)`)
 	})
 }
 
-// A deletion is waited for until the object is gone: its acceptance is one status, those of the rules follow.
+// A deletion is waited for until the object is gone: its acceptance is one status, those of the
+// rules follow.
 func TestDeletionIsWaitedFor(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -139,8 +168,18 @@ func TestDeletionIsWaitedFor(t *testing.T) {
 		held.SetFinalizers([]string{"hold"})
 		have := w.put(held)
 		time.AfterFunc(time.Second, func() { w.Remove(ref("Deployment/held")) })
-		w.run(t.Context(), t, w.judging(), plan.Step{Ref: ref("Deployment/a"), Op: plan.Delete, Have: w.put(thing("Deployment/a")), Wait: true},
-			plan.Step{Ref: ref("Deployment/held"), Op: plan.Delete, Have: have, Wait: true, Needs: []int{0}})
+		w.run(
+			t.Context(),
+			t,
+			w.judging(),
+			plan.Step{
+				Ref:  ref("Deployment/a"),
+				Op:   plan.Delete,
+				Have: w.put(thing("Deployment/a")),
+				Wait: true,
+			},
+			plan.Step{Ref: ref("Deployment/held"), Op: plan.Delete, Have: have, Wait: true, Needs: []int{0}},
+		)
 		w.expect(t, `
 			acted delete deployment.apps/a succeeded
 			waiting delete deployment.apps/a (Terminating)
@@ -153,7 +192,7 @@ func TestDeletionIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The time of the run begins anew whenever something happens, and is up for all at once.
+// The time of the run starts again whenever something happens, and is up for all at once.
 func TestIdle(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
@@ -163,7 +202,17 @@ func TestIdle(t *testing.T) {
 		o.Limits.Idle = time.Minute
 		began := time.Now()
 		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}
-		w.run(t.Context(), t, o, create("Deployment/a"), create("Deployment/b"), create("Deployment/c"), create("Deployment/d"), theirs, create("ConfigMap/z", 3))
+		w.run(
+			t.Context(),
+			t,
+			o,
+			create("Deployment/a"),
+			create("Deployment/b"),
+			create("Deployment/c"),
+			create("Deployment/d"),
+			theirs,
+			create("ConfigMap/z", 3),
+		)
 		if took := time.Since(began); took != 140*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -180,7 +229,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// By kind of failure, the first ends the run: what is being written is finished, and nothing else starts or is waited for.
+// By kind of failure, the first ends the run: what is being written is finished, and nothing else
+// starts or is waited for.
 func TestEndOnFailure(t *testing.T) {
 	for _, tc := range []struct {
 		name            string
@@ -214,7 +264,10 @@ func TestEndOnFailure(t *testing.T) {
 	} {
 		each(t, tc.name, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{
-				Slow:   map[object.Ref]time.Duration{ref("ConfigMap/bad"): time.Second, ref("ConfigMap/slow"): 2 * time.Second},
+				Slow: map[object.Ref]time.Duration{
+					ref("ConfigMap/bad"):  time.Second,
+					ref("ConfigMap/slow"): 2 * time.Second,
+				},
 				Fails:  map[object.Ref]error{ref("ConfigMap/bad"): forbidden},
 				Script: map[object.Ref][]enginetest.Change{ref("Deployment/ill"): {phaseAfter(5, "failed")}},
 			})
@@ -226,7 +279,15 @@ func TestEndOnFailure(t *testing.T) {
 			}
 			o := w.judging()
 			o.StopOn.WriteError, o.StopOn.WaitError = tc.onWrite, tc.onWait
-			w.run(t.Context(), t, o, create("Deployment/ill"), create("ConfigMap/bad"), create("ConfigMap/slow"), create("ConfigMap/next", 0))
+			w.run(
+				t.Context(),
+				t,
+				o,
+				create("Deployment/ill"),
+				create("ConfigMap/bad"),
+				create("ConfigMap/slow"),
+				create("ConfigMap/next", 0),
+			)
 			w.lines = w.lines[2:] // the Deployment is written and waited for
 			w.expect(t, tc.want)
 			if ended := tc.onWrite || tc.onWait; (early == 1) != ended {
@@ -243,19 +304,43 @@ func busy(ctx context.Context, t *testing.T, w *world) event.Summary {
 	o.Concurrency, o.Retry.For, o.Limits.Idle = 2, time.Hour, time.Hour
 	o.StopOn.WriteError, o.StopOn.WaitError = true, true
 	w.decider = decisions{rework, amend}
-	replaced := plan.Step{Ref: ref("ConfigMap/replaced"), Op: plan.Create, Want: thing("ConfigMap/replaced"), Wait: true}
+	replaced := plan.Step{
+		Ref:  ref("ConfigMap/replaced"),
+		Op:   plan.Create,
+		Want: thing("ConfigMap/replaced"),
+		Wait: true,
+	}
 	if have := w.Object(ref("ConfigMap/replaced")); have != nil {
 		replaced = update(have, "amended")
 		replaced.Want.SetFinalizers(nil)
 		replaced.Replace = plan.ReplaceAlways
 	}
-	return w.run(ctx, t, o, replaced, create("ConfigMap/again"), create("ConfigMap/there"), create("Deployment/web", 0),
-		plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Have: w.Object(ref("ConfigMap/theirs")), Wait: true},
-		plan.Step{Ref: ref("ConfigMap/leaving"), Op: plan.AwaitDeleted, Have: w.Object(ref("ConfigMap/leaving")), Wait: true}, create("ConfigMap/last", 3, 4, 5))
+	return w.run(
+		ctx,
+		t,
+		o,
+		replaced,
+		create("ConfigMap/again"),
+		create("ConfigMap/there"),
+		create("Deployment/web", 0),
+		plan.Step{
+			Ref:  ref("ConfigMap/theirs"),
+			Op:   plan.AwaitCreated,
+			Have: w.Object(ref("ConfigMap/theirs")),
+			Wait: true,
+		},
+		plan.Step{
+			Ref:  ref("ConfigMap/leaving"),
+			Op:   plan.AwaitDeleted,
+			Have: w.Object(ref("ConfigMap/leaving")),
+			Wait: true,
+		},
+		create("ConfigMap/last", 3, 4, 5),
+	)
 }
 
-// TestEveryEnd ends such a run after each event in turn, by an interrupt or by having every write fail: each step settles once,
-// and the same run afterwards goes well.
+// TestEveryEnd ends such a run after each event in turn, by an interrupt or by having every write
+// fail: each step settles once, and the same run afterwards goes well.
 func TestEveryEnd(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		eachMoment(t, 20, func(t *testing.T, moment int) bool {
@@ -264,7 +349,11 @@ func TestEveryEnd(t *testing.T) {
 				Answers: map[object.Ref][]error{ref("ConfigMap/again"): {hiccup, hiccup}},
 				Lingers: map[object.Ref]time.Duration{ref("ConfigMap/replaced"): 3 * time.Second},
 				Script: map[object.Ref][]enginetest.Change{
-					ref("Deployment/web"): {{After: time.Second, Makes: pod("web", "p", "running")}, phaseAfter(2, "release"), phaseAfter(9, "ready")},
+					ref("Deployment/web"): {
+						{After: time.Second, Makes: pod("web", "p", "running")},
+						phaseAfter(2, "release"),
+						phaseAfter(9, "ready"),
+					},
 				},
 			})
 			held := thing("ConfigMap/replaced")
@@ -303,7 +392,9 @@ func TestEveryEnd(t *testing.T) {
 			time.Sleep(10 * time.Second) // others do their part whatever becomes of the run
 			w.hear = nil
 			w.Refuse(nil)
-			if summary := busy(t.Context(), t, w); summary.Failures() > 0 || w.is("ConfigMap/last") != "amended" || w.is("ConfigMap/replaced") != "amended" {
+			if summary := busy(t.Context(), t, w); summary.Failures() > 0 ||
+				w.is("ConfigMap/last") != "amended" ||
+				w.is("ConfigMap/replaced") != "amended" {
 				t.Errorf("running again: %+v, %q", summary, w.lines)
 			}
 			return came

@@ -22,18 +22,18 @@ func TestBeingDeleted(t *testing.T) {
 			held.SetDeletionTimestamp(&now)
 			w := newWorld(&enginetest.Cluster{})
 			w.Put(held)
-			var told []string
+			var printed []string
 			w.hear = func(e event.Event) {
 				if e.Kind == event.Acted {
-					told = append(told, e.Reason)
+					printed = append(printed, e.Reason)
 				}
 			}
 			o := engine.Options{DryRun: dryRun, Limits: engine.Limits{Apply: time.Minute}}
 			if _, err := w.apply(t.Context(), policy(), o, want(thing("ConfigMap/held"))...); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(told, []string{"it is being deleted"}) {
-				t.Errorf("dry run %q told %q", dryRun, told)
+			if !slices.Equal(printed, []string{"it is being deleted"}) {
+				t.Errorf("dry run %q printed %q", dryRun, printed)
 			}
 		})
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// crowdSurvey is one survey of a place: of what has these labels.
+// childWatch is a watch of the objects of a place that have the labels.
 type childWatch struct {
 	selector labels.Set
 	listed   bool // it has reported all that it met at its beginning
 }
 
-// crowd is what surveys met in one place.
+// childSet is the set of known child objects of a place.
 type childSet struct {
 	surveys []*childWatch
 	objects map[object.Ref]*unstructured.Unstructured
 	indexes map[string]*childIndex // by the keys of labels
 }
 
-// crowdIndex finds the objects of a crowd, and who wants them, by the values of some labels.
+// childIndex finds child objects, and the steps that need them, by the values of some labels.
 type childIndex struct {
 	keys    []string
 	objects map[string]map[object.Ref]*unstructured.Unstructured
@@ -32,8 +32,8 @@ type childIndex struct {
 	over    map[string]bool // values that nobody wants any more
 }
 
-// survey gives the survey that meets what has some labels: a new one, which is to be begun, if there is none yet, or if what the
-// others have met was forgotten.
+// survey returns the watch that covers objects with the labels, and whether it is new and has to
+// be started. After objects were forgotten it is always new.
 func (in *childSet) survey(some labels.Set, forgotten bool) (survey *childWatch, isNew bool) {
 	for _, survey := range in.surveys {
 		if !forgotten && within(survey.selector, some) {
@@ -54,12 +54,17 @@ func within(part, all labels.Set) bool {
 	return true
 }
 
-// index gives the index by the keys of labels, made of what is there if it is new.
+// index returns the index by the keys of labels, built from the known objects if it is new.
 func (in *childSet) index(with map[string]string) *childIndex {
 	keys := slices.Sorted(maps.Keys(with))
 	name := strings.Join(keys, ",")
 	if in.indexes[name] == nil {
-		index := &childIndex{keys, map[string]map[object.Ref]*unstructured.Unstructured{}, map[string][]int{}, map[string]bool{}}
+		index := &childIndex{
+			keys,
+			map[string]map[object.Ref]*unstructured.Unstructured{},
+			map[string][]int{},
+			map[string]bool{},
+		}
 		in.indexes[name] = index
 		for ref, obj := range in.objects {
 			index.add(ref, obj)
@@ -68,7 +73,8 @@ func (in *childSet) index(with map[string]string) *childIndex {
 	return in.indexes[name]
 }
 
-// put takes in how an object is now, nil if it is gone, and gives the steps that want to see it, or did before.
+// put stores the present state of an object, nil if it is gone, and returns the steps that it
+// concerns.
 func (in *childSet) put(ref object.Ref, obj *unstructured.Unstructured) []int {
 	var steps []int
 	if before := in.objects[ref]; before != nil {
@@ -101,7 +107,7 @@ func (in *childSet) over(obj *unstructured.Unstructured) bool {
 	return met
 }
 
-// all are the steps that want to see anything of the crowd.
+// all returns the steps that need any object of the set.
 func (in *childSet) all() []int {
 	var steps []int
 	for _, index := range in.indexes {
@@ -113,7 +119,7 @@ func (in *childSet) all() []int {
 	return slices.Compact(steps)
 }
 
-// value is the values of the index's labels, if all of them are there.
+// value returns the values of the index labels, if the object has all of them.
 func (x *childIndex) value(has map[string]string) (string, bool) {
 	var b strings.Builder
 	for _, key := range x.keys {

@@ -17,8 +17,9 @@ type silent struct{ Cluster }
 
 func (silent) WatchQuery(context.Context, cluster.Query, func(cluster.ObjectEvent)) {}
 
-// Nothing is given of what was made for a step while that is still being listed, although more may be known of others there.
-func TestCrowdsGiveNoPartOfAList(t *testing.T) {
+// Nothing is given of what was made for a step while that is still being listed, although more may
+// be known of others there.
+func TestChildrenAreWholeLists(t *testing.T) {
 	pods := schema.GroupKind{Kind: "Pod"}
 	c := newChildTracker(silent{})
 	for step, of := range []string{"a", "b"} {
@@ -30,12 +31,26 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 		pod := &unstructured.Unstructured{Object: map[string]any{}}
 		pod.SetName(name)
 		pod.SetLabels(map[string]string{"of": of})
-		return c.take(childEvent{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
+		return c.take(
+			childEvent{
+				in,
+				in.surveys[survey],
+				cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod},
+			},
+		)
 	}
 	expect := func(judged, want []int, first, second int) {
 		t.Helper()
 		if !slices.Equal(judged, want) || len(c.made(0)) != first || len(c.made(1)) != second {
-			t.Errorf("judged %v, want %v; made %d and %d, want %d and %d", judged, want, len(c.made(0)), len(c.made(1)), first, second)
+			t.Errorf(
+				"judged %v, want %v; made %d and %d, want %d and %d",
+				judged,
+				want,
+				len(c.made(0)),
+				len(c.made(1)),
+				first,
+				second,
+			)
 		}
 	}
 	expect(report(0, "a1", "a"), nil, 0, 0)
@@ -47,9 +62,9 @@ func TestCrowdsGiveNoPartOfAList(t *testing.T) {
 	expect(report(0, "a1", "b"), []int{0, 1}, 1, 3)
 }
 
-// What only steps that are over wanted to see is forgotten, and is not kept when it changes; whoever wants it later has it looked
-// for anew.
-func TestCrowdsForget(t *testing.T) {
+// What only steps that are over wanted to see is forgotten, and is not kept when it changes;
+// whoever wants it later has it looked for again.
+func TestChildrenAreForgotten(t *testing.T) {
 	pods := schema.GroupKind{Kind: "Pod"}
 	c := newChildTracker(silent{})
 	want := func(step int, of string) {
@@ -64,12 +79,24 @@ func TestCrowdsForget(t *testing.T) {
 		pod := &unstructured.Unstructured{Object: map[string]any{}}
 		pod.SetName(name)
 		pod.SetLabels(map[string]string{"app": "x", "of": of})
-		c.take(childEvent{in, in.surveys[survey], cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod}})
+		c.take(
+			childEvent{
+				in,
+				in.surveys[survey],
+				cluster.ObjectEvent{Ref: object.Ref{Kind: "Pod", Namespace: "n", Name: name}, Object: pod},
+			},
+		)
 	}
 	expect := func(surveys, known int, made ...int) {
 		t.Helper()
 		if len(in.surveys) != surveys || len(in.objects) != known {
-			t.Errorf("%d surveys and %d objects, want %d and %d", len(in.surveys), len(in.objects), surveys, known)
+			t.Errorf(
+				"%d surveys and %d objects, want %d and %d",
+				len(in.surveys),
+				len(in.objects),
+				surveys,
+				known,
+			)
 		}
 		for step, number := range made {
 			if len(c.made(step)) != number {

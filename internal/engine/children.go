@@ -15,12 +15,12 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// apart is for how many objects of a kind and namespace there are surveys of what was made for each of them. More of them share
-// one, of what the labels have in common.
+// apart is for how many objects of a kind and namespace there are surveys of what was made for each
+// of them. More of them share one, of what the labels have in common.
 const maxPerObjectWatches = 4
 
-// crowds gathers whole objects that others made for those of a run, for a dialect that judges by them. It belongs to one
-// goroutine, which receives news and hands them to take.
+// childTracker watches child objects for the rules that see them. It belongs to one goroutine,
+// which receives events and passes them to take.
 type childTracker struct {
 	cluster Cluster
 	places  map[place]*childSet
@@ -36,7 +36,7 @@ type childInterest struct {
 	survey   *childWatch
 }
 
-// crowdNews is one report of a survey: an object, one that is gone, or the end of what the survey met at its beginning.
+// childEvent reports a child object, its deletion, or the end of the list of a watch.
 type childEvent struct {
 	childSet *childSet
 	survey   *childWatch
@@ -44,17 +44,31 @@ type childEvent struct {
 }
 
 func newChildTracker(c Cluster) *childTracker {
-	return &childTracker{cluster: c, places: map[place]*childSet{}, of: map[int][]childInterest{}, news: make(chan childEvent)}
+	return &childTracker{
+		cluster: c,
+		places:  map[place]*childSet{},
+		of:      map[int][]childInterest{},
+		news:    make(chan childEvent),
+	}
 }
 
-// want has objects of kinds with labels in a namespace be surveyed for a step until the context ends, by a survey of what has
-// some of these labels.
-func (c *childTracker) want(ctx context.Context, step int, namespace string, kinds []schema.GroupKind, with, some labels.Set) {
+// want watches, until the context ends, the child objects of a step: of some kinds, in a
+// namespace, with the labels. The watch selects by the labels in some.
+func (c *childTracker) want(
+	ctx context.Context,
+	step int,
+	namespace string,
+	kinds []schema.GroupKind,
+	with, some labels.Set,
+) {
 	for _, kind := range kinds {
 		p := place{kind, namespace}
 		in := c.places[p]
 		if in == nil {
-			in = &childSet{objects: map[object.Ref]*unstructured.Unstructured{}, indexes: map[string]*childIndex{}}
+			in = &childSet{
+				objects: map[object.Ref]*unstructured.Unstructured{},
+				indexes: map[string]*childIndex{},
+			}
 			c.places[p] = in
 		}
 		index := in.index(with)
@@ -112,7 +126,11 @@ func common(a, b labels.Set) labels.Set {
 }
 
 func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey *childWatch) {
-	s := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: survey.selector.AsSelector().String()}
+	s := cluster.Query{
+		Kind:      p.GroupKind,
+		Namespace: p.namespace,
+		Labels:    survey.selector.AsSelector().String(),
+	}
 	c.cluster.WatchQuery(ctx, s, func(seen cluster.ObjectEvent) {
 		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
@@ -124,7 +142,8 @@ func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey 
 	})
 }
 
-// take takes in one report and gives the steps that may be judged otherwise now: none before all that there is was reported.
+// take records one event and returns the steps whose judgement may change: none before the watch
+// has listed all of its objects.
 func (c *childTracker) take(n childEvent) []int {
 	if n.seen.Listed {
 		n.survey.listed = true
@@ -137,7 +156,7 @@ func (c *childTracker) take(n childEvent) []int {
 	return steps
 }
 
-// leave forgets what only a step that is over wanted to see.
+// leave forgets the child objects that only a settled step needed.
 func (c *childTracker) leave(step int) {
 	for _, w := range c.of[step] {
 		steps := slices.DeleteFunc(w.index.steps[w.value], func(other int) bool { return other == step })
@@ -152,8 +171,8 @@ func (c *childTracker) leave(step int) {
 	delete(c.of, step)
 }
 
-// made gives the objects that a step wants to see, in the order of kinds and names. Of what is still being listed it gives none:
-// a part of them would be taken for all.
+// made returns the child objects of a step, sorted by kind and name. Until a watch has listed all
+// of its objects there are none of its kind.
 func (c *childTracker) made(step int) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, w := range c.of[step] {
@@ -163,7 +182,10 @@ func (c *childTracker) made(step int) []*unstructured.Unstructured {
 		start := len(found)
 		found = slices.AppendSeq(found, maps.Values(w.index.objects[w.value]))
 		slices.SortFunc(found[start:], func(a, b *unstructured.Unstructured) int {
-			return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(a.GetNamespace(), b.GetNamespace()))
+			return cmp.Or(
+				strings.Compare(a.GetName(), b.GetName()),
+				strings.Compare(a.GetNamespace(), b.GetNamespace()),
+			)
 		})
 	}
 	return found

@@ -28,16 +28,25 @@ func (w *world) withPods(labels map[string]string) engine.Options {
 	return engine.Options{NoCauses: true}
 }
 
-// What was made for an object is told with it, from all that there is on, and only what was made for it.
+// What was made for an object is printed with it, from all that there is on, and only what was made
+// for it.
 func TestMade(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		makes := func(second int, obj *unstructured.Unstructured) enginetest.Change {
 			return enginetest.Change{After: time.Duration(second) * time.Second, Makes: obj}
 		}
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): {
-			makes(1, pod("web", "c", "pending")), makes(2, pod("other", "z", "pending")), makes(3, pod("web", "c", "pending")),
-			makes(4, pod("web", "c", "running")), makes(5, pod("other", "a", "running")), phaseAfter(6, "ready"),
-		}}})
+		w := newWorld(
+			&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): {
+				makes(
+					1,
+					pod("web", "c", "pending"),
+				), makes(2, pod("other", "z", "pending")), makes(3, pod("web", "c", "pending")),
+				makes(
+					4,
+					pod("web", "c", "running"),
+				), makes(5, pod("other", "a", "running")), phaseAfter(6, "ready"),
+			}}},
+		)
 		w.Put(pod("web", "a", "running"))
 		w.Put(pod("web", "b", "running"))
 		w.run(t.Context(), t, w.withPods(nil), create("Deployment/web"))
@@ -55,7 +64,8 @@ func TestMade(t *testing.T) {
 	})
 }
 
-// A few objects have surveys of their own; many share one, of what their labels have in common, and none has two.
+// A few objects have surveys of their own; many share one, of what their labels have in common, and
+// none has two.
 func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 	for _, tc := range []struct {
 		number int
@@ -72,7 +82,10 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 			for i := range tc.number {
 				name := fmt.Sprintf("d%d", i)
 				w.Put(pod(name, name+"-a", "running"))
-				w.Script[ref("Deployment/"+name)] = []enginetest.Change{{After: time.Second, Makes: pod(name, name+"-b", "running")}, phaseAfter(2, "ready")}
+				w.Script[ref("Deployment/"+name)] = []enginetest.Change{
+					{After: time.Second, Makes: pod(name, name+"-b", "running")},
+					phaseAfter(2, "ready"),
+				}
 				steps = append(steps, create("Deployment/"+name))
 			}
 			o := w.withPods(tc.common)
@@ -88,7 +101,12 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 				t.Errorf("surveys %s, want %s", got, tc.want)
 			}
 			for i := range tc.number {
-				want := fmt.Sprintf("settled create deployment.apps/d%d succeeded [pod/d%d-a running] [pod/d%d-b running] (Current)", i, i, i)
+				want := fmt.Sprintf(
+					"settled create deployment.apps/d%d succeeded [pod/d%d-a running] [pod/d%d-b running] (Current)",
+					i,
+					i,
+					i,
+				)
 				if !strings.Contains(strings.Join(w.lines, "\n"), want) {
 					t.Errorf("no %q", want)
 				}

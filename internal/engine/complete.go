@@ -15,7 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// lenders are the objects of which what is seen is kept: others take values from them, or they are waited for to appear.
+// sources returns the objects that are kept because steps take values from them or wait for their
+// creation.
 func sources(p *plan.Plan) map[object.Ref]bool {
 	found := map[object.Ref]bool{}
 	for _, step := range p.Steps {
@@ -30,7 +31,7 @@ func sources(p *plan.Plan) map[object.Ref]bool {
 }
 
 // look judges the object of a step. It is called by several goroutines.
-func (r *run) look(i int, s cluster.ObjectEvent) sighting {
+func (r *run) look(i int, s cluster.ObjectEvent) observation {
 	step := &r.plan.Steps[i]
 	seen := look(r.engine.rules(), s, step.Op.AwaitsDeletion())
 	if r.sources[step.Ref] {
@@ -39,7 +40,7 @@ func (r *run) look(i int, s cluster.ObjectEvent) sighting {
 	return seen
 }
 
-// lent gives, of the objects that a step takes values from, those that were just seen and are ready.
+// sourceObjects returns the ready objects that a step takes values from, as far as they were seen.
 func (r *run) sourceObjects(step *plan.Step) map[object.Ref]*unstructured.Unstructured {
 	known := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
@@ -56,9 +57,13 @@ func (r *run) sourceObjects(step *plan.Step) map[object.Ref]*unstructured.Unstru
 	return known
 }
 
-// complete gives the step as it is carried out: one that takes values from others gets them now, from what is known or else
-// from the cluster. Workers call it: it reads what does not change during a run.
-func (r *run) complete(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) (*plan.Step, error) {
+// complete returns the step to execute: a step that takes values from other objects gets them now,
+// from the known objects or by reading them.
+func (r *run) complete(
+	ctx context.Context,
+	step *plan.Step,
+	known map[object.Ref]*unstructured.Unstructured,
+) (*plan.Step, error) {
 	var targets []cluster.Target
 	asked := object.NewSet()
 	for _, s := range step.Substitutions {
@@ -79,7 +84,8 @@ func (r *run) complete(ctx context.Context, step *plan.Step, known map[object.Re
 	return &completed, err
 }
 
-// version is the one in which the set speaks of an object; empty if it does not.
+// version returns the API version in which the set uses the kind of an object; empty for the
+// preferred one.
 func (r *run) version(ref object.Ref) string {
 	if i, ok := r.index[ref]; ok && r.plan.Steps[i].Want != nil {
 		return r.plan.Steps[i].Want.GroupVersionKind().Version
@@ -87,8 +93,13 @@ func (r *run) version(ref object.Ref) string {
 	return ""
 }
 
-// act carries a step out, once it is complete. Known are the objects that need not be read for that.
-func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured) *result {
+// act carries a step out, once it is complete. Known are the objects that need not be read for
+// that.
+func (r *run) act(
+	ctx context.Context,
+	step *plan.Step,
+	known map[object.Ref]*unstructured.Unstructured,
+) *result {
 	if step.Op == plan.AwaitCreated {
 		return r.find(ctx, step)
 	}
@@ -106,8 +117,8 @@ func (r *run) act(ctx context.Context, step *plan.Step, known map[object.Ref]*un
 	}
 }
 
-// unforeseen is how a dry run ends a step whose values nobody can know yet: well if the same run would make them, else as the
-// run itself would fail.
+// unknownResult returns the result, in a dry run, of a step whose values are not known yet: a
+// success if the same run would create them, else a failure.
 func (r *run) unknownResult(step *plan.Step) *result {
 	_, err := r.plan.Preview(*step, r.index)
 	if missing := (*mutation.MissingError)(nil); errors.As(err, &missing) {

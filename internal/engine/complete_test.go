@@ -46,7 +46,11 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/db"): {{After: time.Minute, Status: available}},
 		}})
-		desired := want(taker("b", "ConfigMap/a", "$.data.value"), taker("a", "Deployment/db", "$.status.readyReplicas"), thing("Deployment/db"))
+		desired := want(
+			taker("b", "ConfigMap/a", "$.data.value"),
+			taker("a", "Deployment/db", "$.status.readyReplicas"),
+			thing("Deployment/db"),
+		)
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +105,8 @@ func TestValueIsTakenWhenItIsNeeded(t *testing.T) {
 	})
 }
 
-// TestValueIsNotTakenFromBeforeOurWrite has a watch show the source, which is not waited for, just before it is written.
+// TestValueIsNotTakenFromBeforeOurWrite has a watch show the source, which is not waited for, just
+// before it is written.
 func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := func(ready string) map[string]any {
@@ -113,10 +118,20 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 			return obj
 		}
 		desired := func(value string) []plan.Desired {
-			return want(widget("first", value, "False"), widget("source", value, "True", "nowait=yes", "after=Widget/first"), taker("b", "Widget/source", "$.data.value"))
+			return want(
+				widget("first", value, "False"),
+				widget("source", value, "True", "nowait=yes", "after=Widget/first"),
+				taker("b", "Widget/source", "$.data.value"),
+			)
 		}
 		p := patient(policy())
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/first"): {{After: time.Second, Status: status("True")}}}})
+		w := newWorld(
+			&enginetest.Cluster{
+				Script: map[object.Ref][]enginetest.Change{
+					ref("Widget/first"): {{After: time.Second, Status: status("True")}},
+				},
+			},
+		)
 		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("old")...); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +143,8 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 	})
 }
 
-// TestValueOfAKeptObjectIsRead takes a value from an object that is not wanted any more, and is kept for that.
+// TestValueOfAKeptObjectIsRead takes a value from an object that is not wanted any more, and is
+// kept for that.
 func TestValueOfAKeptObjectIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -158,8 +174,12 @@ func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.lines = nil
-		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.absent"),
-			taker("c", "ConfigMap/b", "$.data.value"), given("d", "x", "after=ConfigMap/a"))...)
+		summary, err := w.apply(
+			t.Context(),
+			policy(),
+			engine.Options{},
+			want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.absent"),
+				taker("c", "ConfigMap/b", "$.data.value"), given("d", "x", "after=ConfigMap/a"))...)
 		if err != nil || summary.Failures() != 1 {
 			t.Errorf("apply = %+v, %v; want one failure", summary, err)
 		}
@@ -175,11 +195,16 @@ func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 			settled create configmap/c skipped
 			settled create configmap/d succeeded (Current)
 			settled delete configmap/old skipped`)
-		w.expectRecord(t, "configmap/old Delete Skipped Skipped", "configmap/a Apply Succeeded Succeeded", "configmap/d Apply Succeeded Succeeded")
+		w.expectRecord(
+			t,
+			"configmap/old Delete Skipped Skipped",
+			"configmap/a Apply Succeeded Succeeded",
+			"configmap/d Apply Succeeded Succeeded",
+		)
 	})
 }
 
-func TestDryRunForeseesValues(t *testing.T) {
+func TestDryRunKnowsValues(t *testing.T) {
 	for _, mode := range []engine.DryRun{engine.DryRunClient, engine.DryRunServer} {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -188,13 +213,24 @@ func TestDryRunForeseesValues(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.lines, w.Wrote = nil, nil
-				summary, err := w.apply(t.Context(), policy(), engine.Options{DryRun: mode},
-					want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.value"), taker("c", "ConfigMap/a", "$.status.value"),
-						taker("d", "ConfigMap/there", "$.data.absent"), given("there", "x"))...)
+				summary, err := w.apply(
+					t.Context(),
+					policy(),
+					engine.Options{DryRun: mode},
+					want(
+						given("a", "x"),
+						taker("b", "ConfigMap/a", "$.data.value"),
+						taker("c", "ConfigMap/a", "$.status.value"),
+						taker("d", "ConfigMap/there", "$.data.absent"),
+						given("there", "x"),
+					)...)
 				if err != nil || summary.Failures() != 1 {
 					t.Errorf("apply = %+v, %v; want one failure", summary, err)
 				}
-				acted := slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "acted") })
+				acted := slices.DeleteFunc(
+					w.lines,
+					func(line string) bool { return !strings.HasPrefix(line, "acted") },
+				)
 				slices.Sort(acted)
 				want := []string{
 					"acted create configmap/a succeeded",
@@ -211,11 +247,15 @@ func TestDryRunForeseesValues(t *testing.T) {
 	}
 }
 
-// TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied moves an object to another group in which the cluster shows the same
-// object.
+// TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied moves an object to another group in which
+// the cluster shows the same object.
 func TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/w"): {{Status: available}}}})
+		w := newWorld(
+			&enginetest.Cluster{
+				Script: map[object.Ref][]enginetest.Change{ref("Deployment/w"): {{Status: available}}},
+			},
+		)
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil {
 			t.Fatal(err)
 		}

@@ -12,15 +12,16 @@ const (
 	easeEvery = 2 * time.Second // the server says of everything that is under way that it is too much: that counts once
 )
 
-// pace decides how many writes are under way at once: DefaultConcurrency at first, more as long as that makes the run faster, which
-// it does where answers take their time on the way, and half as many when the server says that it is too much. Nothing is
-// changed while there is less to write than may be.
+// pace decides how many writes are under way at once: DefaultConcurrency at first, more as long as
+// that makes the run faster, which it does where answers take their time on the way, and half as
+// many when the server says that it is too much. Nothing is changed while there is less to write
+// than may be.
 type writeLimit struct {
 	fixed bool // as many as the options say
 	limit int
 
-	told  int64     // how often the server had said that it is too much
-	eased time.Time // when that counted last
+	throttled int64     // 429 responses so far
+	eased     time.Time // when that counted last
 
 	begun  time.Time // of the window in which writes are counted
 	count  int
@@ -29,13 +30,13 @@ type writeLimit struct {
 	hold   int     // windows to wait
 }
 
-// over takes in that a write is over. Told is how often the server has said so far that it is too much, and busy is whether there were
-// as many writes as may be.
-func (p *writeLimit) over(now time.Time, told int64, busy bool) {
+// over records the end of a write. Throttled is the number of 429 responses so far; busy means that
+// there were as many writes as the limit allows.
+func (p *writeLimit) over(now time.Time, throttled int64, busy bool) {
 	switch {
 	case p.fixed:
-	case told > p.told:
-		if p.told = told; now.Sub(p.eased) >= easeEvery {
+	case throttled > p.throttled:
+		if p.throttled = throttled; now.Sub(p.eased) >= easeEvery {
 			p.eased = now
 			p.ease()
 		}
@@ -52,7 +53,7 @@ func (p *writeLimit) over(now time.Time, told int64, busy bool) {
 	}
 }
 
-// ease has fewer under way: what there were before more was tried, or else half as many.
+// ease reduces the limit: to the one before the last increase, or by half.
 func (p *writeLimit) ease() {
 	if p.rate > 0 {
 		p.limit = p.before
@@ -61,7 +62,7 @@ func (p *writeLimit) ease() {
 	p.limit = max(leastAtOnce, p.limit/2)
 }
 
-// decide takes in how many writes per second there were in a window.
+// decide adapts the limit to the rate of writes in a window.
 func (p *writeLimit) decide(rate float64) {
 	switch {
 	case p.hold > 0:

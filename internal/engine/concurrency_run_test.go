@@ -25,14 +25,14 @@ func TestPaceDecides(t *testing.T) {
 		}
 	}
 	p = &writeLimit{limit: 32}
-	for told := range int64(20) {
+	for printed := range int64(20) {
 		now = now.Add(10 * time.Millisecond)
-		p.over(now, told+1, true)
+		p.over(now, printed+1, true)
 	}
 	expect(16)
-	for told := range int64(5) {
+	for printed := range int64(5) {
 		now = now.Add(easeEvery)
-		p.over(now, told+21, true)
+		p.over(now, printed+21, true)
 	}
 	expect(leastAtOnce)
 	for range 1000 {

@@ -19,16 +19,30 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// before and after are two versions of a set that share some objects; between them things are created, updated, pruned,
-// orphaned and waited for, and values are taken from others. after moves on from before.
+// before and after are two versions of a set that share some objects; between them things are
+// created, updated, pruned, orphaned and waited for, and values are taken from others. after moves
+// on from before.
 func before() []plan.Desired {
-	return want(thing("Namespace/n"), thing("ConfigMap/a"), thing("ConfigMap/b"), thing("ConfigMap/left", "keep=yes"), thing("Deployment/old"), thing("Deployment/web", "after=ConfigMap/a"),
-		taker("t", "ConfigMap/a", "$.metadata.name"))
+	return want(
+		thing("Namespace/n"),
+		thing("ConfigMap/a"),
+		thing("ConfigMap/b"),
+		thing("ConfigMap/left", "keep=yes"),
+		thing("Deployment/old"),
+		thing("Deployment/web", "after=ConfigMap/a"),
+		taker("t", "ConfigMap/a", "$.metadata.name"),
+	)
 }
 
 func after() []plan.Desired {
-	return want(thing("Namespace/n"), thing("ConfigMap/b", "new=yes"), thing("ConfigMap/c"), thing("Deployment/web", "after=ConfigMap/c"),
-		taker("t", "ConfigMap/c", "$.metadata.name"), taker("u", "Deployment/web", "$.status.replicas"))
+	return want(
+		thing("Namespace/n"),
+		thing("ConfigMap/b", "new=yes"),
+		thing("ConfigMap/c"),
+		thing("Deployment/web", "after=ConfigMap/c"),
+		taker("t", "ConfigMap/c", "$.metadata.name"),
+		taker("u", "Deployment/web", "$.status.replicas"),
+	)
 }
 
 // crashWorld is a cluster in which before was deployed.
@@ -78,8 +92,8 @@ func expectTracked(t *testing.T, w *world) {
 	}
 }
 
-// expectContinued runs again, undisturbed, and checks that exactly after exists and is recorded, and that destroying then
-// leaves nothing.
+// expectContinued runs again, undisturbed, and checks that exactly after exists and is recorded,
+// and that destroying then leaves nothing.
 func expectContinued(t *testing.T, w *world) {
 	t.Helper()
 	w.Revive()
@@ -105,12 +119,17 @@ func expectContinued(t *testing.T, w *world) {
 	if diff := cmp.Diff(names(desired), names(w.store.State.Refs())); diff != "" {
 		t.Errorf("what is recorded after running again (-want +got):\n%s", diff)
 	}
-	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.ours().Len() != 0 || !w.store.Deleted {
+	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.ours().Len() != 0 ||
+		!w.store.Deleted {
 		t.Errorf("destroying: %v, left %v, record deleted %t", err, w.ours().Refs(), w.store.Deleted)
 	}
 }
 
-var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "a", errors.New("not now"))
+var forbidden = apierrors.NewForbidden(
+	schema.GroupResource{Resource: "things"},
+	"a",
+	errors.New("not now"),
+)
 
 // TestInterruptAfterEveryEvent ends the context after each event in turn.
 func TestInterruptAfterEveryEvent(t *testing.T) {
@@ -129,7 +148,11 @@ func TestInterruptAfterEveryEvent(t *testing.T) {
 		}
 		reached := ctx.Err() != nil
 		if unfinished := summary.Settled[event.Interrupted] > 0; unfinished != summary.Interrupted {
-			t.Errorf("%d steps were interrupted, but the summary says interrupted: %t", summary.Settled[event.Interrupted], summary.Interrupted)
+			t.Errorf(
+				"%d steps were interrupted, but the summary says interrupted: %t",
+				summary.Settled[event.Interrupted],
+				summary.Interrupted,
+			)
 		}
 		if summary.Settled[event.Failed]+summary.Settled[event.TimedOut] > 0 {
 			t.Errorf("an interrupt made steps fail: %+v", summary)
@@ -140,7 +163,8 @@ func TestInterruptAfterEveryEvent(t *testing.T) {
 	})
 }
 
-// TestFailureAfterEveryEvent has every write fail after each event in turn, in a run that the first failure ends.
+// TestFailureAfterEveryEvent has every write fail after each event in turn, in a run that the first
+// failure ends.
 func TestFailureAfterEveryEvent(t *testing.T) {
 	eachMoment(t, 10, func(t *testing.T, moment int) bool {
 		w := crashWorld(t)
@@ -161,7 +185,8 @@ func TestFailureAfterEveryEvent(t *testing.T) {
 	})
 }
 
-// TestDeathAfterEveryEvent cuts the process off after each event in turn: nothing that it sends from then on arrives.
+// TestDeathAfterEveryEvent cuts the process off after each event in turn: nothing that it sends
+// from then on arrives.
 func TestDeathAfterEveryEvent(t *testing.T) {
 	eachMoment(t, 10, func(t *testing.T, moment int) bool {
 		w := crashWorld(t)
@@ -173,14 +198,19 @@ func TestDeathAfterEveryEvent(t *testing.T) {
 				cancel()
 			}
 		}
-		_, _ = w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...) // whatever it says, nobody hears it
+		_, _ = w.apply(
+			ctx,
+			home(),
+			engine.Options{Concurrency: 2},
+			after()...) // whatever it says, nobody hears it
 		expectTracked(t, w)
 		expectContinued(t, w)
 		return ctx.Err() != nil
 	})
 }
 
-// TestDeathAtEveryChange cuts the process off at each change in turn: it is stored, but the answer is lost.
+// TestDeathAtEveryChange cuts the process off at each change in turn: it is stored, but the answer
+// is lost.
 func TestDeathAtEveryChange(t *testing.T) {
 	eachMoment(t, 7, func(t *testing.T, moment int) bool {
 		w := crashWorld(t)
@@ -194,7 +224,8 @@ func TestDeathAtEveryChange(t *testing.T) {
 	})
 }
 
-// eachMoment runs a test for moments 1, 2, … until it reports that its moment never came. At least a number of them must.
+// eachMoment runs a test for moments 1, 2, … until it reports that its moment never came. At least
+// a number of them must.
 func eachMoment(t *testing.T, atLeast int, test func(t *testing.T, moment int) (came bool)) {
 	t.Helper()
 	for moment := 1; ; moment++ {

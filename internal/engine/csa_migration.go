@@ -12,10 +12,17 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// takeOver brings an object that was applied on the client's side over to server-side apply, as kubectl does: what the
-// client-side appliers own goes over to the plan's manager, and the object is applied once more, so that fields go which
-// were applied then and are not wanted any more. Live is what the first apply stored; it is given with an error too.
-func migrateToServerSide(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// migrateToServerSide migrates an object from client-side to server-side apply, as kubectl does:
+// the fields of client-side appliers move to the manager of the plan, and the object is applied
+// again, so that fields which are no longer desired are removed. Live is the object after the
+// first apply; it is also returned with an error.
+func migrateToServerSide(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
 		err = upgrade(ctx, c, p, taken)
@@ -24,14 +31,22 @@ func migrateToServerSide(ctx context.Context, c Cluster, p *plan.Plan, step *pla
 		taken, err = c.Write(ctx, request(p, step, step.Want, &Options{}))
 	}
 	if err != nil {
-		return live, fmt.Errorf("it was applied, but what was applied on the client's side before could not be taken over: %w", err)
+		return live, fmt.Errorf(
+			"it was applied, but what was applied on the client's side before could not be taken over: %w",
+			err,
+		)
 	}
 	return taken, nil
 }
 
-// takeUpdates makes the plan's manager the applier of what it owns by updates of the object of a step, and gives the step as it is
-// after that.
-func adoptUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
+// adoptUpdates makes the manager of the plan the applier of the fields that it owns by updates,
+// and returns the step with the object after that.
+func adoptUpdates(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+) (*plan.Step, error) {
 	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
 	if err != nil || len(patch.Data) == 0 {
 		return step, err
@@ -47,9 +62,14 @@ func adoptUpdates(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step)
 	return &next, nil
 }
 
-// keepApplied has the plan's keeper own the annotation with the applied configuration, so that it stays. The server keeps
-// it up to date from then on.
-func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// keepApplied moves the last applied configuration to the manager that keeps it on objects that
+// migrate.
+func keepApplied(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	text, ok := live.GetAnnotations()[p.LastApplied]
 	if p.LastAppliedManager == "" || !ok || diff.IsAnnotationApplied(live, p.LastApplied) {
 		return live, nil
@@ -59,11 +79,19 @@ func keepApplied(ctx context.Context, c Cluster, p *plan.Plan, live *unstructure
 	kept.SetNamespace(live.GetNamespace())
 	kept.SetName(live.GetName())
 	kept.SetAnnotations(map[string]string{p.LastApplied: text})
-	return c.Write(ctx, cluster.Write{Object: kept, Method: cluster.Apply, UID: live.GetUID(), Manager: p.LastAppliedManager})
+	return c.Write(
+		ctx,
+		cluster.Write{
+			Object:  kept,
+			Method:  cluster.Apply,
+			UID:     live.GetUID(),
+			Manager: p.LastAppliedManager,
+		},
+	)
 }
 
-// upgrade moves what the client-side appliers own to the plan's manager. Whoever changes the object meanwhile makes it be
-// read again.
+// upgrade moves the fields of client-side appliers to the manager of the plan. After a conflict it
+// reads the object again.
 func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) error {
 	for attempt := 1; ; attempt++ {
 		patch, err := diff.UpgradePatch(live, p.LastApplied, p.Manager)

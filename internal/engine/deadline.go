@@ -9,32 +9,34 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Two things that are seen of an object which we changed are not believed for a while: that it is current because nobody
-// has reported on it, as a controller may be about to; and that it has failed by a condition from before our change, which
-// its controller may be about to take back.
+// Two things that are seen of an object which we changed are not believed for a while: that it is
+// current because nobody has reported on it, as a controller may be about to; and that it has
+// failed by a condition from before our change, which its controller may be about to take back.
 const (
 	settlePeriod = 2 * time.Second
 	stalePeriod  = 10 * time.Second
 )
 
-// unreported says that an object counts as current only because nobody has said otherwise, and that this may be because we
-// have only just written it.
+// isUnreported reports whether an object counts as ready only because no controller has reported
+// on it, perhaps because it was just written.
 func (r *run) isUnreported(t *track) bool {
-	return !t.written.IsZero() && t.seen.verdict.State == ready.Current && t.seen.verdict.Reason == ready.NotReported
+	return !t.written.IsZero() && t.seen.verdict.State == ready.Current &&
+		t.seen.verdict.Reason == ready.NotReported
 }
 
-// stale says that an object failed before we changed it. Both times are in whole seconds.
+// stale reports whether an object failed before our write.
 func (t *track) stale() bool {
 	return t.seen.verdict.State == ready.Failed && t.predatesWrite(t.seen.verdict.Since)
 }
 
-// outdated reports that something is from before we changed the object.
+// predatesWrite reports whether a time is before our write of the object. Both are in whole
+// seconds.
 func (t *track) predatesWrite(since time.Time) bool {
 	return !t.created && !since.IsZero() && !since.After(t.written)
 }
 
-// doubtful reports whether what was seen of an object is not to be believed yet. The time for that runs once, from the first
-// doubt.
+// isDoubted reports whether the status of an object is not believed yet. The time for that starts
+// once, at the first doubt.
 func (r *run) isDoubted(i int) bool {
 	t := &r.tracks[i]
 	period := settlePeriod
@@ -91,8 +93,7 @@ func (a *alarms) Pop() any {
 	return last
 }
 
-// setDeadline gives a step, whose write is over, the time that it may be waited for: its own if it has one, else that of the
-// run.
+// setDeadline sets how long a written step is waited for: its own limit, else that of the run.
 func (r *run) setDeadline(i int) {
 	timeout := r.options.Limits.Apply
 	if r.plan.Steps[i].Op.AwaitsDeletion() {
@@ -109,12 +110,12 @@ func (r *run) setDeadline(i int) {
 	}
 }
 
-// begunAnew reports whether a step whose time is up got more by later writes.
+// extended reports whether later writes have extended the deadline of a step.
 func (r *run) extended(i int, now time.Time) bool {
 	return r.options.Limits.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
 }
 
-// arm sets the timer to the next moment at which something is due.
+// arm sets the timer to the next time at which something is due.
 func (r *run) arm(timer *time.Timer) {
 	timer.Stop()
 	for len(r.alarms) > 0 && !r.concerns(r.alarms[0]) {
@@ -138,7 +139,7 @@ func (r *run) arm(timer *time.Timer) {
 	}
 }
 
-// concerns reports whether there is still something to do at an alarm.
+// concerns reports whether an alarm still matters.
 func (r *run) concerns(a alarm) bool {
 	t := &r.tracks[a.step]
 	if a.reason == pauseOver {
@@ -147,7 +148,7 @@ func (r *run) concerns(a alarm) bool {
 	return t.waiting
 }
 
-// idleUntil is when the time of the run is up unless something happens before; zero if never.
+// idleUntil returns the time at which an idle run ends; zero if there is no such limit.
 func (r *run) idleUntil() time.Time {
 	if r.options.Limits.Idle <= 0 || r.waiting == 0 {
 		return time.Time{}
@@ -155,7 +156,7 @@ func (r *run) idleUntil() time.Time {
 	return r.active.Add(r.options.Limits.Idle)
 }
 
-// endIdle ends a run in which nothing has happened for as long as may be.
+// endIdle ends a run in which nothing has happened for too long.
 func (r *run) endIdle() {
 	first := -1
 	for i := range r.tracks {
@@ -169,7 +170,7 @@ func (r *run) endIdle() {
 	r.abort(first)
 }
 
-// expire does what is due: it explains, judges anew what is believed now, and settles the steps whose time is up.
+// expire handles everything that is due: diagnoses, doubts that are over, and deadlines.
 func (r *run) expire(ctx context.Context, now time.Time) {
 	if at := r.diagnosis.at; !at.IsZero() && !at.After(now) {
 		r.diagnose(ctx, now)
@@ -193,14 +194,14 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 	}
 }
 
-// tooLate ends a step whose time is up.
+// timeOut ends a step whose time is over.
 func (r *run) timeOut(i int) {
 	r.conclusion(i, r.timeoutOutcome(i), nil, r.plan.Steps[i].Timeout > 0)
 	r.endIfMust(i)
 }
 
-// late is how a step ends whose time is up: as failed if it has failed, since it had time enough to recover, and well if
-// only its rest was cut short.
+// timeoutOutcome returns the outcome of a step whose time is over: a failure if the object has
+// failed, a success if only the wait for a report was cut short.
 func (r *run) timeoutOutcome(i int) event.Outcome {
 	switch {
 	case r.tracks[i].seen.verdict.State == ready.Failed:

@@ -140,8 +140,8 @@ func (r *run) emitCauses(i int, causes []ready.Cause) {
 	}
 }
 
-// isStuck reports whether a step fails because of a cause: the run is to stop at such causes, and the
-// cause has stood for its patience.
+// isStuck reports whether a step fails because of a cause: the run is to stop at such causes, and
+// the cause has stood for its patience.
 func (r *run) isStuck(i int, causes []ready.Cause, now time.Time) bool {
 	t := &r.tracks[i]
 	if !r.options.StopOn.Stuck || !t.waiting || r.plan.Steps[i].Op.AwaitsDeletion() {
@@ -183,7 +183,9 @@ func (r *run) explainFailures(ctx, watching context.Context) {
 	var steps []int
 	var causes [][]ready.Cause
 	r.withEvidence(failed, func(i int) {
-		if found := related.objects.Causes(r.tracks[i].seen.evidence, r.tracks[i].written); len(found) > 0 {
+		if found := related.objects.Causes(r.tracks[i].seen.evidence, r.tracks[i].written); len(
+			found,
+		) > 0 {
 			steps, causes = append(steps, i), append(causes, found)
 		}
 	})

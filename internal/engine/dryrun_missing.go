@@ -12,11 +12,12 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has it.
+// stand is the namespace in which objects are tried whose own does not exist yet. Every cluster has
+// it.
 const fallbackNamespace = "default"
 
-// unborn gives, in a server dry run, the step that would make what the server must have before it looks at an object: its
-// definition, in the object's version, or else its namespace. Nil means that the server can be asked.
+// missingPrerequisite returns, in a server dry run, the step that would create the definition or
+// namespace without which the server cannot validate an object; nil if the server can.
 func missingPrerequisite(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
 	var namespace *plan.Step
 	if dryRun != DryRunServer {
@@ -26,7 +27,8 @@ func missingPrerequisite(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Ste
 		needed := &p.Steps[j]
 		switch {
 		case needed.Ref.GroupKind() == plan.DefinitionKind:
-			if needed.Op == plan.Create || needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
+			if needed.Op == plan.Create ||
+				needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
 				return needed
 			}
 		case needed.Op == plan.Create && needed.Ref.GroupKind() == plan.NamespaceKind:
@@ -36,7 +38,7 @@ func missingPrerequisite(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Ste
 	return namespace
 }
 
-// isFoundation reports whether other objects cannot exist without an object of this kind.
+// isPrerequisite reports whether other objects cannot exist without an object of this kind.
 func isPrerequisite(ref object.Ref) bool {
 	return ref.GroupKind() == plan.NamespaceKind || ref.GroupKind() == plan.DefinitionKind
 }
@@ -51,19 +53,31 @@ func unvalidated(home *plan.Step) string {
 	return fmt.Sprintf("not validated by the server: %s would be %s by the same run", home.Ref, made)
 }
 
-// try has the server validate an object in another namespace than its own, which would be created by the same run. What it
-// says of the object holds there, too; what it forbids or lacks in that namespace says nothing.
+// dryRunElsewhere asks the server to validate an object in the fallback namespace, because the run
+// would create its own. Errors that depend on the namespace are ignored.
 func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
 	obj := step.Want.DeepCopy()
 	obj.SetNamespace(fallbackNamespace)
-	_, err := c.Write(ctx, cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true})
+	_, err := c.Write(
+		ctx,
+		cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true},
+	)
 	done := &result{op: step.Op, outcome: event.Succeeded}
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
-		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run", fallbackNamespace, home.Ref)
+		done.reason = fmt.Sprintf(
+			"validated in namespace %s: %s would be created by the same run",
+			fallbackNamespace,
+			home.Ref,
+		)
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		done.outcome = event.Failed
-		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w", fallbackNamespace, home.Ref, err)
+		done.err = fmt.Errorf(
+			"tried in namespace %s, because %s would be created by the same run: %w",
+			fallbackNamespace,
+			home.Ref,
+			err,
+		)
 	default:
 		done.reason = unvalidated(home)
 	}

@@ -1,7 +1,7 @@
 // Package engine reads the world, plans, runs a plan and records what came of it.
 //
-// It is handed a cluster, a record and policy, and emits events. It prints nothing, asks nothing, and knows neither the
-// annotations nor the wording of any tool.
+// It is handed a cluster, a record and policy, and emits events. It prints nothing, asks nothing,
+// and knows neither the annotations nor the wording of any tool.
 package engine
 
 import (
@@ -17,22 +17,26 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Cluster is what the engine needs of an API server. Its methods may be called by several goroutines at once.
+// Cluster is what the engine needs of an API server. Its methods may be called by several
+// goroutines at once.
 type Cluster interface {
-	// Read gives the live objects among the targets. An object that is in neither part of the snapshot does not exist; one that
-	// may not be read is an error.
+	// Read returns the live objects among the targets. An object that is in neither part of the
+	// snapshot does not exist; one that may not be read is an error.
 	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
 	// Write sends one object and gives it as the server stored it.
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	// Delete asks for one deletion; gone means that there is nothing left to wait for.
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-	// Watch reports changes of the refs, all of one kind, until the context ends: everything since they
-	// were read, or their present state first if they were not. It returns at once; see is called by one goroutine at a time.
+	// Watch reports changes of the refs, all of one kind, until the context ends: everything since
+	// they were read, or their present state first if they were not. It returns at once; see is called
+	// by one goroutine at a time.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
-	// WatchQuery reports objects that are not known by name, those that explain others: what there is, then Listed, then
-	// changes until the context ends. It returns at once; see is called by one goroutine at a time.
+	// WatchQuery reports objects that are not known by name, those that explain others: what there is,
+	// then Listed, then changes until the context ends. It returns at once; see is called by one
+	// goroutine at a time.
 	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
-	// Log gives the last lines of the log of a pod's container, in its present run or the one before; none if it cannot.
+	// Log returns the last lines of the log of a pod's container, in its present run or the one
+	// before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
@@ -70,7 +74,14 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	for _, d := range req.Desired {
 		ref := object.RefOf(d.Object)
 		if wanted.Insert(ref) {
-			targets = append(targets, cluster.Target{Ref: ref, Version: d.Object.GroupVersionKind().Version, ManagedFields: req.Policy.ServerSide})
+			targets = append(
+				targets,
+				cluster.Target{
+					Ref:           ref,
+					Version:       d.Object.GroupVersionKind().Version,
+					ManagedFields: req.Policy.ServerSide,
+				},
+			)
 		}
 	}
 	for _, ref := range state.Refs() {

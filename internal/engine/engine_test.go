@@ -21,8 +21,9 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the annotation "after". The
-// annotation "takes" is a substitution: Kind/name, the path of the value, the path of the field.
+// policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the
+// annotation "after". The annotation "takes" is a substitution: Kind/name, the path of the value,
+// the path of the field.
 func policy() plan.Policy {
 	return plan.Policy{
 		Order: plan.KindOrder{First: []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}}},
@@ -88,11 +89,15 @@ func want(objects ...*unstructured.Unstructured) []plan.Desired {
 // The statuses of a Deployment that matter here.
 var (
 	available = map[string]any{
-		"replicas": int64(1), "updatedReplicas": int64(1), "availableReplicas": int64(1), "readyReplicas": int64(1),
+		"replicas": int64(
+			1,
+		), "updatedReplicas": int64(1), "availableReplicas": int64(1), "readyReplicas": int64(1),
 		"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
 	}
 	stuck = map[string]any{
-		"conditions": []any{map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}},
+		"conditions": []any{
+			map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"},
+		},
 	}
 )
 
@@ -111,7 +116,12 @@ func newWorld(c *enginetest.Cluster) *world {
 	return &world{Cluster: c, store: &enginetest.Store{Cluster: c}}
 }
 
-func (w *world) apply(ctx context.Context, policy plan.Policy, o engine.Options, desired ...plan.Desired) (event.Summary, error) {
+func (w *world) apply(
+	ctx context.Context,
+	policy plan.Policy,
+	o engine.Options,
+	desired ...plan.Desired,
+) (event.Summary, error) {
 	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
 	policy.Destroy = len(desired) == 0
 	p, err := e.Plan(ctx, engine.Request{Desired: desired, Policy: policy})
@@ -195,7 +205,11 @@ func TestDependantStartsWhenDependencyIsReady(t *testing.T) {
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web succeeded (Current)`)
-		w.expectRecord(t, "deployment.apps/db Apply Succeeded Succeeded", "deployment.apps/web Apply Succeeded Succeeded")
+		w.expectRecord(
+			t,
+			"deployment.apps/db Apply Succeeded Succeeded",
+			"deployment.apps/web Apply Succeeded Succeeded",
+		)
 
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}); err != nil {
 			t.Fatal(err)
@@ -208,7 +222,11 @@ func TestDependantStartsWhenDependencyIsReady(t *testing.T) {
 			waiting delete deployment.apps/db (Terminating)
 			settled delete deployment.apps/db succeeded (NotFound)`)
 		if !w.store.Deleted || w.Refs().Len() != 0 {
-			t.Errorf("destroy left the record (deleted: %t) or objects: %v", w.store.Deleted, w.Refs().Refs())
+			t.Errorf(
+				"destroy left the record (deleted: %t) or objects: %v",
+				w.store.Deleted,
+				w.Refs().Refs(),
+			)
 		}
 	})
 }
@@ -248,7 +266,11 @@ func TestWaitEnds(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes}})
+				w := newWorld(
+					&enginetest.Cluster{
+						Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
+					},
+				)
 				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, want(thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
@@ -266,10 +288,17 @@ func TestWaitEnds(t *testing.T) {
 func TestFailedObjectMayRecoverWhileOthersAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
-			ref("Deployment/a"): {{After: time.Second, Status: stuck}, {After: 3 * time.Second, Status: available}},
+			ref("Deployment/a"): {
+				{After: time.Second, Status: stuck},
+				{After: 3 * time.Second, Status: available},
+			},
 			ref("Deployment/b"): {{After: 5 * time.Second, Status: available}},
 		}})
-		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/a"), thing("Deployment/b"))...)
+		summary, err := w.apply(
+			t.Context(),
+			policy(),
+			engine.Options{},
+			want(thing("Deployment/a"), thing("Deployment/b"))...)
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v; want nothing bad", summary, err)
 		}
@@ -284,7 +313,11 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		}
 		w.lines = nil
 		w.Fails = map[object.Ref]error{ref("ConfigMap/new"): errors.New("no")}
-		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...)
+		summary, err := w.apply(
+			t.Context(),
+			policy(),
+			engine.Options{},
+			want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...)
 		if err != nil || summary.Failures() != 1 {
 			t.Errorf("apply = %+v, %v; want one failure", summary, err)
 		}
@@ -295,21 +328,30 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 			settled create configmap/new failed: no
 			acted delete configmap/old skipped: nothing is pruned after a failure
 			settled delete configmap/old skipped`)
-		w.expectRecord(t, "configmap/kept Apply Succeeded Succeeded", "configmap/old Delete Skipped Skipped", "configmap/new Apply Failed Failed")
+		w.expectRecord(
+			t,
+			"configmap/kept Apply Succeeded Succeeded",
+			"configmap/old Delete Skipped Skipped",
+			"configmap/new Apply Failed Failed",
+		)
 
 		w.Fails = nil
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...); err != nil {
 			t.Fatal(err)
 		}
-		w.expectRecord(t, "configmap/kept Apply Succeeded Succeeded", "configmap/new Apply Succeeded Succeeded")
+		w.expectRecord(
+			t,
+			"configmap/kept Apply Succeeded Succeeded",
+			"configmap/new Apply Succeeded Succeeded",
+		)
 		if w.Object(ref("ConfigMap/old")) != nil {
 			t.Error("the next good run did not prune")
 		}
 	})
 }
 
-// What is wanted could not be written because what it depends on belongs to somebody else. That is no failure, but what it
-// may replace stays.
+// What is wanted could not be written because what it depends on belongs to somebody else. That is
+// no failure, but what it may replace stays.
 func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -318,7 +360,11 @@ func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 		}
 		w.Put(thing("ConfigMap/theirs", "owner=them"))
 		w.lines = nil
-		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/theirs"), thing("ConfigMap/new", "after=ConfigMap/theirs"))...)
+		summary, err := w.apply(
+			t.Context(),
+			policy(),
+			engine.Options{},
+			want(thing("ConfigMap/theirs"), thing("ConfigMap/new", "after=ConfigMap/theirs"))...)
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v", summary, err)
 		}
@@ -343,7 +389,10 @@ func TestUnchangedRunWritesNothing(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{"save record"}, w.Wrote); diff != "" {
-			t.Errorf("writes of the second run (the store itself leaves out a save that changes nothing):\n%s", diff)
+			t.Errorf(
+				"writes of the second run (the store itself leaves out a save that changes nothing):\n%s",
+				diff,
+			)
 		}
 	})
 }
@@ -393,7 +442,9 @@ func TestDryRunWritesNothing(t *testing.T) {
 
 func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Minute}})
+		w := newWorld(
+			&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Minute}},
+		)
 		home := policy()
 		home.RecordNamespace = ref("Namespace/n")
 		if _, err := w.apply(t.Context(), home, engine.Options{}, want(thing("ConfigMap/a"), thing("Namespace/n"))...); err != nil {
@@ -407,7 +458,9 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.Object(ref("Namespace/n")) == nil {
-			t.Error("the namespace of the record was deleted although an object of the record was still there")
+			t.Error(
+				"the namespace of the record was deleted although an object of the record was still there",
+			)
 		}
 		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "configmap/a Delete Succeeded Timeout")
 	})
@@ -438,9 +491,15 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/w"): tc.changes}})
+				w := newWorld(
+					&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Widget/w"): tc.changes}},
+				)
 				start := time.Now()
-				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: tc.timeout}}, want(thing("Widget/w"))...)
+				summary, err := w.apply(
+					t.Context(),
+					policy(),
+					engine.Options{Limits: engine.Limits{Apply: tc.timeout}},
+					want(thing("Widget/w"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
@@ -451,7 +510,8 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 					return
 				}
 				start = time.Now()
-				if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil || time.Since(start) != 0 {
+				if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil ||
+					time.Since(start) != 0 {
 					t.Errorf("an unchanged object was given time again: %v, %s", err, time.Since(start))
 				}
 			})
@@ -466,10 +526,23 @@ func TestPollingSeesWhatIsWrittenLaterAndWhatGoes(t *testing.T) {
 			ref("Deployment/b"): {{After: 3 * time.Second, Status: available}},
 			ref("Deployment/c"): {{After: 3 * time.Second, Gone: true}},
 		}})
-		objects := want(thing("Deployment/a"), thing("Deployment/b", "after=Deployment/a"), thing("Deployment/c"))
-		summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: time.Minute}}, objects...)
+		objects := want(
+			thing("Deployment/a"),
+			thing("Deployment/b", "after=Deployment/a"),
+			thing("Deployment/c"),
+		)
+		summary, err := w.apply(
+			t.Context(),
+			policy(),
+			engine.Options{Limits: engine.Limits{Apply: time.Minute}},
+			objects...)
 		if err != nil || summary.Settled[event.Succeeded] != 2 || summary.Settled[event.Failed] != 1 {
-			t.Errorf("apply = %+v, %v; want a and b ready and c failed:\n%s", summary, err, strings.Join(w.lines, "\n"))
+			t.Errorf(
+				"apply = %+v, %v; want a and b ready and c failed:\n%s",
+				summary,
+				err,
+				strings.Join(w.lines, "\n"),
+			)
 		}
 	})
 }

@@ -25,10 +25,11 @@ func (e *AbsentError) Error() string { return "External resource doesn't exists"
 type LingeringError struct{}
 
 func (e *LingeringError) Error() string {
-	return "it was deleted to be created anew, but is still there"
+	return "it was deleted to be recreated, but still exists"
 }
 
-// ContestedError is the error of a step whose object others changed before every attempt to write it.
+// ContestedError is the error of a step whose object others changed before every attempt to write
+// it.
 type ContestedError struct {
 	Attempts int
 	Last     error // of the last attempt

@@ -23,7 +23,14 @@ import (
 func (w *world) exactly(t *testing.T, o engine.Options, step plan.Step) {
 	t.Helper()
 	e := &engine.Engine{Cluster: w.Cluster, Records: record.Discard{}, Rules: w.rules}
-	p := &plan.Plan{Steps: []plan.Step{step}, ServerSide: true, Preconditions: true, Force: true, Manager: "me", Decider: w.decider}
+	p := &plan.Plan{
+		Steps:         []plan.Step{step},
+		ServerSide:    true,
+		Preconditions: true,
+		Force:         true,
+		Manager:       "me",
+		Decider:       w.decider,
+	}
 	if _, err := e.Apply(t.Context(), p, o, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +52,8 @@ func managed(obj *unstructured.Unstructured, manager string) *unstructured.Unstr
 	return obj
 }
 
-// What the manager wrote by updates is its own to apply from then on; what others wrote stays theirs.
+// What the manager wrote by updates is its own to apply from then on; what others wrote stays
+// theirs.
 func TestExact(t *testing.T) {
 	for manager, want := range map[string][]cluster.Method{"me": {cluster.Patch, cluster.Apply}, "other": {cluster.Apply}} {
 		w := newWorld(&enginetest.Cluster{})
@@ -56,46 +64,56 @@ func TestExact(t *testing.T) {
 		if !slices.Equal(methods(w), want) || w.is("ConfigMap/a") != "new" {
 			t.Errorf("managed by %s: %v, %q", manager, methods(w), w.is("ConfigMap/a"))
 		}
-		if last.Object.GetUID() != step.Have.GetUID() || last.Object.GetResourceVersion() == "" || last.Object.GetManagedFields() != nil || !last.Force {
+		if last.Object.GetUID() != step.Have.GetUID() || last.Object.GetResourceVersion() == "" ||
+			last.Object.GetManagedFields() != nil ||
+			!last.Force {
 			t.Errorf("managed by %s: sent %+v", manager, last)
 		}
 	}
 }
 
-// An object that is there by now is not merged into.
+// An object that is that exists is not merged into.
 func TestExactCreation(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	w.put(thing("ConfigMap/a", "is=theirs"))
 	o := w.judging()
-	w.decider = decisions{replan: func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) {
-		return nil, refused
-	}}
+	w.decider = decisions{
+		replan: func(_ *plan.Step, _ *unstructured.Unstructured, refused error) (*plan.Step, error) {
+			return nil, refused
+		},
+	}
 	w.exactly(t, o, create("ConfigMap/a"))
 	if w.is("ConfigMap/a") != "theirs" || !slices.Equal(methods(w), []cluster.Method{cluster.Create}) {
 		t.Errorf("%v, %q, %v", methods(w), w.is("ConfigMap/a"), w.lines)
 	}
 }
 
-// An object that somebody has changed is decided on anew; one that is gone is not created.
+// An object that somebody has changed is decided again; one that is gone is not created.
 func TestExactConflict(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	stale := w.put(thing("ConfigMap/a", "is=old"))
 	w.put(thing("ConfigMap/a", "is=theirs"))
 	asked := 0
 	o := w.judging()
-	w.decider = decisions{replan: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
-		asked++
-		next := *step
-		next.Have = live
-		return &next, nil
-	}}
+	w.decider = decisions{
+		replan: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+			asked++
+			next := *step
+			next.Have = live
+			return &next, nil
+		},
+	}
 	step := update(stale, "new")
 	step.FullReplace = false
 	w.exactly(t, o, step)
 	if asked != 1 || w.is("ConfigMap/a") != "new" {
 		t.Errorf("asked %d times, %q: %v", asked, w.is("ConfigMap/a"), w.lines)
 	}
-	gone := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "b", errors.New("no existing object was found"))
+	gone := apierrors.NewConflict(
+		schema.GroupResource{Resource: "configmaps"},
+		"b",
+		errors.New("no existing object was found"),
+	)
 	w = newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/b"): {gone}}})
 	step = update(thing("ConfigMap/b", "is=old"), "new")
 	step.FullReplace = false

@@ -46,7 +46,9 @@ func (w *world) owner(name string) *unstructured.Unstructured {
 
 // The statuses of pods that matter here.
 var (
-	noImage = container(map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": "no such image"}})
+	noImage = container(
+		map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": "no such image"}},
+	)
 	crashes = container(map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}})
 	quits   = container(map[string]any{"terminated": map[string]any{"exitCode": int64(1)}})
 	starts  = container(map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}})
@@ -59,12 +61,18 @@ var crashesAgain = map[string]any{"phase": "Running", "containerStatuses": []any
 }}}
 
 func container(state map[string]any) map[string]any {
-	return map[string]any{"phase": "Pending", "containerStatuses": []any{map[string]any{"name": "c", "image": "x", "state": state}}}
+	return map[string]any{
+		"phase":             "Pending",
+		"containerStatuses": []any{map[string]any{"name": "c", "image": "x", "state": state}},
+	}
 }
 
 // explained leaves the explanations in what was heard.
 func (w *world) explained() {
-	w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "explained") })
+	w.lines = slices.DeleteFunc(
+		w.lines,
+		func(line string) bool { return !strings.HasPrefix(line, "explained") },
+	)
 }
 
 // times keeps when the run explained something.
@@ -79,7 +87,7 @@ func (w *world) times() *[]time.Duration {
 	return &at
 }
 
-func TestWhatIsWaitedForIsExplainedAsSoonAsItIsSeen(t *testing.T) {
+func TestCausesAreEmittedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{
 			Script: map[object.Ref][]enginetest.Change{
@@ -96,7 +104,10 @@ func TestWhatIsWaitedForIsExplainedAsSoonAsItIsSeen(t *testing.T) {
 			w.Put(w.child("ReplicaSet/quick", "Pod/q", starts))
 			w.Put(w.child("ReplicaSet/slow", "Pod/a", noImage))
 		})
-		after(20*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", noImage)) }) // nothing new
+		after(
+			20*time.Second,
+			func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", noImage)) },
+		) // nothing new
 		after(30*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", quits)) })
 		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2}, want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
 			t.Fatal(err)
@@ -203,12 +214,26 @@ func TestFailFast(t *testing.T) {
 				if tc.then != nil {
 					time.AfterFunc(3*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/a", tc.then)) })
 				}
-				objects := want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c", "after=Deployment/b"))
-				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, objects...)
+				objects := want(
+					thing("Deployment/a"),
+					thing("Deployment/b"),
+					thing("Deployment/c", "after=Deployment/b"),
+				)
+				summary, err := w.apply(
+					t.Context(),
+					policy(),
+					engine.Options{
+						Limits: engine.Limits{Apply: 5 * time.Second},
+						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
+					},
+					objects...)
 				if err != nil || summary.Failures() != 1 {
 					t.Errorf("apply = %+v, %v, want one that is bad", summary, err)
 				}
-				w.lines = slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "settled") })
+				w.lines = slices.DeleteFunc(
+					w.lines,
+					func(line string) bool { return !strings.HasPrefix(line, "settled") },
+				)
 				slices.Sort(w.lines) // writes end in any order
 				w.expect(t, tc.want)
 				w.expectRecord(t, tc.record...)
@@ -217,7 +242,7 @@ func TestFailFast(t *testing.T) {
 	}
 }
 
-// A condition by which an object has failed may be from before it was mended.
+// A condition by which an object has failed may be from before it was repaired.
 func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 	at := func(d time.Duration) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{
@@ -242,12 +267,18 @@ func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 				if tc.recover {
 					changes = append(changes, enginetest.Change{After: 3 * time.Second, Status: available})
 				}
-				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): changes}})
+				w := newWorld(
+					&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): changes}},
+				)
 				w.Put(thing("Deployment/a"))
 				start := time.Now()
 				owned := policy()
 				owned.Owner = plan.Owner{}
-				summary, err := w.apply(t.Context(), owned, engine.Options{}, want(thing("Deployment/a", "changed=yes"))...)
+				summary, err := w.apply(
+					t.Context(),
+					owned,
+					engine.Options{},
+					want(thing("Deployment/a", "changed=yes"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
@@ -259,18 +290,23 @@ func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 	}
 }
 
-// The server is asked for as little as explains: by a label while there are few objects, and once more at the most.
+// The server is asked for as little as explains: by a label while there are few objects, and once
+// more at the most.
 func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		labelled := func(name string) *unstructured.Unstructured {
 			obj := thing(name)
 			_, app, _ := strings.Cut(name, "/")
-			obj.Object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": app, "part-of": "shop"}}}
+			obj.Object["spec"] = map[string]any{
+				"selector": map[string]any{"matchLabels": map[string]any{"app": app, "part-of": "shop"}},
+			}
 			return obj
 		}
 		objects := want(labelled("Deployment/a"), labelled("Deployment/b"), labelled("Deployment/c"))
-		w.Script = map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: 5 * time.Second, Status: available}}}
+		w.Script = map[object.Ref][]enginetest.Change{
+			ref("Deployment/a"): {{After: 5 * time.Second, Status: available}},
+		}
 		objects[2].Object.SetAnnotations(map[string]string{"after": "Deployment/a"})
 		if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, objects...); err != nil {
 			t.Fatal(err)
@@ -298,7 +334,12 @@ func TestObserveExplains(t *testing.T) {
 		time.AfterFunc(5*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/b", crashes)) })
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
 		options := engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: 10 * time.Second}
-		met, err := e.Observe(t.Context(), []object.Ref{ref("Deployment/a")}, options, func(e event.Event) { w.lines = append(w.lines, line(e)) })
+		met, err := e.Observe(
+			t.Context(),
+			[]object.Ref{ref("Deployment/a")},
+			options,
+			func(e event.Event) { w.lines = append(w.lines, line(e)) },
+		)
 		if met || err != nil {
 			t.Errorf("observe = %t, %v", met, err)
 		}
@@ -326,14 +367,23 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{})
 				if tc.ready > 0 {
-					w.Script = map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: tc.ready, Status: available}}}
+					w.Script = map[object.Ref][]enginetest.Change{
+						ref("Deployment/a"): {{After: tc.ready, Status: available}},
+					}
 				}
 				time.AfterFunc(100*time.Millisecond, func() {
 					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
 					w.Put(w.child("ReplicaSet/a", "Pod/a", unplaced))
 				})
 				start := time.Now()
-				summary, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: time.Minute}, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, want(thing("Deployment/a"))...)
+				summary, err := w.apply(
+					t.Context(),
+					policy(),
+					engine.Options{
+						Limits: engine.Limits{Apply: time.Minute},
+						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
+					},
+					want(thing("Deployment/a"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
 				}
@@ -345,7 +395,8 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 	}
 }
 
-// outages is a cluster whose watches cannot see anything for a while, twice, and say so again and again.
+// outages is a cluster whose watches cannot see anything for a while, twice, and say so again and
+// again.
 type outages struct{ *enginetest.Cluster }
 
 func (c outages) Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent)) {
@@ -361,44 +412,53 @@ func (c outages) Watch(ctx context.Context, refs []object.Ref, see func(cluster.
 	}()
 }
 
-func TestOutagesAreToldOnce(t *testing.T) {
+func TestOutagesAreEmittedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/a"): {{After: 10 * time.Second, Status: available}},
 			ref("Deployment/b"): {{After: 10 * time.Second, Status: available}},
 		}})
 		e := &engine.Engine{Cluster: outages{w.Cluster}, Records: w.store}
-		p, err := e.Plan(t.Context(), engine.Request{Desired: want(thing("Deployment/a"), thing("Deployment/b")), Policy: policy()})
+		p, err := e.Plan(
+			t.Context(),
+			engine.Request{Desired: want(thing("Deployment/a"), thing("Deployment/b")), Policy: policy()},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := 0
+		printed := 0
 		count := func(ev event.Event) {
 			if ev.Err != nil {
-				told++
+				printed++
 			}
 		}
-		if _, err := e.Apply(t.Context(), p, engine.Options{}, count); err != nil || told != 2 {
-			t.Errorf("told %d times of two outages, %v", told, err)
+		if _, err := e.Apply(t.Context(), p, engine.Options{}, count); err != nil || printed != 2 {
+			t.Errorf("printed %d times of two outages, %v", printed, err)
 		}
-		told = 0
+		printed = 0
 		options := engine.ObserveOptions{Until: engine.UntilForever, Timeout: 10 * time.Second}
-		if _, err := e.Observe(t.Context(), p.Refs(), options, count); err != nil || told != 2 {
-			t.Errorf("status: told %d times of two outages, %v", told, err)
+		if _, err := e.Observe(t.Context(), p.Refs(), options, count); err != nil || printed != 2 {
+			t.Errorf("status: printed %d times of two outages, %v", printed, err)
 		}
 	})
 }
 
-// A controller that writes the same again and again has nothing new to say; nor is a condition from before a change the reason
-// why the change is not ready.
-func TestWhatIsNotNewIsNotTold(t *testing.T) {
+// A controller that writes the same again and again has nothing new to say; nor is a condition from
+// before a change the reason why the change is not ready.
+func TestKnownCausesAreNotEmitted(t *testing.T) {
 	stalled := func(at time.Time) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{
 			"type": "Stalled", "status": "True", "message": "no room", "lastTransitionTime": at.UTC().Format(time.RFC3339),
 		}}}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/b"): {{After: 30 * time.Second, Status: available}}}})
+		w := newWorld(
+			&enginetest.Cluster{
+				Script: map[object.Ref][]enginetest.Change{
+					ref("Deployment/b"): {{After: 30 * time.Second, Status: available}},
+				},
+			},
+		)
 		old := thing("Widget/a", "owner=me", "last={}")
 		old.Object["status"] = stalled(time.Now().Add(-time.Hour))
 		w.Put(old)
@@ -416,9 +476,12 @@ func TestWhatIsNotNewIsNotTold(t *testing.T) {
 		if len(*at) == 0 || (*at)[0] < 10*time.Second {
 			t.Errorf("explained at %v, want not before the condition counts", *at)
 		}
-		told := slices.DeleteFunc(w.lines, func(line string) bool { return !strings.HasPrefix(line, "observed") })
-		if len(told) > 1 {
-			t.Errorf("told again and again:\n%s", strings.Join(told, "\n"))
+		printed := slices.DeleteFunc(
+			w.lines,
+			func(line string) bool { return !strings.HasPrefix(line, "observed") },
+		)
+		if len(printed) > 1 {
+			t.Errorf("printed again and again:\n%s", strings.Join(printed, "\n"))
 		}
 	})
 }
@@ -448,9 +511,14 @@ func TestObserveDoesNotWaitForLogs(t *testing.T) {
 			})
 		}
 		e := &engine.Engine{Cluster: slowLogs{w.Cluster}, Records: w.store}
-		options := engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: 10 * time.Second, LogLines: 5}
+		options := engine.ObserveOptions{
+			Until:    engine.UntilCurrent,
+			Timeout:  10 * time.Second,
+			LogLines: 5,
+		}
 		start := time.Now()
-		if _, err := e.Observe(t.Context(), refs, options, func(event.Event) {}); err != nil || time.Since(start) != options.Timeout {
+		if _, err := e.Observe(t.Context(), refs, options, func(event.Event) {}); err != nil ||
+			time.Since(start) != options.Timeout {
 			t.Errorf("took %s, %v; want %s", time.Since(start), err, options.Timeout)
 		}
 	})

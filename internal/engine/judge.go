@@ -12,7 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// judge decides whether the wait for a step is over, by the last sighting of its object.
+// judge decides whether the wait for a step is over, by the last observation of its object.
 func (r *run) judge(ctx context.Context, i int) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	gone := t.seen.verdict.State == ready.NotFound
@@ -21,7 +21,7 @@ func (r *run) judge(ctx context.Context, i int) {
 	case step.Op == plan.Observe:
 		r.observed(i)
 	case t.seen.before(t.base):
-		r.wait(i) // the sighting is older than our write
+		r.wait(i) // the observation is older than our write
 	case step.Op.AwaitsDeletion() && (gone || replaced):
 		r.settle(i, event.Succeeded, nil)
 	case step.Op.AwaitsDeletion():
@@ -63,7 +63,8 @@ func (r *run) applyVerdict(ctx context.Context, i int) {
 	}
 }
 
-// released lets the dependents of a step start if the verdict on its object says so, and emits that once.
+// released lets the dependents of a step start if the verdict on its object says so, and emits that
+// once.
 func (r *run) released(i int) {
 	t := &r.tracks[i]
 	if t.seen.verdict.Releases && r.schedule.release(i) {
@@ -105,20 +106,20 @@ func (s shown) sameStatus(v ready.Verdict) bool {
 	return s.status.Same(v.Status) && slices.EqualFunc(s.children, v.Children, ready.Child.Same)
 }
 
-// settle ends a step, once, and perhaps the run. The status that was seen last goes with it.
+// settle settles a step, once, and ends the run if its failure does that.
 func (r *run) settle(i int, outcome event.Outcome, err error) {
 	r.conclusion(i, outcome, err, false)
 	r.endIfMust(i)
 }
 
-// endIfMust ends the run if a step that has settled is to do that.
+// endIfMust ends the run if the failure of a step does that.
 func (r *run) endIfMust(i int) {
 	if r.endsRun(i) {
 		r.abort(i)
 	}
 }
 
-// conclusion ends a step. Own says that it is by the limit of its own.
+// conclusion settles a step. Own means that its own limit ended it.
 func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	t := &r.tracks[i]
 	if t.pause != "" {
@@ -156,7 +157,7 @@ func (r *run) setFailing(t *track, failing bool) {
 	}
 }
 
-// skip ends a step that will never start.
+// skip settles a step that never starts.
 func (r *run) skip(b blocked) {
 	t := &r.tracks[b.step]
 	if !r.plan.Steps[b.step].Op.IsObject() {
@@ -165,11 +166,20 @@ func (r *run) skip(b blocked) {
 		return
 	}
 	t.acted = event.Skipped
-	e := event.Event{Kind: event.Acted, Step: b.step, Op: r.plan.Steps[b.step].Op, Outcome: event.Skipped, Blocker: &b.by}
+	e := event.Event{
+		Kind:    event.Acted,
+		Step:    b.step,
+		Op:      r.plan.Steps[b.step].Op,
+		Outcome: event.Skipped,
+		Blocker: &b.by,
+	}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
 		if r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
-			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied", r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref)
+			e.Reason = fmt.Sprintf(
+				"nothing is pruned while %s cannot be applied",
+				r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref,
+			)
 		}
 	}
 	r.emit(e)

@@ -33,13 +33,18 @@ type ObserveOptions struct {
 }
 
 // Observe emits the status of every object, in the order of refs and with the causes of those that
-// are not ready. Then it emits an Observed event for every new status and an Explained event for new
-// causes, until the condition holds, can hold no more because the remaining objects have failed, the
-// timeout is over, or the context ends. Met reports whether the condition holds. An Observed event
-// with an error says that the cluster cannot be reached for the moment.
+// are not ready. Then it emits an Observed event for every new status and an Explained event for
+// new causes, until the condition holds, can hold no more because the remaining objects have
+// failed, the timeout is over, or the context ends. Met reports whether the condition holds. An
+// Observed event with an error says that the cluster cannot be reached for the moment.
 //
 // Observing is a run of steps that only wait: Step is the index of the ref.
-func (e *Engine) Observe(ctx context.Context, refs []object.Ref, o ObserveOptions, sink event.Sink) (met bool, err error) {
+func (e *Engine) Observe(
+	ctx context.Context,
+	refs []object.Ref,
+	o ObserveOptions,
+	sink event.Sink,
+) (met bool, err error) {
 	p := &plan.Plan{Steps: make([]plan.Step, len(refs))}
 	targets := make([]cluster.Target, len(refs))
 	for i, ref := range refs {
@@ -141,7 +146,8 @@ func (r *run) observed(i int) {
 	}
 }
 
-// observedEnough reports whether the condition of Observe holds, and whether nothing can change that.
+// observedEnough reports whether the condition of Observe holds, and whether nothing can change
+// that.
 func (r *run) observedEnough() (met, over bool) {
 	states, unserved, all := map[ready.State]int{}, 0, len(r.tracks)
 	for i := range r.tracks {

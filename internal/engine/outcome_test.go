@@ -17,8 +17,8 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// An object that is wanted under another kind is forgotten under the old one only once it was applied under the new one: not
-// if that failed and ended the run.
+// An object that is wanted under another kind is forgotten under the old one only once it was
+// applied under the new one: not if that failed and ended the run.
 func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -38,12 +38,19 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 	})
 }
 
-// The namespace that is made before the record, to hold it, is in the record whatever becomes of the rest of the run.
+// The namespace that is made before the record, to hold it, is in the record whatever becomes of
+// the rest of the run.
 func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 	t.Run("when what it depends on fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(&enginetest.Cluster{Fails: map[object.Ref]error{ref("Namespace/other"): forbidden}})
-			desired := want(thing("Namespace/n", "after=Namespace/other"), thing("Namespace/other"), thing("ConfigMap/a"))
+			w := newWorld(
+				&enginetest.Cluster{Fails: map[object.Ref]error{ref("Namespace/other"): forbidden}},
+			)
+			desired := want(
+				thing("Namespace/n", "after=Namespace/other"),
+				thing("Namespace/other"),
+				thing("ConfigMap/a"),
+			)
 			if _, err := w.apply(t.Context(), home(), engine.Options{}, desired...); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +61,11 @@ func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 				settled create namespace/other failed: things "a" is forbidden: not now
 				acted create configmap/a succeeded
 				settled create configmap/a succeeded (Current)`)
-			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded", "configmap/a Apply Succeeded Succeeded")
+			w.expectRecord(
+				t,
+				"namespace/n Apply Succeeded Succeeded",
+				"configmap/a Apply Succeeded Succeeded",
+			)
 		})
 	})
 	t.Run("when the run ends before its turn", func(t *testing.T) {
@@ -71,8 +82,8 @@ func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 	})
 }
 
-// An object goes over to server-side apply by several writes. When the first is stored and a later one is refused, the object
-// is ours.
+// An object goes over to server-side apply by several writes. When the first is stored and a later
+// one is refused, the object is ours.
 func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 	for refused := 1; refused <= 3; refused++ {
 		p := policy()
@@ -81,9 +92,17 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 		live := given("a", "old", "last={}")
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`),
+			FieldsV1: metav1.NewFieldsV1(
+				`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`,
+			),
 		}})
-		w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): append(make([]error, refused-1), forbidden)}})
+		w := newWorld(
+			&enginetest.Cluster{
+				Answers: map[object.Ref][]error{
+					ref("ConfigMap/a"): append(make([]error, refused-1), forbidden),
+				},
+			},
+		)
 		w.Put(live)
 		next := given("a", "new")
 		next.SetManagedFields(live.GetManagedFields()) // which this server does not keep by itself
@@ -108,15 +127,25 @@ func patient(p plan.Policy) plan.Policy {
 // What lingers although nobody waits for it stays in the record until it is gone.
 func TestDeletionThatIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/lingers"): time.Hour}})
-		desired := want(thing("ConfigMap/a"), thing("ConfigMap/goes", "nowait=yes"), thing("ConfigMap/lingers", "nowait=yes"))
+		w := newWorld(
+			&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("ConfigMap/lingers"): time.Hour}},
+		)
+		desired := want(
+			thing("ConfigMap/a"),
+			thing("ConfigMap/goes", "nowait=yes"),
+			thing("ConfigMap/lingers", "nowait=yes"),
+		)
 		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired...); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
 			t.Fatal(err)
 		}
-		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded", "configmap/lingers Delete Succeeded Pending")
+		w.expectRecord(
+			t,
+			"configmap/a Apply Succeeded Succeeded",
+			"configmap/lingers Delete Succeeded Pending",
+		)
 
 		time.Sleep(time.Hour + time.Second)
 		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
@@ -129,26 +158,45 @@ func TestDeletionThatIsNotWaitedFor(t *testing.T) {
 // The record goes with its namespace, so what is elsewhere has to be gone before.
 func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/other"): time.Hour, ref("ConfigMap/a"): time.Hour}})
-		desired := want(thing("Namespace/n"), thing("Namespace/other", "nowait=yes"), thing("ConfigMap/a", "nowait=yes"))
+		w := newWorld(
+			&enginetest.Cluster{
+				Lingers: map[object.Ref]time.Duration{
+					ref("Namespace/other"): time.Hour,
+					ref("ConfigMap/a"):     time.Hour,
+				},
+			},
+		)
+		desired := want(
+			thing("Namespace/n"),
+			thing("Namespace/other", "nowait=yes"),
+			thing("ConfigMap/a", "nowait=yes"),
+		)
 		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.apply(t.Context(), patient(home()), engine.Options{Limits: engine.Limits{Delete: time.Minute}}); err != nil {
 			t.Fatal(err)
 		}
-		w.expectRecord(t, "namespace/n Delete Skipped Skipped", "namespace/other Delete Succeeded Timeout", "configmap/a Delete Succeeded Pending")
+		w.expectRecord(
+			t,
+			"namespace/n Delete Skipped Skipped",
+			"namespace/other Delete Succeeded Timeout",
+			"configmap/a Delete Succeeded Pending",
+		)
 	})
 }
 
-// A record that goes with its namespace is no error where the run itself deletes that, though it may take long to go.
+// A record that goes with its namespace is no error where the run itself deletes that, though it
+// may take long to go.
 func TestRecordGoesWithItsNamespace(t *testing.T) {
 	for _, tc := range []struct {
 		namespace string
 		wants     bool
 	}{{"n", false}, {"other", true}} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}})
+			w := newWorld(
+				&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}},
+			)
 			if _, err := w.apply(t.Context(), home(), engine.Options{}, want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +205,11 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 					w.store.Fails = &record.NamespaceGoneError{Namespace: tc.namespace, Cause: forbidden}
 				}
 			}
-			summary, err := w.apply(t.Context(), home(), engine.Options{Limits: engine.Limits{Delete: time.Minute}})
+			summary, err := w.apply(
+				t.Context(),
+				home(),
+				engine.Options{Limits: engine.Limits{Delete: time.Minute}},
+			)
 			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
 				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)
 			}
@@ -165,7 +217,8 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 	}
 }
 
-// An interrupt while the last writes are under way, which nobody waits for, comes too late to cut anything short.
+// An interrupt while the last writes are under way, which nobody waits for, comes too late to cut
+// anything short.
 func TestInterruptThatCutsNothingShort(t *testing.T) {
 	for _, tc := range []struct {
 		object string
@@ -175,7 +228,11 @@ func TestInterruptThatCutsNothingShort(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{Takes: time.Second})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(500*time.Millisecond, cancel)
-			summary, err := w.apply(ctx, patient(policy()), engine.Options{}, want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
+			summary, err := w.apply(
+				ctx,
+				patient(policy()),
+				engine.Options{},
+				want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
 			if err != nil || summary.Interrupted != tc.cut || (summary.Failures() > 0) != tc.cut {
 				t.Errorf("%s: %+v, %v", tc.object, summary, err)
 			}

@@ -11,21 +11,24 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// pause is why a step whose turn came is not being written: it goes on later. No slot is held meanwhile.
+// pause is why a step that was started is not being written. It continues later and holds no slot.
 type pause string
 
 // The pauses. The zero value is none.
 const (
 	passing   pause = "passing"   // its write failed for a reason that passes: until its alarm
-	lingering pause = "lingering" // its object was deleted, to be created anew: until that is gone
+	lingering pause = "lingering" // until the deleted object is gone, which is then recreated
 	absent    pause = "absent"    // somebody else is to create its object: until that is there
 	due       pause = "due"       // over: it waits for a slot
 )
 
-// find looks for the object of a step that somebody else is to create.
+// find looks for the object of a step that others create.
 func (r *run) find(ctx context.Context, step *plan.Step) *result {
 	done := &result{op: step.Op, outcome: event.Failed}
-	snapshot, err := r.engine.Cluster.Read(ctx, []cluster.Target{{Ref: step.Ref, Version: r.version(step.Ref)}})
+	snapshot, err := r.engine.Cluster.Read(
+		ctx,
+		[]cluster.Target{{Ref: step.Ref, Version: r.version(step.Ref)}},
+	)
 	switch {
 	case err != nil:
 		done.err = err
@@ -37,8 +40,8 @@ func (r *run) find(ctx context.Context, step *plan.Step) *result {
 	return done
 }
 
-// paused lets a step go on later, if what came of it so far asks for that. A step that was tried for long enough is not: it
-// failed.
+// paused reports whether a step continues later. A step that was retried for too long fails
+// instead.
 func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	why := done.pause
@@ -52,12 +55,15 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		return false
 	}
 	now := time.Now()
-	at, told := r.nextRetry(t, why, now)
+	at, announced := r.nextRetry(t, why, now)
 	switch {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
-		done.err = &TimedOutError{After: r.options.Retry.For, Last: cluster.Redact(done.err, step.HoldsSecret())}
+		done.err = &TimedOutError{
+			After: r.options.Retry.For,
+			Last:  cluster.Redact(done.err, step.HoldsSecret()),
+		}
 		return false
 	}
 	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
@@ -66,7 +72,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		r.endPaused(i)
 		return true
 	}
-	if told {
+	if announced {
 		r.emit(event.Event{Kind: event.Retried, Step: i, Op: step.Op, Err: t.err})
 	}
 	if !at.IsZero() {
@@ -80,8 +86,9 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	return true
 }
 
-// goesOn is when a paused step is due at the latest, zero if never, and whether somebody is told that it is tried again.
-func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, told bool) {
+// nextRetry returns the latest time at which a paused step continues, zero if there is none, and
+// whether an event announces the retry.
+func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, announced bool) {
 	limit := func(from time.Time, d time.Duration) time.Time {
 		if d <= 0 {
 			return time.Time{}
@@ -106,7 +113,7 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, told 
 	}
 }
 
-// leaveLimit is how long an object that is to be created anew may take to be gone.
+// leaveLimit returns how long an object may take to be gone before it is recreated.
 func (r *run) leaveLimit() time.Duration {
 	if r.options.Limits.Delete > 0 {
 		return r.options.Limits.Delete
@@ -114,7 +121,7 @@ func (r *run) leaveLimit() time.Duration {
 	return r.options.Limits.Idle
 }
 
-// glimpse lets a paused step go on if what was seen of its object last is what it waits for.
+// checkPaused continues a paused step if its object is in the state that it waits for.
 func (r *run) checkPaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	seen := &t.seen
@@ -124,11 +131,19 @@ func (r *run) checkPaused(ctx context.Context, i int) {
 		r.resume(i)
 	case t.pause == absent && seen.object != nil:
 		r.unpause(i)
-		r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: seen.object}})
+		r.conclude(
+			ctx,
+			i,
+			&result{
+				op:      r.plan.Steps[i].Op,
+				outcome: event.Succeeded,
+				seen:    cluster.ObjectEvent{Object: seen.object},
+			},
+		)
 	}
 }
 
-// overdue ends or goes on with a paused step whose time is up.
+// expirePaused ends or continues a paused step whose time is over.
 func (r *run) expirePaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	limit := r.options.Retry.For
@@ -140,16 +155,24 @@ func (r *run) expirePaused(ctx context.Context, i int) {
 		limit = r.leaveLimit()
 	}
 	r.unpause(i)
-	r.conclude(ctx, i, &result{op: r.plan.Steps[i].Op, outcome: event.Failed, err: &TimedOutError{After: limit, Last: t.err}})
+	r.conclude(
+		ctx,
+		i,
+		&result{
+			op:      r.plan.Steps[i].Op,
+			outcome: event.Failed,
+			err:     &TimedOutError{After: limit, Last: t.err},
+		},
+	)
 }
 
-// goOn has a paused step go on as soon as there is a slot.
+// resume schedules a paused step for the next free slot.
 func (r *run) resume(i int) {
 	r.tracks[i].pause = due
 	r.due = append(r.due, i)
 }
 
-// takeDue hands out a step that goes on now.
+// takeDue returns a step that was resumed.
 func (r *run) takeDue() (int, bool) {
 	for len(r.due) > 0 {
 		i := r.due[0]

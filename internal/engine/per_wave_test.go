@@ -22,11 +22,16 @@ func TestTimeTogetherBeginsWithTheLatestWrite(t *testing.T) {
 		{true, "settled create deployment.apps/a succeeded (Current)", 11 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(&enginetest.Cluster{Takes: 2 * time.Second, Script: map[object.Ref][]enginetest.Change{
-				ref("Deployment/a"): {{After: 6 * time.Second, Status: available}},
-			}})
+			w := newWorld(
+				&enginetest.Cluster{Takes: 2 * time.Second, Script: map[object.Ref][]enginetest.Change{
+					ref("Deployment/a"): {{After: 6 * time.Second, Status: available}},
+				}},
+			)
 			began := time.Now()
-			o := engine.Options{Limits: engine.Limits{Apply: 5 * time.Second, PerWave: tc.together}, Concurrency: 1}
+			o := engine.Options{
+				Limits:      engine.Limits{Apply: 5 * time.Second, PerWave: tc.together},
+				Concurrency: 1,
+			}
 			if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c"))...); err != nil {
 				t.Fatal(err)
 			}

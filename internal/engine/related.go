@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// maxSelected is the number of objects up to which the related objects of these alone are watched, by
-// a label; beyond it, all objects of a kind in the namespace are watched.
+// maxSelected is the number of objects up to which the related objects of these alone are watched,
+// by a label; beyond it, all objects of a kind in the namespace are watched.
 const maxSelected = 40
 
 // relatedWatcher watches the objects that explain why others are not ready, and reads logs. It
@@ -107,7 +107,12 @@ func eventNamespace(ref object.Ref) string {
 func (w *relatedWatcher) start(ctx context.Context, p place, selected *labelValues) {
 	w.watches[p] = selected
 	w.listing++
-	query := cluster.Query{Kind: p.GroupKind, Namespace: p.namespace, Labels: selected.selector(), Once: w.once}
+	query := cluster.Query{
+		Kind:      p.GroupKind,
+		Namespace: p.namespace,
+		Labels:    selected.selector(),
+		Once:      w.once,
+	}
 	if p.GroupKind == eventKind {
 		query.Fields = "type=Warning"
 	}
@@ -135,8 +140,7 @@ func (w *relatedWatcher) take(e relatedEvent) {
 	}
 }
 
-// settle takes events until all watches have listed their objects and no event has come for the
-// duration quiet, or until the context ends.
+// settle settles a step, once, and ends the run if its failure does that.
 func (w *relatedWatcher) settle(ctx context.Context, quiet time.Duration) {
 	for w.listing > 0 || quiet > 0 {
 		var silence <-chan time.Time
@@ -154,8 +158,8 @@ func (w *relatedWatcher) settle(ctx context.Context, quiet time.Duration) {
 	}
 }
 
-// selectLabel returns the label that distinguishes most of the given label sets, or no label if there
-// are too many sets, or none that all of them have.
+// selectLabel returns the label that distinguishes most of the given label sets, or no label if
+// there are too many sets, or none that all of them have.
 func selectLabel(sets []map[string]string) *labelValues {
 	best := &labelValues{}
 	if len(sets) > maxSelected || len(sets) == 0 {
@@ -194,7 +198,7 @@ func (l *labelValues) selector() string {
 	}
 }
 
-// readLogsLater has a worker read the logs that belong to the causes of a step and send them as a
+// readLogsLater starts a worker that reads the logs for the causes of a step and sends them as a
 // quote. It reports false if there are no logs to read, or too many were read.
 func (w *relatedWatcher) readLogsLater(ctx context.Context, step int, causes []ready.Cause) bool {
 	if !w.wantsLogs(causes) {
@@ -211,7 +215,8 @@ func (w *relatedWatcher) readLogsLater(ctx context.Context, step int, causes []r
 	return true
 }
 
-// readLogs adds logs to the causes of many objects. It returns when all are read or the context ends.
+// readLogs adds logs to the causes of many objects. It returns when all are read or the context
+// ends.
 func (w *relatedWatcher) readLogs(ctx context.Context, all [][]ready.Cause) {
 	var logs errgroup.Group
 	logs.SetLimit(concurrentLogs)

@@ -15,19 +15,27 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// amendFor is how long a second write is tried while others change the object, from its first attempt.
+// amendFor is how long a second write is tried while others change the object, from its first
+// attempt.
 const amendFor = time.Minute
 
-// replaces reports whether the object of a step is to be deleted and created anew in such a case.
+// replaces reports whether the object of a step is deleted and recreated under a condition.
 func replaces(step *plan.Step, in plan.Replacement, o *Options) bool {
 	return step.Op == plan.Update && step.Have != nil && step.Replace == in && o.DryRun == DryRunNone
 }
 
-// replace deletes the object of a step and creates it anew. The creation is tried at once, since most objects are gone with the
-// answer to their deletion; where the old object is in its way the result says so, and what remains to be done.
+// replace deletes the object of a step and recreates it. It tries to create it at once, since most
+// objects are gone when their deletion is answered; else the result says what remains to be done.
 func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	if step.Have.GetDeletionTimestamp() == nil {
-		_, err := c.Delete(ctx, cluster.Delete{Ref: step.Ref, UID: step.Have.GetUID(), Propagation: metav1.DeletePropagationBackground})
+		_, err := c.Delete(
+			ctx,
+			cluster.Delete{
+				Ref:         step.Ref,
+				UID:         step.Have.GetUID(),
+				Propagation: metav1.DeletePropagationBackground,
+			},
+		)
 		if err != nil {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
@@ -35,7 +43,14 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 	rest := recreateStep(step)
 	stored, err := write(ctx, c, p, rest, o)
 	if apierrors.IsAlreadyExists(err) {
-		return &result{op: rest.Op, outcome: event.Failed, err: &LingeringError{}, rest: rest, pause: lingering, seen: cluster.ObjectEvent{Object: step.Have}}
+		return &result{
+			op:      rest.Op,
+			outcome: event.Failed,
+			err:     &LingeringError{},
+			rest:    rest,
+			pause:   lingering,
+			seen:    cluster.ObjectEvent{Object: step.Have},
+		}
 	}
 	if err != nil {
 		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest}
@@ -43,7 +58,8 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 	return amended(ctx, c, p, rest, stored, o)
 }
 
-// anew is the step that creates the object of a step in place of the one that is there: without what only such a one has.
+// recreateStep returns the step that creates the object of another step, without the metadata of
+// the old object.
 func recreateStep(step *plan.Step) *plan.Step {
 	rest := *step
 	if step.Recreate != nil {
@@ -58,15 +74,19 @@ func recreateStep(step *plan.Step) *plan.Step {
 	return &rest
 }
 
-// whole is an object as it is sent in place of all that is live, if nobody has changed that.
+// withPreconditions returns an object that replaces a live one only if that has not changed.
 func withPreconditions(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return reheaded(obj, func(metadata map[string]any) {
 		metadata["uid"], metadata["resourceVersion"] = string(live.GetUID()), live.GetResourceVersion()
 	})
 }
 
-// reheaded is an object with other metadata, and without what says who owns its fields; all else is shared.
-func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]any)) *unstructured.Unstructured {
+// reheaded returns an object with other metadata and without managed fields. It shares all other
+// fields.
+func reheaded(
+	obj *unstructured.Unstructured,
+	change func(metadata map[string]any),
+) *unstructured.Unstructured {
 	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	metadata, _ := obj.Object["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
@@ -76,8 +96,16 @@ func reheaded(obj *unstructured.Unstructured, change func(metadata map[string]an
 	return next
 }
 
-// amended is the result of a step whose write is over, after the second write if the dialect wants one.
-func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured, o *Options) *result {
+// amended returns the result of a step after its second write, if the decider of the plan asks for
+// one.
+func amended(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	stored *unstructured.Unstructured,
+	o *Options,
+) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
 	if p.Decider == nil || o.DryRun != DryRunNone {
 		return done
@@ -90,16 +118,32 @@ func amended(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stor
 	return done
 }
 
-// amend sends the second write of a step and gives the object afterwards. Whoever changes the object meanwhile makes it be read
-// and amended again: soon, then every second.
-func amend(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	pause := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 7, Cap: time.Second}
+// amend makes the second write of a step and returns the object. After a conflict it reads the
+// object and asks again: soon, then every second.
+func amend(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	pause := wait.Backoff{
+		Duration: 20 * time.Millisecond,
+		Factor:   2,
+		Jitter:   0.1,
+		Steps:    7,
+		Cap:      time.Second,
+	}
 	for end := time.Now().Add(amendFor); ; {
 		next, err := p.Decider.Amend(step, live)
 		if err != nil || next == nil {
 			return live, err
 		}
-		second := cluster.Write{Object: withPreconditions(next, live), Method: cluster.Replace, Manager: p.Manager}
+		second := cluster.Write{
+			Object:  withPreconditions(next, live),
+			Method:  cluster.Replace,
+			Manager: p.Manager,
+		}
 		if p.ServerSide && step.Have != nil {
 			second.Method, second.Force = cluster.Apply, p.Force
 		}

@@ -17,7 +17,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// All of the object is sent, with the version and the UID of the one that was read, and without who owns its fields.
+// All of the object is sent, with the version and the UID of the one that was read, and without who
+// owns its fields.
 func TestWhole(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	there := w.put(thing("ConfigMap/a", "old=yes"))
@@ -26,15 +27,23 @@ func TestWhole(t *testing.T) {
 	step.Want.SetResourceVersion("")
 	w.run(t.Context(), t, w.judging(), step)
 	sent := w.Sent[0]
-	if sent.Method != cluster.Replace || sent.Object.GetResourceVersion() != there.GetResourceVersion() || sent.Object.GetUID() != there.GetUID() ||
-		sent.Object.GetManagedFields() != nil || sent.Object.GetAnnotations()["old"] != "" {
+	if sent.Method != cluster.Replace ||
+		sent.Object.GetResourceVersion() != there.GetResourceVersion() ||
+		sent.Object.GetUID() != there.GetUID() ||
+		sent.Object.GetManagedFields() != nil ||
+		sent.Object.GetAnnotations()["old"] != "" {
 		t.Errorf("sent %+v", sent)
 	}
 	if w.is("ConfigMap/a") != "new" || len(step.Want.GetManagedFields()) != 1 {
-		t.Errorf("the object is %q; what was handed in has %v", w.is("ConfigMap/a"), step.Want.GetManagedFields())
+		t.Errorf(
+			"the object is %q; what was handed in has %v",
+			w.is("ConfigMap/a"),
+			step.Want.GetManagedFields(),
+		)
 	}
 	w.run(t.Context(), t, w.judging(), step) // it was changed since
-	if got := w.lines[len(w.lines)-1]; w.is("ConfigMap/a") != "new" || got[:len("settled update configmap/a failed")] != "settled update configmap/a failed" {
+	if got := w.lines[len(w.lines)-1]; w.is("ConfigMap/a") != "new" ||
+		got[:len("settled update configmap/a failed")] != "settled update configmap/a failed" {
 		t.Error(got)
 	}
 }
@@ -42,17 +51,17 @@ func TestWhole(t *testing.T) {
 func TestReplace(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil)
 	for _, tc := range []struct {
-		name    string
-		replace plan.Replacement
-		anew    string
-		answers []error
-		there   []string // finalizers; "deleted" is deleted already
-		lingers time.Duration
-		limit   time.Duration
-		want    string
-		wrote   []string
-		is      string
-		took    time.Duration
+		name     string
+		replace  plan.Replacement
+		recreate string
+		answers  []error
+		there    []string // finalizers; "deleted" is deleted already
+		lingers  time.Duration
+		limit    time.Duration
+		want     string
+		wrote    []string
+		is       string
+		took     time.Duration
 	}{
 		{name: "always", replace: plan.ReplaceAlways, is: "new", want: `
 			acted create configmap/a succeeded
@@ -66,11 +75,11 @@ func TestReplace(t *testing.T) {
 			acted create configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
-		{name: "by another object than the one that is sent", replace: plan.ReplaceInvalid, anew: "anew", answers: []error{invalid}, is: "anew", want: `
+		{name: "by another object than the one that is sent", replace: plan.ReplaceInvalid, recreate: "recreated", answers: []error{invalid}, is: "recreated", want: `
 			acted create configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
-		{name: "but that one is sent first", replace: plan.ReplaceInvalid, anew: "anew", is: "new", want: `
+		{name: "but that one is sent first", replace: plan.ReplaceInvalid, recreate: "recreated", is: "new", want: `
 			acted update configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"replace n/configmap/a"}},
@@ -85,12 +94,12 @@ func TestReplace(t *testing.T) {
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
 		{name: "unless it stays too long", replace: plan.ReplaceAlways, there: []string{"hold"}, limit: time.Minute, took: time.Minute, want: `
-			acted update configmap/a failed: timed out after 1m0s: it was deleted to be created anew, but is still there
-			settled update configmap/a failed: timed out after 1m0s: it was deleted to be created anew, but is still there`,
+			acted update configmap/a failed: timed out after 1m0s: it was deleted to be recreated, but still exists
+			settled update configmap/a failed: timed out after 1m0s: it was deleted to be recreated, but still exists`,
 			wrote: []string{"delete n/configmap/a"}},
 		{name: "without deleting it again", replace: plan.ReplaceAlways, there: []string{"deleted"}, limit: time.Second, took: time.Second, want: `
-			acted update configmap/a failed: timed out after 1s: it was deleted to be created anew, but is still there
-			settled update configmap/a failed: timed out after 1s: it was deleted to be created anew, but is still there`},
+			acted update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists
+			settled update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists`},
 		{name: "and again if creating it fails for a reason that passes", replace: plan.ReplaceAlways, answers: []error{nil, hiccup, hiccup}, is: "new",
 			took: 2 * time.Second, want: `
 			retried update configmap/a: ` + hiccup.Error() + `
@@ -101,7 +110,9 @@ func TestReplace(t *testing.T) {
 	} {
 		each(t, tc.name, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{
-				Answers: map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}, Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): tc.lingers},
+				Answers: map[object.Ref][]error{
+					ref("ConfigMap/a"): tc.answers,
+				}, Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): tc.lingers},
 			})
 			there := thing("ConfigMap/a")
 			there.SetFinalizers(tc.there)
@@ -111,8 +122,8 @@ func TestReplace(t *testing.T) {
 			step := update(w.put(there), "new")
 			step.Want.SetFinalizers(nil)
 			step.Replace = tc.replace
-			if tc.anew != "" {
-				step.Recreate = update(there, tc.anew).Want
+			if tc.recreate != "" {
+				step.Recreate = update(there, tc.recreate).Want
 			}
 			o := w.judging()
 			o.Limits.Delete = tc.limit
@@ -126,14 +137,16 @@ func TestReplace(t *testing.T) {
 			if w.is("ConfigMap/a") != tc.is {
 				t.Errorf("the object is %q, want %q", w.is("ConfigMap/a"), tc.is)
 			}
-			if created := w.Object(ref("ConfigMap/a")); len(tc.wrote) == 2 && created.GetUID() == step.Have.GetUID() {
+			if created := w.Object(ref("ConfigMap/a")); len(tc.wrote) == 2 &&
+				created.GetUID() == step.Have.GetUID() {
 				t.Error("the object is still the same")
 			}
 		})
 	}
 }
 
-// Where somebody else creates the object that was deleted to be created anew, the dialect is asked as for any that is there.
+// Where somebody else creates the object that was deleted to be recreated, the dialect is asked as
+// for any that is there.
 func TestReplacedBySomebodyElse(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
@@ -213,7 +226,9 @@ func TestAmend(t *testing.T) {
 		each(t, tc.name, func(t *testing.T) {
 			name := ref("Deployment/a")
 			w := newWorld(&enginetest.Cluster{
-				Answers: map[object.Ref][]error{name: tc.answers}, Script: map[object.Ref][]enginetest.Change{name: {phaseAfter(1, "ready")}},
+				Answers: map[object.Ref][]error{
+					name: tc.answers,
+				}, Script: map[object.Ref][]enginetest.Change{name: {phaseAfter(1, "ready")}},
 			})
 			step := create("Deployment/a")
 			if tc.marked {
@@ -224,7 +239,13 @@ func TestAmend(t *testing.T) {
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)
 			if w.is("Deployment/a") != tc.is || len(w.Sent) != tc.writes {
-				t.Errorf("the object is %q after %d writes, want %q after %d", w.is("Deployment/a"), len(w.Sent), tc.is, tc.writes)
+				t.Errorf(
+					"the object is %q after %d writes, want %q after %d",
+					w.is("Deployment/a"),
+					len(w.Sent),
+					tc.is,
+					tc.writes,
+				)
 			}
 		})
 	}
@@ -241,30 +262,34 @@ func TestAmendEnds(t *testing.T) {
 		w.decider = decisions{amend: amend}
 		began := time.Now()
 		summary := w.run(t.Context(), t, o, create("ConfigMap/a"))
-		if took := time.Since(began); took < time.Minute || took > 70*time.Second || summary.Failures() != 1 {
+		if took := time.Since(began); took < time.Minute || took > 70*time.Second ||
+			summary.Failures() != 1 {
 			t.Errorf("it took %s: %q", took, w.lines)
 		}
 	})
 }
 
 // What is seen of an object from between its two writes is not judged.
-func TestSightingBetweenTheWrites(t *testing.T) {
+func TestObservationBetweenWrites(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Takes: time.Second, Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/web"): {{After: 500 * time.Millisecond, Status: phase("ready")}},
 			ref("Deployment/old"): {phaseAfter(9, "ready")},
 		}})
 		o := w.judging()
-		w.decider = decisions{amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			if step.Ref != ref("Deployment/web") || stored.GetAnnotations()["is"] == "amended" {
-				return nil, nil
-			}
-			next := stored.DeepCopy()
-			next.SetAnnotations(map[string]string{"is": "amended"})
-			return next, nil
-		}}
+		w.decider = decisions{
+			amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				if step.Ref != ref("Deployment/web") || stored.GetAnnotations()["is"] == "amended" {
+					return nil, nil
+				}
+				next := stored.DeepCopy()
+				next.SetAnnotations(map[string]string{"is": "amended"})
+				return next, nil
+			},
+		}
 		w.hear = func(e event.Event) {
-			if e.Kind == event.Settled && e.Ref == ref("Deployment/web") && w.is("Deployment/web") != "amended" {
+			if e.Kind == event.Settled && e.Ref == ref("Deployment/web") &&
+				w.is("Deployment/web") != "amended" {
 				t.Error("it settled before the second write")
 			}
 		}

@@ -56,7 +56,8 @@ func TestAgain(t *testing.T) {
 			w.run(t.Context(), t, o, create("ConfigMap/a"), create("ConfigMap/b"))
 			w.expect(t, tc.want)
 			timedOut := (*engine.TimedOutError)(nil)
-			if tc.limit > 0 && (!errors.As(last, &timedOut) || timedOut.After != tc.limit || !apierrors.IsInternalError(timedOut.Last)) {
+			if tc.limit > 0 &&
+				(!errors.As(last, &timedOut) || timedOut.After != tc.limit || !apierrors.IsInternalError(timedOut.Last)) {
 				t.Errorf("the error is %#v", last)
 			}
 		})
@@ -86,7 +87,7 @@ func TestRework(t *testing.T) {
 		want, is    string
 		writes      int
 	}{
-		{"an object that is there by now", "old", false, nil, `
+		{"an object that is that exists", "old", false, nil, `
 			acted update configmap/a succeeded
 			settled create configmap/a succeeded (Current)`, "reworked", 2},
 		{"and is as wanted", "as wanted", false, nil, `
@@ -106,7 +107,9 @@ func TestRework(t *testing.T) {
 			settled create configmap/a succeeded (Current)`, "", 1},
 	} {
 		each(t, tc.name, func(t *testing.T) {
-			w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}})
+			w := newWorld(
+				&enginetest.Cluster{Answers: map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}},
+			)
 			step := create("ConfigMap/a")
 			if tc.there != "" {
 				there := w.put(thing("ConfigMap/a", "is="+tc.there))
@@ -119,7 +122,13 @@ func TestRework(t *testing.T) {
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)
 			if w.is("ConfigMap/a") != tc.is || len(w.Sent) != tc.writes {
-				t.Errorf("the object is %q after %d writes, want %q after %d", w.is("ConfigMap/a"), len(w.Sent), tc.is, tc.writes)
+				t.Errorf(
+					"the object is %q after %d writes, want %q after %d",
+					w.is("ConfigMap/a"),
+					len(w.Sent),
+					tc.is,
+					tc.writes,
+				)
 			}
 		})
 	}

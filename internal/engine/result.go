@@ -10,19 +10,29 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// finish takes in the end of a step's write, unless it goes on later.
+// finish handles the end of the write of a step, unless the step is paused.
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	if !r.paused(ctx, i, done) {
 		r.conclude(ctx, i, done)
 	}
 }
 
-// conclude settles a step whose write is over, or begins to wait.
+// conclude settles a step whose write is over, or starts to wait for it.
 func (r *run) conclude(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	done.err = cluster.Redact(done.err, step.HoldsSecret())
 	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
-	r.emit(event.Event{Kind: event.Acted, Step: i, Op: done.op, Outcome: done.outcome, Reason: done.reason, Err: done.err, DryRunObject: done.would})
+	r.emit(
+		event.Event{
+			Kind:         event.Acted,
+			Step:         i,
+			Op:           done.op,
+			Outcome:      done.outcome,
+			Reason:       done.reason,
+			Err:          done.err,
+			DryRunObject: done.would,
+		},
+	)
 	r.schedule.acted(i)
 	r.active = time.Now()
 	if done.outcome == event.Succeeded && r.options.DryRun == DryRunNone {
@@ -33,8 +43,13 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 		r.settle(i, done.outcome, nil)
 		return
 	}
-	if step.Op == plan.Delete && done.seen.Object != nil && done.seen.Object.GetDeletionTimestamp() == nil {
-		t.base.verdict.Status = ready.Status{State: ready.Terminating, Reason: event.DeletionRequested, Message: "Resource scheduled for deletion"}
+	if step.Op == plan.Delete && done.seen.Object != nil &&
+		done.seen.Object.GetDeletionTimestamp() == nil {
+		t.base.verdict.Status = ready.Status{
+			State:   ready.Terminating,
+			Reason:  event.DeletionRequested,
+			Message: "Resource scheduled for deletion",
+		}
 	}
 	if t.seen.before(t.base) || t.seen.unversioned() {
 		t.seen, t.missed = t.base, 0

@@ -21,18 +21,25 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// phases are rules by which the phase in the status of an object is its message: ready, failed and release mean that. An
-// object without a phase is ready, but for Deployments. With pods, the rules see the pods of Deployments that have these
-// labels and the name of the Deployment.
+// phases are rules by which the phase in the status of an object is its message: ready, failed and
+// release mean that. An object without a phase is ready, but for Deployments. With pods, the rules
+// see the pods of Deployments that have these labels and the name of the Deployment.
 type phases struct {
 	pods   bool
 	labels map[string]string
 }
 
 // Judge returns the verdict that the phase stands for.
-func (phases) Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict {
+func (phases) Judge(
+	obj *unstructured.Unstructured,
+	children []*unstructured.Unstructured,
+) ready.Verdict {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
-	verdict := ready.Verdict{Final: true, Releases: phase == "release", Status: ready.Status{State: ready.InProgress, Message: phase}}
+	verdict := ready.Verdict{
+		Final:    true,
+		Releases: phase == "release",
+		Status:   ready.Status{State: ready.InProgress, Message: phase},
+	}
 	switch {
 	case obj.GetDeletionTimestamp() != nil:
 		verdict.Status.Message = fmt.Sprintf("held by %v", obj.GetFinalizers())
@@ -43,13 +50,24 @@ func (phases) Judge(obj *unstructured.Unstructured, children []*unstructured.Uns
 	}
 	for _, child := range children {
 		phase, _, _ := unstructured.NestedString(child.Object, "status", "phase")
-		verdict.Children = append(verdict.Children, ready.Child{Ref: object.RefOf(child), Version: child.GetAPIVersion(), Status: ready.Status{Message: phase}})
+		verdict.Children = append(
+			verdict.Children,
+			ready.Child{
+				Ref:     object.RefOf(child),
+				Version: child.GetAPIVersion(),
+				Status:  ready.Status{Message: phase},
+			},
+		)
 	}
 	return verdict
 }
 
 // Leaving returns the same for an object that is being deleted.
-func (p phases) Leaving(obj *unstructured.Unstructured) ready.Status { return p.Judge(obj, nil).Status }
+func (p phases) Leaving(
+	obj *unstructured.Unstructured,
+) ready.Status {
+	return p.Judge(obj, nil).Status
+}
 
 // Children selects the pods of a Deployment.
 func (p phases) Children(obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
@@ -68,7 +86,11 @@ type decisions struct {
 }
 
 // Replan calls the function.
-func (d decisions) Replan(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+func (d decisions) Replan(
+	step *plan.Step,
+	live *unstructured.Unstructured,
+	refused error,
+) (*plan.Step, error) {
 	if d.replan == nil {
 		return nil, refused
 	}
@@ -76,7 +98,10 @@ func (d decisions) Replan(step *plan.Step, live *unstructured.Unstructured, refu
 }
 
 // Amend calls the function.
-func (d decisions) Amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (d decisions) Amend(
+	step *plan.Step,
+	stored *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if d.amend == nil {
 		return nil, nil
 	}
@@ -91,7 +116,7 @@ func phaseAfter(seconds int, name string) enginetest.Change {
 	return enginetest.Change{After: time.Duration(seconds) * time.Second, Status: phase(name)}
 }
 
-// put puts an object into the cluster and gives it as it is there.
+// put puts an object into the cluster and returns it.
 func (w *world) put(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	w.Put(obj)
 	return w.Object(object.RefOf(obj))
@@ -102,23 +127,41 @@ func create(name string, needs ...int) plan.Step {
 	return plan.Step{Ref: ref(name), Op: plan.Create, Want: thing(name), Wait: true, Needs: needs}
 }
 
-// update is a step that sends an object with an annotation in place of the one that is there, and waits for it.
+// update is a step that sends an object with an annotation in place of the one that is there, and
+// waits for it.
 func update(have *unstructured.Unstructured, annotation string) plan.Step {
 	wanted := have.DeepCopy()
 	wanted.SetAnnotations(map[string]string{"is": annotation})
-	return plan.Step{Ref: object.RefOf(have), Op: plan.Update, Have: have, Want: wanted, Wait: true, FullReplace: true}
+	return plan.Step{
+		Ref:         object.RefOf(have),
+		Op:          plan.Update,
+		Have:        have,
+		Want:        wanted,
+		Wait:        true,
+		FullReplace: true,
+	}
 }
 
 // run carries steps out without a record.
-func (w *world) run(ctx context.Context, t *testing.T, o engine.Options, steps ...plan.Step) event.Summary {
+func (w *world) run(
+	ctx context.Context,
+	t *testing.T,
+	o engine.Options,
+	steps ...plan.Step,
+) event.Summary {
 	t.Helper()
 	e := &engine.Engine{Cluster: w.Cluster, Records: record.Discard{}, Rules: w.rules}
-	summary, err := e.Apply(ctx, &plan.Plan{Steps: steps, Decider: w.decider}, o, func(ev event.Event) {
-		w.lines = append(w.lines, line(ev))
-		if w.hear != nil {
-			w.hear(ev)
-		}
-	})
+	summary, err := e.Apply(
+		ctx,
+		&plan.Plan{Steps: steps, Decider: w.decider},
+		o,
+		func(ev event.Event) {
+			w.lines = append(w.lines, line(ev))
+			if w.hear != nil {
+				w.hear(ev)
+			}
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +196,7 @@ func TestJudgement(t *testing.T) {
 		options func(*engine.Options, *plan.Step)
 		want    string
 	}{
-		{"every change is told, and the end", []enginetest.Change{phaseAfter(1, "one"), phaseAfter(2, "one"), phaseAfter(3, "two"), phaseAfter(4, "ready")}, nil, `
+		{"every change is printed, and the end", []enginetest.Change{phaseAfter(1, "one"), phaseAfter(2, "one"), phaseAfter(3, "two"), phaseAfter(4, "ready")}, nil, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			observed create deployment.apps/web (InProgress)
@@ -177,7 +220,11 @@ func TestJudgement(t *testing.T) {
 			settled create deployment.apps/web failed: it was deleted while it was waited for`},
 	} {
 		each(t, tc.name, func(t *testing.T) {
-			w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes}})
+			w := newWorld(
+				&enginetest.Cluster{
+					Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
+				},
+			)
 			o, step := w.judging(), create("Deployment/web")
 			if tc.options != nil {
 				tc.options(&o, &step)
@@ -192,9 +239,15 @@ func TestJudgement(t *testing.T) {
 func TestReadyAtOnceIsNotWatched(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	there := w.put(thing("ConfigMap/there"))
-	w.run(t.Context(), t, w.judging(), create("ConfigMap/a"), update(w.put(thing("ConfigMap/b")), "new"),
+	w.run(
+		t.Context(),
+		t,
+		w.judging(),
+		create("ConfigMap/a"),
+		update(w.put(thing("ConfigMap/b")), "new"),
 		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.Unchanged, Have: there, Want: there, Wait: true},
-		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.AwaitCreated, Have: there, Wait: true})
+		plan.Step{Ref: ref("ConfigMap/there"), Op: plan.AwaitCreated, Have: there, Wait: true},
+	)
 	if len(w.Watched)+len(w.Asked)+len(w.Queries) > 0 || len(w.Sent) != 2 {
 		t.Errorf("watches %v, reads %v, surveys %v, writes %v", w.Watched, w.Asked, w.Queries, w.Sent)
 	}
@@ -207,10 +260,22 @@ func TestReadyAtOnceIsNotWatched(t *testing.T) {
 func TestRelease(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
-			ref("Deployment/db"): {phaseAfter(1, "release"), phaseAfter(2, "more"), phaseAfter(3, "release"), phaseAfter(4, "failed")},
+			ref("Deployment/db"): {
+				phaseAfter(1, "release"),
+				phaseAfter(2, "more"),
+				phaseAfter(3, "release"),
+				phaseAfter(4, "failed"),
+			},
 		}})
 		join := plan.Step{Op: plan.Barrier, Needs: []int{0}}
-		summary := w.run(t.Context(), t, w.judging(), create("Deployment/db"), join, create("ConfigMap/a", 1))
+		summary := w.run(
+			t.Context(),
+			t,
+			w.judging(),
+			create("Deployment/db"),
+			join,
+			create("ConfigMap/a", 1),
+		)
 		w.expect(t, `
 			acted create deployment.apps/db succeeded
 			waiting create deployment.apps/db (InProgress)
@@ -236,8 +301,16 @@ func TestJoinOfFailedSteps(t *testing.T) {
 				blocker = e.Blocker
 			}
 		}
-		w.run(t.Context(), t, w.judging(), create("ConfigMap/b"), create("ConfigMap/a"), plan.Step{Op: plan.Barrier, Needs: []int{0, 1}},
-			plan.Step{Op: plan.Barrier, Needs: []int{2}}, create("ConfigMap/c", 3))
+		w.run(
+			t.Context(),
+			t,
+			w.judging(),
+			create("ConfigMap/b"),
+			create("ConfigMap/a"),
+			plan.Step{Op: plan.Barrier, Needs: []int{0, 1}},
+			plan.Step{Op: plan.Barrier, Needs: []int{2}},
+			create("ConfigMap/c", 3),
+		)
 		if blocker == nil || *blocker != 1 {
 			t.Errorf("blocked by %v:\n%q", blocker, w.lines)
 		}

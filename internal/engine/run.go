@@ -36,27 +36,28 @@ type track struct {
 
 	began     time.Time     // when it was written
 	stuck     time.Time     // since when there is a cause that will hardly pass; zero if there is none
-	causes    []ready.Cause // all that was told of why it is waited for
-	explained bool          // nothing more is to be told
+	causes    []ready.Cause // that were emitted
+	explained bool          // no more causes are emitted
 
 	tried   time.Time  // when its turn came
 	pause   pause      // why it is not being written although its turn came; empty if it is
 	next    *plan.Step // what of it is carried out next; nil is the step itself
 	queried bool       // its child objects are watched
 
-	base sighting // the object as our write left it, or as it was when its deletion was asked for
-	seen sighting // the latest that was seen of the object
+	base observation // the object as our write left it, or as it was when its deletion was asked for
+	seen observation // the latest that was seen of the object
 }
 
 // message is what workers and watches tell the loop.
 type message struct {
 	step int
 	done *result // the write is over
-	seen sighting
+	seen observation
 }
 
-// run carries out one plan. All fields belong to the goroutine of loop, others reach it through messages alone; but what never
-// changes, which is engine, plan, options and index, workers read as well.
+// run carries out one plan. All fields belong to the goroutine of loop, others reach it through
+// messages alone; but what never changes, which is engine, plan, options and index, workers read as
+// well.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -76,25 +77,25 @@ type run struct {
 
 	inFlight int // writes under way
 	writes   writeLimit
-	pausing  int // steps whose writes go on later
+	pausing  int // paused steps
 	waiting  int // steps written but not settled
 	failing  int // of these, how many have failed
 	alarms   alarms
 	latest   time.Time // the latest deadline by the time of the run
 	outage   string    // why the cluster cannot be seen; empty if it can
-	due      []int     // paused steps that go on as soon as there is a slot; and some that have ended since
+	due      []int     // resumed steps that wait for a slot, and some that have ended since
 	active   time.Time // when a write was over or a step settled last
 	ended    bool      // it failed fast: nothing new is started or waited for
 	endedBy  int       // because of this step
 
-	interrupted bool // it was told to end: as above
+	interrupted bool // by the context: as above
 
 	diagnosis    diagnosis
 	observing    *observing // nil for runs that apply a plan
 	childTracker *childTracker
 }
 
-// objectsOf are the objects of all steps that have one.
+// objectsOf returns the objects of all steps that have one.
 func objectsOf(p *plan.Plan) iter.Seq[object.Ref] {
 	return func(yield func(object.Ref) bool) {
 		for _, step := range p.Steps {
@@ -120,7 +121,11 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		index:    p.Index(),
 		sources:  sources(p),
 		messages: make(chan message),
-		writes:   writeLimit{fixed: o.Concurrency > 0, limit: o.Concurrency, told: e.Cluster.Throttled()},
+		writes: writeLimit{
+			fixed:     o.Concurrency > 0,
+			limit:     o.Concurrency,
+			throttled: e.Cluster.Throttled(),
+		},
 	}
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
@@ -137,8 +142,8 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	return r
 }
 
-// loop starts steps as their edges allow and settles them on what workers and watches report, until all have settled.
-// Watches end with the context watching.
+// loop starts steps as their edges allow, and settles them on the reports of workers and watches,
+// until all have settled. Watches end with the context watching.
 func (r *run) loop(ctx, watching context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -184,7 +189,8 @@ func (r *run) loop(ctx, watching context.Context) {
 	}
 }
 
-// start hands out steps while there are free slots. A slot is held while writing, never while waiting.
+// start hands out steps while there are free slots. A slot is held while writing, never while
+// waiting.
 func (r *run) start(ctx context.Context) {
 	for {
 		if b, ok := r.schedule.blocked(); ok {
@@ -225,7 +231,8 @@ func (r *run) begin(ctx context.Context, i int) {
 	default:
 		r.inFlight++
 		known := r.sourceObjects(step)
-		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by an interrupt.
+		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by
+		// an interrupt.
 		go func() {
 			done := r.act(context.WithoutCancel(ctx), step, known)
 			r.messages <- message{step: i, done: done}
@@ -233,7 +240,7 @@ func (r *run) begin(ctx context.Context, i int) {
 	}
 }
 
-// handle takes one message in.
+// handle handles one message.
 func (r *run) handle(ctx context.Context, m message) {
 	if m.done != nil {
 		r.writes.over(time.Now(), r.engine.Cluster.Throttled(), r.inFlight >= r.writes.limit)
@@ -242,8 +249,9 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
-	if m.seen.err == nil && (t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
-		return // nobody waits for the object any more, or the sighting is older than our write
+	if m.seen.err == nil &&
+		(t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
+		return // nobody waits for the object any more, or the observation is older than our write
 	}
 	if m.seen.err != nil {
 		r.unseen(m.step, m.seen.err)
@@ -268,10 +276,18 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 }
 
-// unseen tells, once for all objects, that the cluster cannot be seen for the moment. What was seen last still holds.
+// unseen emits, once for all objects, that the cluster cannot be reached for the moment.
 func (r *run) unseen(i int, err error) {
 	if r.outage != err.Error() && r.waiting > 0 {
 		r.outage = err.Error()
-		r.emit(event.Event{Kind: event.Observed, Step: i, Op: r.plan.Steps[i].Op, Status: r.tracks[i].seen.verdict.Status, Err: err})
+		r.emit(
+			event.Event{
+				Kind:   event.Observed,
+				Step:   i,
+				Op:     r.plan.Steps[i].Op,
+				Status: r.tracks[i].seen.verdict.Status,
+				Err:    err,
+			},
+		)
 	}
 }

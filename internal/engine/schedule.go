@@ -8,8 +8,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// schedule decides which step may start now. It does no I/O and knows no time: one goroutine tells it what happened and
-// asks it what is next.
+// schedule decides which step may start. It does no I/O and knows no time. One goroutine reports to
+// it what happened, and asks for the next step.
 type schedule struct {
 	steps         []plan.Step
 	state         []phase
@@ -69,8 +69,8 @@ func newSchedule(steps []plan.Step) *schedule {
 	return s
 }
 
-// next hands out a step that may start now: one whose edges have settled, of the lowest rank, unless a step of a lower
-// rank is still being written.
+// next hands out a step that may start now: one whose edges have settled, of the lowest rank,
+// unless a step of a lower rank is still being written.
 func (s *schedule) next() (int, bool) {
 	for s.startable.Len() > 0 {
 		i := s.startable.members[0]
@@ -96,7 +96,7 @@ func (s *schedule) take(i int) {
 	s.writing[s.steps[i].Rank]++
 }
 
-// acted says that the step's write is over, whatever came of it.
+// acted records the end of the write of a step, whatever the outcome.
 func (s *schedule) acted(i int) {
 	if s.state[i] != writing {
 		return
@@ -108,7 +108,7 @@ func (s *schedule) acted(i int) {
 	}
 }
 
-// settle ends a step. Steps that waited for it become startable or, if they need it and it did not succeed, blocked.
+// settle settles a step, once, and ends the run if its failure does that.
 func (s *schedule) settle(i int, outcome event.Outcome) {
 	if s.state[i] == settled {
 		return
@@ -135,7 +135,8 @@ func (s *schedule) settle(i int, outcome event.Outcome) {
 	}
 }
 
-// bar keeps a step from ever starting because of another one. Of one that only joins others it is said because of which of them.
+// block marks a step that never starts because of another one. For a step that joins others, the
+// reason is one of these.
 func (s *schedule) block(k, by int) {
 	if first, ok := s.by[by]; ok {
 		by = first
@@ -147,8 +148,8 @@ func (s *schedule) block(k, by int) {
 	s.stuck = append(s.stuck, blocked{step: k, by: by})
 }
 
-// release lets the steps that wait for a step go on as if it had succeeded; how it settles does not matter to them then. It
-// reports false if it was done before.
+// release lets the dependents of a step start as if it had succeeded. It reports false if it has
+// done so before.
 func (s *schedule) release(i int) bool {
 	if s.released[i] {
 		return false
@@ -162,7 +163,7 @@ func (s *schedule) release(i int) bool {
 	return true
 }
 
-// blocked hands out, once each, the steps that will never start. The caller settles them.
+// blocked returns, once each, the steps that never start. The caller settles them.
 func (s *schedule) blocked() (blocked, bool) {
 	if len(s.stuck) == 0 {
 		return blocked{}, false
@@ -172,16 +173,17 @@ func (s *schedule) blocked() (blocked, bool) {
 	return first, true
 }
 
-// guarded is how a step that joins others ends: a guard fails when a step that it comes after did, or could not even start
-// because of another one. One that was skipped for its own sake is no failure.
+// joinOutcome returns the outcome of a step that joins others: a guard fails if one of them failed
+// or was blocked. A step that was skipped for its own sake is no failure.
 func (s *schedule) joinOutcome(i int) event.Outcome {
-	if s.steps[i].Op == plan.Guard && (s.firstBefore(i, s.failed) >= 0 || s.firstBefore(i, s.isBlocked) >= 0) {
+	if s.steps[i].Op == plan.Guard &&
+		(s.firstBefore(i, s.failed) >= 0 || s.firstBefore(i, s.isBlocked) >= 0) {
 		return event.Failed
 	}
 	return event.Succeeded
 }
 
-// closedBy finds the first of the steps before a guard that ended in a certain way, -1 if there is none.
+// firstBefore returns the first step before a guard for which so is true, -1 if there is none.
 func (s *schedule) firstBefore(guard int, so func(int) bool) int {
 	if at := slices.IndexFunc(s.steps[guard].After, so); at >= 0 {
 		return s.steps[guard].After[at]

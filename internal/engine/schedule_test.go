@@ -11,7 +11,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestSchedule plays scripts against the schedule. A line of a script is a question or a message, and what is expected:
+// TestSchedule plays scripts against the schedule. A line of a script is a question or a message,
+// and what is expected:
 //
 //	next -> 0 1      every step that may start now
 //	acted 0          the write of step 0 is over

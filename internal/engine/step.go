@@ -24,11 +24,11 @@ type result struct {
 	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 
-	pause pause      // it is not over yet: the step goes on when what it waits for has come
+	pause pause      // the step is not finished, and continues later
 	rest  *plan.Step // and what remains to be done then; nil is all
 }
 
-// mustWrite reports whether the step sends anything in this run.
+// mustWrite reports whether the step sends a request in this run.
 func (r *run) mustWrite(step *plan.Step) bool {
 	switch {
 	case r.options.DryRun == DryRunNone && step.Draft != nil:
@@ -46,13 +46,18 @@ func (r *run) mustWrite(step *plan.Step) bool {
 	}
 }
 
-// withoutWriting is the result of a step that sends nothing.
+// withoutWriting returns the result of a step that sends nothing.
 func (r *run) withoutWriting(step *plan.Step) *result {
 	switch step.Op {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
-		done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted}
+		done := &result{
+			op:      step.Op,
+			outcome: event.Succeeded,
+			reason:  step.Reason,
+			leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted,
+		}
 		if home := missingPrerequisite(r.plan, step, r.options.DryRun); home != nil {
 			done.reason = unvalidated(home)
 		}
@@ -66,7 +71,8 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	}
 }
 
-// beingDeleted is said of an object that is wanted although somebody is deleting it: it is written, and will be gone.
+// beingDeleted is said of an object that is wanted although somebody is deleting it: it is written,
+// and will be gone.
 const beingDeletedReason = "it is being deleted"
 
 // act sends what the step decided.
@@ -75,7 +81,8 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 	case plan.Delete:
 		return deleteStep(ctx, c, p, step, o.DryRun)
 	case plan.Orphan:
-		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
@@ -100,13 +107,18 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	case err != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
 	case carried.Op == plan.Skip && isPrerequisite(step.Ref):
-		// With it, as it is now, the plan for those that need it would be another one.
+		// The plan for its dependents would be another one with the present object.
 		err := fmt.Errorf("somebody else created it meanwhile: %s; apply once more", carried.Reason)
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case carried.Op == plan.Skip:
 		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
 	case carried.Op == plan.Unchanged:
-		return &result{op: plan.Unchanged, outcome: event.Succeeded, reason: writeReason(carried.Have), seen: cluster.ObjectEvent{Object: carried.Have}}
+		return &result{
+			op:      plan.Unchanged,
+			outcome: event.Succeeded,
+			reason:  writeReason(carried.Have),
+			seen:    cluster.ObjectEvent{Object: carried.Have},
+		}
 	}
 	done := amended(ctx, c, p, carried, live, o)
 	if done.err != nil {
@@ -118,7 +130,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	case o.DryRun == DryRunServer:
 		done.would = live
 		if carried.Have != nil && reflect.DeepEqual(live.Object, carried.Have.Object) {
-			done.op = plan.Unchanged // a dry run never gives a new resource version
+			done.op = plan.Unchanged // a dry run returns no new resource version
 		}
 	case carried.Have != nil && live.GetResourceVersion() == carried.Have.GetResourceVersion():
 		done.op = plan.Unchanged
@@ -126,7 +138,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	return done
 }
 
-// reasonOf says of an object that was written what its writing cannot change.
+// writeReason returns the reason of an object that was written although it is being deleted.
 func writeReason(live *unstructured.Unstructured) string {
 	if live.GetDeletionTimestamp() != nil {
 		return beingDeletedReason
@@ -134,9 +146,15 @@ func writeReason(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// request is the write of a step: server-side apply if the plan says so, else what Build computed. An exact plan creates objects
-// otherwise, since who applies one cannot say that it must not be there.
-func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options) cluster.Write {
+// request returns the write of a step: server-side apply if the plan says so, else the patch that
+// the plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
+// say that the object must not exist.
+func request(
+	p *plan.Plan,
+	step *plan.Step,
+	obj *unstructured.Unstructured,
+	o *Options,
+) cluster.Write {
 	w := cluster.Write{
 		Object:  obj,
 		Method:  cluster.Create,
@@ -160,7 +178,13 @@ func request(p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *O
 	return w
 }
 
-func deleteStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, dryRun DryRun) *result {
+func deleteStep(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	dryRun DryRun,
+) *result {
 	gone, err := c.Delete(ctx, cluster.Delete{
 		Ref:         step.Ref,
 		UID:         step.Have.GetUID(),
@@ -170,15 +194,21 @@ func deleteStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, d
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, seen: cluster.ObjectEvent{Object: step.Have}, leaving: true}
+	done := &result{
+		op:      step.Op,
+		outcome: event.Succeeded,
+		reason:  step.Reason,
+		seen:    cluster.ObjectEvent{Object: step.Have},
+		leaving: true,
+	}
 	if gone {
 		done.seen = cluster.ObjectEvent{Version: step.Have.GetResourceVersion()}
 	}
 	return done
 }
 
-// actFirst carries out the steps that come before the record is saved, because the record will live inside what they
-// create. One that fails ends the run: nothing else was written yet.
+// actBeforeRecord executes the steps that create the namespace of the record. A failure ends the
+// run: nothing else was written yet.
 func (r *run) actBeforeRecord(ctx context.Context) error {
 	for i := range r.plan.Steps {
 		step := &r.plan.Steps[i]
@@ -187,14 +217,18 @@ func (r *run) actBeforeRecord(ctx context.Context) error {
 		}
 		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
-			return fmt.Errorf("create %s for the record: %w", step.Ref, cluster.Redact(done.err, step.HoldsSecret()))
+			return fmt.Errorf(
+				"create %s for the record: %w",
+				step.Ref,
+				cluster.Redact(done.err, step.HoldsSecret()),
+			)
 		}
 		r.early[i] = done
 	}
 	return nil
 }
 
-// takeInFirst tells of the steps that were carried out before the loop. What they made is there, whatever becomes of others.
+// finishBeforeRecord handles the results of the steps that were executed before the loop.
 func (r *run) finishBeforeRecord(ctx context.Context) {
 	for i := range r.plan.Steps {
 		if done := r.early[i]; done != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// sighting is one look at an object, reduced to what the run needs. The zero value is no look at all.
-type sighting struct {
+// observation is one look at an object, reduced to what the run needs. The zero value is no look at
+// all.
+type observation struct {
 	uid      types.UID // empty when the object is gone
 	version  string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
 	verdict  ready.Verdict
@@ -34,21 +35,22 @@ type childQuery struct {
 }
 
 // isZero reports whether the object was never seen.
-func (s sighting) isZero() bool {
+func (s observation) isZero() bool {
 	return s.uid == "" && s.version == "" && s.verdict.State == "" && s.err == nil
 }
 
-// undated reports that the object was not found, by a look that cannot be placed before or after a write.
-func (s sighting) unversioned() bool { return s.verdict.State == ready.NotFound && s.version == "" }
+// unversioned reports whether the object was not found by a read without a resource version.
+func (s observation) unversioned() bool { return s.verdict.State == ready.NotFound && s.version == "" }
 
-// before reports whether the look is older than another one. Versions that cannot be compared count as newer.
-func (s sighting) before(other sighting) bool {
+// before reports whether the look is older than another one. Versions that cannot be compared count
+// as newer.
+func (s observation) before(other observation) bool {
 	order, err := resourceversion.CompareResourceVersion(s.version, other.version)
 	return s.isZero() || err == nil && order < 0
 }
 
-// watch has one watch report the objects of a group. It is begun when the first of them is waited for and
-// covers all of them, from the moment at which they were read.
+// watch starts the watch of a group when the first of its objects is waited for. It covers all of
+// them, from the resource version at which they were read.
 func (r *run) watch(ctx context.Context, g group) {
 	if r.watched[g] {
 		return
@@ -73,15 +75,19 @@ func (r *run) watch(ctx context.Context, g group) {
 }
 
 // look judges an object by the rules; leaving says that it is waited for until it is gone.
-func look(rules Rules, s cluster.ObjectEvent, leaving bool) sighting {
+func look(rules Rules, s cluster.ObjectEvent, leaving bool) observation {
 	switch {
 	case s.Err != nil:
 		status := ready.Status{State: ready.Unknown, Message: s.Err.Error()}
-		return sighting{err: s.Err, verdict: ready.Verdict{Status: status}}
+		return observation{err: s.Err, verdict: ready.Verdict{Status: status}}
 	case s.Object == nil:
-		return sighting{version: s.Version, verdict: ready.Verdict{Status: ready.Of(nil)}}
+		return observation{version: s.Version, verdict: ready.Verdict{Status: ready.Of(nil)}}
 	}
-	seen := sighting{uid: s.Object.GetUID(), version: s.Object.GetResourceVersion(), facts: ready.FactsOf(s.Object)}
+	seen := observation{
+		uid:     s.Object.GetUID(),
+		version: s.Object.GetResourceVersion(),
+		facts:   ready.FactsOf(s.Object),
+	}
 	if leaving {
 		seen.verdict.Status = rules.Leaving(s.Object)
 	} else {
@@ -96,8 +102,8 @@ func look(rules Rules, s cluster.ObjectEvent, leaving bool) sighting {
 	return seen
 }
 
-// changedAt is when the specification of an object was changed last, by the clock of the server and to the second, as the
-// owners of its fields tell, or else its creation; now if neither does.
+// changedAt returns when the specification of an object changed last, by the clock of the server
+// in whole seconds: from managed fields, or else its creation; now if neither is known.
 func changedAt(obj *unstructured.Unstructured) time.Time {
 	last := obj.GetCreationTimestamp().Time
 	for _, entry := range obj.GetManagedFields() {
@@ -111,10 +117,11 @@ func changedAt(obj *unstructured.Unstructured) time.Time {
 	return last
 }
 
-// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than cluster.MaxNamespaces of them, in all.
+// group is what one watch covers: the objects of a kind in a namespace or, if they are in more than
+// cluster.MaxNamespaces of them, in all.
 type group struct{ Group, Kind, Namespace string }
 
-// grouped gives the groups of objects.
+// grouped returns a function from objects to the groups that are watched together.
 func grouped(refs iter.Seq[object.Ref]) func(object.Ref) group {
 	met, spread := map[group]bool{}, map[schema.GroupKind]int{}
 	for ref := range refs {

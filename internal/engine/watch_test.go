@@ -32,7 +32,13 @@ func TestWatchesOfManyNamespaces(t *testing.T) {
 				watched += len(refs)
 			}
 			if len(w.Watched) != tc.watches || watched != len(steps) {
-				t.Errorf("%d watches of %d objects, want %d of %d", len(w.Watched), watched, tc.watches, len(steps))
+				t.Errorf(
+					"%d watches of %d objects, want %d of %d",
+					len(w.Watched),
+					watched,
+					tc.watches,
+					len(steps),
+				)
 			}
 		})
 	}

@@ -15,15 +15,24 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// apiServiceKind is the kind that some servers fail to merge: they break the connection instead of answering.
+// apiServiceKind is the kind that some servers fail to merge: they break the connection instead of
+// answering.
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
-// attempts is how often a write is sent that fails because others change the object at the same time.
+// attempts is how often a write is sent that fails because others change the object at the same
+// time.
 const attempts = 10
 
-// apply creates or updates the object of a step, and returns the step as it was applied: where the object is not as it was
-// when the plan was made, the decision is made again. An object that comes with an error was stored before that.
-func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*plan.Step, *unstructured.Unstructured, error) {
+// apply creates or updates the object of a step, and returns the step as it was applied: where the
+// object is not as it was when the plan was made, the decision is made again. An object that comes
+// with an error was stored before that.
+func apply(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	o *Options,
+) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		stored, refused := write(ctx, c, p, step, o)
 		if stored != nil || !overtaken(step, refused) {
@@ -49,8 +58,14 @@ func apply(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 	}
 }
 
-// replan returns the step for an object that is not as it was when the plan was made; a live object of nil is gone.
-func replan(p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+// replan returns the step for an object that is not as it was when the plan was made; a live object
+// of nil is gone.
+func replan(
+	p *plan.Plan,
+	step *plan.Step,
+	live *unstructured.Unstructured,
+	refused error,
+) (*plan.Step, error) {
 	switch {
 	case live == nil && p.Decider != nil:
 		return nil, refused
@@ -65,20 +80,32 @@ func replan(p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refu
 	}
 }
 
-// overtaken reports that a write was refused because the object is not as it was when the plan was made.
+// overtaken reports whether a write was refused because the object has changed since the plan was
+// made.
 func overtaken(step *plan.Step, err error) bool {
 	if step.Have == nil {
 		return apierrors.IsAlreadyExists(err)
 	}
-	ofFields := apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) // it would be the same again
+	ofFields := apierrors.HasStatusCause(
+		err,
+		metav1.CauseTypeFieldManagerConflict,
+	) // it would be the same again
 	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !ofFields
 }
 
-// reread returns an object as it is now, nil if it does not exist. If the server does not serve its kind the error is the
-// one that refused the write.
-func reread(ctx context.Context, c Cluster, obj *unstructured.Unstructured, refused error) (*unstructured.Unstructured, error) {
+// reread returns the present state of an object, nil if it does not exist. If the server does not
+// serve its kind, the error is the one that refused the write.
+func reread(
+	ctx context.Context,
+	c Cluster,
+	obj *unstructured.Unstructured,
+	refused error,
+) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
+	snapshot, err := c.Read(
+		ctx,
+		[]cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +115,8 @@ func reread(ctx context.Context, c Cluster, obj *unstructured.Unstructured, refu
 	return snapshot.Objects[ref], nil
 }
 
-// rereadSame returns an object as it is now, which must exist and be the same one as before.
+// rereadSame returns the present state of an object, which must exist and be the same one as
+// before.
 func rereadSame(
 	ctx context.Context, c Cluster, before *unstructured.Unstructured, refused error,
 ) (*unstructured.Unstructured, error) {
@@ -115,11 +143,18 @@ func (e *vanishedError) Error() string {
 	return "it was deleted by somebody else meanwhile; apply once more to create it"
 }
 
-// Unwrap gives the server's answer.
+// Unwrap returns the answer of the server.
 func (e *vanishedError) Unwrap() error { return e.cause }
 
-// write sends the object of a step, in as many requests as its way of applying needs. As to the result, see apply.
-func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
+// write sends the object of a step, in as many requests as its way of applying needs. As to the
+// result, see apply.
+func write(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	o *Options,
+) (*unstructured.Unstructured, error) {
 	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 {
 		var err error
 		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
@@ -135,14 +170,23 @@ func write(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Opt
 	case err != nil || p.LastApplied == "" || diff.ClientSideManagers(live, p.LastApplied).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
-		return p.MigrationResult(step, live) // the server could not say it without having taken the first step
+		return p.MigrationResult(
+			step,
+			live,
+		) // the server could not say it without having taken the first step
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}
 }
 
 // writeInstead applies an object on the client's side that the server could not merge.
-func writeInstead(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) (*unstructured.Unstructured, error) {
+func writeInstead(
+	ctx context.Context,
+	c Cluster,
+	p *plan.Plan,
+	step *plan.Step,
+	o *Options,
+) (*unstructured.Unstructured, error) {
 	merged, err := p.ReplanClientSide(step, step.Have)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,11 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-var conflict = apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("the object has been modified"))
+var conflict = apierrors.NewConflict(
+	schema.GroupResource{Resource: "configmaps"},
+	"a",
+	errors.New("the object has been modified"),
+)
 
 // sized is a ConfigMap with two fields.
 func sized(colour, size string) *unstructured.Unstructured {
@@ -29,16 +33,19 @@ func sized(colour, size string) *unstructured.Unstructured {
 	return obj
 }
 
-// Where the server gives up because others keep changing the object, what it is now is merged: what somebody else changed of
-// ours is set again, although it was as wanted when the plan was made.
-func TestConflictIsMergedAnew(t *testing.T) {
+// Where the server gives up because others keep changing the object, what it is now is merged: what
+// somebody else changed of ours is set again, although it was as wanted when the plan was made.
+func TestConflictIsMergedAgain(t *testing.T) {
 	for conflicts, outcome := range map[int]event.Outcome{9: event.Succeeded, 10: event.Failed} {
 		w := newWorld(&enginetest.Cluster{})
 		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
 			t.Fatal(err)
 		}
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-		p, err := e.Plan(t.Context(), engine.Request{Desired: want(sized("red", "big")), Policy: policy()})
+		p, err := e.Plan(
+			t.Context(),
+			engine.Request{Desired: want(sized("red", "big")), Policy: policy()},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +62,8 @@ func TestConflictIsMergedAnew(t *testing.T) {
 		}
 		colour, _, _ := unstructured.NestedString(w.Object(ref("ConfigMap/a")).Object, "data", "colour")
 		theirs, _, _ := unstructured.NestedString(w.Object(ref("ConfigMap/a")).Object, "data", "theirs")
-		if last.Outcome != outcome || theirs != "kept" || (colour == "red") != (outcome == event.Succeeded) {
+		if last.Outcome != outcome || theirs != "kept" ||
+			(colour == "red") != (outcome == event.Succeeded) {
 			t.Errorf("after %d conflicts: %s, colour %s, theirs %s", conflicts, last.Outcome, colour, theirs)
 		}
 	}
@@ -87,13 +95,15 @@ func TestConflictWithAnotherObject(t *testing.T) {
 	if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { last = ev }); err != nil {
 		t.Fatal(err)
 	}
-	if last.Outcome != event.Failed || last.Err.Error() != "it was replaced by another object meanwhile" {
+	if last.Outcome != event.Failed ||
+		last.Err.Error() != "it was replaced by another object meanwhile" {
 		t.Errorf("outcome %s: %v", last.Outcome, last.Err)
 	}
 }
 
-// What was to be created and is there by now is dealt with as if it had been there when the plan was made.
-func TestObjectThatIsThereByNow(t *testing.T) {
+// What was to be created and is that exists is dealt with as if it had been there when the plan was
+// made.
+func TestObjectExistsMeanwhile(t *testing.T) {
 	frozen := []plan.Annotation{{Key: "freeze", Value: "yes"}}
 	for _, tc := range []struct {
 		name, object string
@@ -135,7 +145,10 @@ func TestObjectThatIsThereByNow(t *testing.T) {
 				mark = "freeze=yes"
 			}
 			e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-			made, err := e.Plan(t.Context(), engine.Request{Desired: want(thing(tc.object, mark)), Policy: p})
+			made, err := e.Plan(
+				t.Context(),
+				engine.Request{Desired: want(thing(tc.object, mark)), Policy: p},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,8 +169,8 @@ func TestObjectThatIsThereByNow(t *testing.T) {
 	}
 }
 
-// What was to be updated and is gone by now is not made anew: somebody did not want it.
-func TestObjectThatIsGoneByNow(t *testing.T) {
+// What was to be updated and is gone is not created: somebody did not want it.
+func TestObjectGoneMeanwhile(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	e, p := w.resized(t)
 	if _, err := w.Delete(t.Context(), cluster.Delete{Ref: ref("ConfigMap/a")}); err != nil {
@@ -172,9 +185,12 @@ func TestObjectThatIsGoneByNow(t *testing.T) {
 		settled update configmap/a failed: it was deleted by somebody else meanwhile; apply once more to create it`)
 }
 
-// What was only to be let go is as well gone: what needs the step goes on.
+// An object that is only released may be gone: its dependents continue.
 func TestObjectToFreeIsGone(t *testing.T) {
-	patch := diff.Patch{Type: types.MergePatchType, Data: []byte(`{"metadata":{"annotations":{"owner":null}}}`)}
+	patch := diff.Patch{
+		Type: types.MergePatchType,
+		Data: []byte(`{"metadata":{"annotations":{"owner":null}}}`),
+	}
 	for _, step := range []plan.Step{{Op: plan.Update, Releases: true}, {Op: plan.Orphan}} {
 		w := newWorld(&enginetest.Cluster{})
 		step.Ref, step.Have, step.Patch = ref("ConfigMap/a"), w.put(thing("ConfigMap/a")), patch
@@ -195,11 +211,16 @@ func TestObjectToFreeIsGone(t *testing.T) {
 	}
 }
 
-// A server that breaks off instead of merging an APIService is sent what client-side apply makes of it.
+// A server that breaks off instead of merging an APIService is sent what client-side apply makes of
+// it.
 func TestServerThatCannotMerge(t *testing.T) {
 	service := func(priority int64) *unstructured.Unstructured {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"versionPriority": priority}}}
-		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})
+		obj := &unstructured.Unstructured{
+			Object: map[string]any{"spec": map[string]any{"versionPriority": priority}},
+		}
+		obj.SetGroupVersionKind(
+			schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
+		)
 		obj.SetName("v1.example.com")
 		return obj
 	}
@@ -207,11 +228,18 @@ func TestServerThatCannotMerge(t *testing.T) {
 	serverSide := policy()
 	serverSide.ServerSide, serverSide.Manager = true, "me"
 	w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{name: {{
-		Status: map[string]any{"conditions": []any{map[string]any{"type": "Available", "status": "True"}}}},
+		Status: map[string]any{
+			"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
+		}},
 	}}})
 	for _, priority := range []int64{1, 2} {
 		w.Answers = map[object.Ref][]error{name: {http2.StreamError{}}}
-		summary, err := w.apply(t.Context(), serverSide, engine.Options{}, plan.Desired{Object: service(priority)})
+		summary, err := w.apply(
+			t.Context(),
+			serverSide,
+			engine.Options{},
+			plan.Desired{Object: service(priority)},
+		)
 		if err != nil || summary.Failures() > 0 {
 			t.Fatalf("%v %+v", err, summary)
 		}

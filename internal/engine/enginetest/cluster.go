@@ -1,5 +1,6 @@
-// Package enginetest is an API server in memory for tests of the engine: it keeps objects, changes their status by a script
-// as controllers would, and can fail, or die, at any write. Its delays are real time; tests run it under testing/synctest.
+// Package enginetest is an API server in memory for tests of the engine: it keeps objects, changes
+// their status by a script as controllers would, and can fail, or die, at any write. Its delays are
+// real time; tests run it under testing/synctest.
 package enginetest
 
 import (
@@ -30,7 +31,7 @@ type Change struct {
 	After  time.Duration
 	Status map[string]any             // replaces the status; the observed generation is set to the object's own
 	Gone   bool                       // somebody deletes the object
-	Again  bool                       // somebody deletes the object and creates it anew
+	Again  bool                       // others delete and recreate the object
 	Makes  *unstructured.Unstructured // a controller creates this, or changes it to this; nothing else happens
 }
 
@@ -63,21 +64,21 @@ type Cluster struct {
 	Rediscovered int                               // how often Rediscover was called
 	Selections   []cluster.Selection               // every selection of Select
 
-	mu       sync.Mutex
-	objects  map[object.Ref]*unstructured.Unstructured
-	history  []cluster.ObjectEvent
-	version  int
-	read     int // the version at the latest Read
-	dead     bool
-	inside   int // writes that the server has let in
-	told     int64
-	refusal  error // what every write and deletion answers; nil carries them out
-	flying   int
-	most     int // the largest number of writes at once
-	watchers []*watcher
+	mu        sync.Mutex
+	objects   map[object.Ref]*unstructured.Unstructured
+	history   []cluster.ObjectEvent
+	version   int
+	read      int // the version at the latest Read
+	dead      bool
+	inside    int // writes that the server has let in
+	throttled int64
+	refusal   error // what every write and deletion answers; nil carries them out
+	flying    int
+	most      int // the largest number of writes at once
+	watchers  []*watcher
 }
 
-// Put places an object into the cluster as it is, without a write being counted.
+// Put stores an object without counting a write.
 func (c *Cluster) Put(obj *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +92,7 @@ func (c *Cluster) Remove(ref object.Ref) {
 	c.remove(ref)
 }
 
-// Object is a copy of an object as it is now, nil if there is none.
+// Object returns a copy of an object, nil if there is none.
 func (c *Cluster) Object(ref object.Ref) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +102,7 @@ func (c *Cluster) Object(ref object.Ref) *unstructured.Unstructured {
 	return c.objects[ref].DeepCopy()
 }
 
-// Refs is the set of all objects that exist.
+// Refs returns the set of all objects.
 func (c *Cluster) Refs() *object.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +113,7 @@ func (c *Cluster) Refs() *object.Set {
 	return refs
 }
 
-// Most is the largest number of writes that were under way at once.
+// Most returns the largest number of concurrent writes.
 func (c *Cluster) Most() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +127,7 @@ func (c *Cluster) Kill() {
 	c.dead = true
 }
 
-// Refuse has every write and deletion answer an error from now on; nil carries them out again.
+// Refuse sets the error of all further writes and deletions; nil for none.
 func (c *Cluster) Refuse(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +141,7 @@ func (c *Cluster) Revive() {
 	c.dead, c.Dies, c.Wrote = false, 0, nil
 }
 
-// Read gives the live objects among the targets.
+// Read returns the live objects among the targets.
 func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +154,10 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		asked[i] = target.Ref
 	}
 	c.Asked = append(c.Asked, asked)
-	snapshot := &cluster.Snapshot{Objects: map[object.Ref]*unstructured.Unstructured{}, Unserved: object.NewSet()}
+	snapshot := &cluster.Snapshot{
+		Objects:  map[object.Ref]*unstructured.Unstructured{},
+		Unserved: object.NewSet(),
+	}
 	for _, target := range targets {
 		if err := c.Unreadable[target.Ref]; err != nil {
 			return nil, &cluster.DeniedError{Ref: target.Ref, Cause: err}
@@ -168,8 +172,14 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	return snapshot, nil
 }
 
-// List gives the objects of a kind in a namespace, or in all, that carry all of these labels, sorted by name.
-func (c *Cluster) List(_ context.Context, gk schema.GroupKind, namespace string, with map[string]string) ([]*unstructured.Unstructured, error) {
+// List returns the objects of a kind in a namespace, or in all, that have the labels, sorted by
+// name.
+func (c *Cluster) List(
+	_ context.Context,
+	gk schema.GroupKind,
+	namespace string,
+	with map[string]string,
+) ([]*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead {
@@ -178,16 +188,20 @@ func (c *Cluster) List(_ context.Context, gk schema.GroupKind, namespace string,
 	var found []*unstructured.Unstructured
 	for ref, obj := range c.objects {
 		in := namespace == "" || ref.Namespace == namespace
-		if ref.GroupKind() == gk && in && labels.SelectorFromSet(with).Matches(labels.Set(obj.GetLabels())) {
+		if ref.GroupKind() == gk && in &&
+			labels.SelectorFromSet(with).Matches(labels.Set(obj.GetLabels())) {
 			found = append(found, obj.DeepCopy())
 		}
 	}
-	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(
+		found,
+		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) },
+	)
 	return found, nil
 }
 
-// store puts an object in, with a new version, a new generation if it is another than before, and a UID if it is new, and
-// tells the watchers.
+// store puts an object in, with a new version, a new generation if it is another than before, and a
+// UID if it is new, and notifies the watchers.
 func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructured.Unstructured {
 	ref := object.RefOf(obj)
 	if c.objects == nil {

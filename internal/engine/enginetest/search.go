@@ -79,7 +79,10 @@ func (c *Cluster) LearnKind(_ context.Context, crd *unstructured.Unstructured) e
 }
 
 // Select returns the objects that match a selection, sorted by kind and name.
-func (c *Cluster) Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error) {
+func (c *Cluster) Select(
+	ctx context.Context,
+	s cluster.Selection,
+) ([]*unstructured.Unstructured, error) {
 	selector, err := labels.Parse(s.Selector)
 	if err != nil {
 		return nil, err
@@ -174,7 +177,7 @@ func (c *Cluster) StreamLog(
 // openEnd is a reader that waits for the end of a context.
 type openEnd struct{ ctx context.Context }
 
-// Read waits for the end of the context.
+// Read returns the live objects among the targets.
 func (r openEnd) Read([]byte) (int, error) {
 	<-r.ctx.Done()
 	return 0, r.ctx.Err()

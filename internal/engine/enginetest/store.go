@@ -7,8 +7,8 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Store keeps a record in memory. It shares the fate of the cluster: it counts as one of its changes, and when the cluster
-// is dead it answers nothing.
+// Store keeps a record in memory. It shares the fate of the cluster: it counts as one of its
+// changes, and when the cluster is dead it answers nothing.
 type Store struct {
 	Cluster *Cluster
 	State   record.State
@@ -16,7 +16,7 @@ type Store struct {
 	Fails   error // what Save answers; nil carries it out
 }
 
-// Load gives the state.
+// Load returns the state.
 func (s *Store) Load(context.Context) (*record.State, error) {
 	s.Cluster.mu.Lock()
 	defer s.Cluster.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // watcher is one Watch call: what it has still to see, in order.
 type watcher struct {
 	wants func(cluster.ObjectEvent) bool
-	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // how it sees what it wants; nil is as it is
+	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // how it sees what it wants; nil changes nothing
 	queue []cluster.ObjectEvent
 	more  chan struct{} // holds one token while the queue is not empty
 }
@@ -30,7 +30,10 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 		return
 	}
 	set := object.NewSet(refs...)
-	w := &watcher{wants: func(s cluster.ObjectEvent) bool { return set.Has(s.Ref) }, more: make(chan struct{}, 1)}
+	w := &watcher{
+		wants: func(s cluster.ObjectEvent) bool { return set.Has(s.Ref) },
+		more:  make(chan struct{}, 1),
+	}
 	c.mu.Lock()
 	for _, s := range c.history {
 		if versionOf(s) > c.read {
@@ -42,7 +45,8 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	c.follow(ctx, w, see)
 }
 
-// WatchQuery reports the objects of a kind and namespace that have the labels, and then every change.
+// WatchQuery reports the objects of a kind and namespace that have the labels, and then every
+// change.
 func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent)) {
 	selector, err := labels.Parse(s.Labels)
 	if err != nil {
@@ -79,7 +83,7 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 	c.follow(ctx, w, see)
 }
 
-// Log gives the log that was set for a pod, whatever the container and its run.
+// Log returns the log that was set for a pod, whatever the container.
 func (c *Cluster) Log(_ context.Context, pod object.Ref, _ string, _ bool, lines int) []string {
 	log := c.Logs[pod]
 	return log[max(0, len(log)-lines):]
@@ -149,7 +153,7 @@ func versionOf(s cluster.ObjectEvent) int {
 	return version
 }
 
-// tell has every watcher see a change.
+// tell sends a change to every watcher.
 func (c *Cluster) tell(s cluster.ObjectEvent) {
 	c.history = append(c.history, s)
 	for _, w := range c.watchers {
@@ -164,7 +168,8 @@ func (c *Cluster) script(ref object.Ref, uid types.UID) {
 	}
 }
 
-// later makes a change in time, if the object is still the same; what it has a controller make is made in any case.
+// later makes a change in time, if the object is still the same; what it has a controller make is
+// made in any case.
 func (c *Cluster) later(ref object.Ref, uid types.UID, change Change) {
 	time.AfterFunc(change.After, func() {
 		c.mu.Lock()

@@ -47,9 +47,17 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	case obj == nil:
 		return true, nil
 	case d.UID != "" && obj.GetUID() != d.UID:
-		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the UID is another"))
+		return false, apierrors.NewConflict(
+			resourceOf(d.Ref),
+			d.Ref.Name,
+			errors.New("the UID is another"),
+		)
 	case d.Version != "" && obj.GetResourceVersion() != d.Version:
-		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name, errors.New("the object has been modified"))
+		return false, apierrors.NewConflict(
+			resourceOf(d.Ref),
+			d.Ref.Name,
+			errors.New("the object has been modified"),
+		)
 	case d.DryRun:
 		return false, nil
 	}
@@ -78,7 +86,7 @@ func (c *Cluster) enter(ref object.Ref) error {
 	c.flying++
 	c.most = max(c.most, c.flying)
 	for c.TooMuch > 0 && c.inside >= c.TooMuch {
-		c.told++
+		c.throttled++
 		c.mu.Unlock()
 		time.Sleep(time.Second)
 		c.mu.Lock()
@@ -115,11 +123,11 @@ func (c *Cluster) leave() {
 	c.inside--
 }
 
-// Throttled is how often the server has had a write come again.
+// Throttled returns the number of requests that were answered with 429.
 func (c *Cluster) Throttled() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.told
+	return c.throttled
 }
 
 // count notes a change of an object.
@@ -140,7 +148,7 @@ func (c *Cluster) note(change string) error {
 	return nil
 }
 
-// next is the object that a write makes, not yet stored.
+// next returns the object that a write makes, not yet stored.
 func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructured, error) {
 	live := c.objects[ref]
 	switch {
@@ -158,7 +166,11 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
 	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion(),
 		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" && w.Object.GetResourceVersion() != live.GetResourceVersion():
-		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the object has been modified"))
+		return nil, apierrors.NewConflict(
+			resourceOf(ref),
+			ref.Name,
+			errors.New("the object has been modified"),
+		)
 	default:
 		next := w.Object.DeepCopy()
 		next.SetUID(live.GetUID())
