@@ -206,7 +206,8 @@ func TestMergeIsThatOfTheTypes(t *testing.T) {
 	if len(seen) < 500 {
 		t.Errorf("only %d types were seen", len(seen))
 	}
-	if _, ok := PatchMeta(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}); ok {
+	foreign := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}
+	if _, ok := PatchMeta(foreign); ok {
 		t.Error("a kind that is not built in was found")
 	}
 }
@@ -292,4 +293,6 @@ func BenchmarkForm(b *testing.B) {
 	})
 }
 
-var kindsOfOne = kindsOf()[schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}]
+var kindsOfOne = kindsOf()[schema.GroupVersionKind{
+	Group: "apps", Version: "v1", Kind: "Deployment",
+}]

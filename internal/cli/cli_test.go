@@ -21,7 +21,8 @@ import (
 // testEnv returns an environment whose output goes to buffers.
 func testEnv(args ...string) (env *Env, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
-	env = &Env{Args: args, In: strings.NewReader(""), Out: out, Err: errs, Getenv: os.Getenv, Now: time.Now}
+	env = &Env{Args: args, In: strings.NewReader(""), Out: out, Err: errs, Getenv: os.Getenv,
+		Now: time.Now}
 	return env, out, errs
 }
 
@@ -34,7 +35,8 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0, ""},
 		{errors.New("no cluster"), 1, "error: no cluster\n"},
-		{fmt.Errorf("app: %w", &TextError{Text: "kapp: Error: x\n", Err: errors.New("x")}), 1, "kapp: Error: x\n"},
+		{fmt.Errorf("app: %w", &TextError{Text: "kapp: Error: x\n", Err: errors.New("x")}), 1,
+			"kapp: Error: x\n"},
 		{ErrChanges, 2, ""},
 		{&ResultError{}, 3, ""},
 		{&ResultError{Interrupted: true}, 130, ""},

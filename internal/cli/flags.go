@@ -44,7 +44,8 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 		&cluster.InsecureSkipTLSVerify,
 		"insecure-skip-tls-verify",
 		false,
-		"if true, the server's certificate will not be checked for validity; this makes HTTPS connections insecure",
+		"if true, the server's certificate will not be checked for validity; this makes HTTPS "+
+			"connections insecure",
 	)
 	flags.BoolVar(&cluster.DisableCompression, "disable-compression", false,
 		"if true, opt out of response compression for all requests to the server")

@@ -71,7 +71,9 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 }
 
 // Client returns a client that prints the server's warnings on standard error. It sends no request.
-func (k *Kube) Client() (*cluster.Client, error) { return k.Connect(cluster.Options{Warn: k.warn()}) }
+func (k *Kube) Client() (*cluster.Client, error) {
+	return k.Connect(cluster.Options{Warn: k.warn()})
+}
 
 // Connect returns a client with the options and the user agent and cache of this program. With -v
 // it prints requests on standard error, unless the options trace them. It sends no request.

@@ -78,7 +78,8 @@ func TestClient(t *testing.T) {
 	for _, tc := range []struct{ args, host, err string }{
 		{args: "", host: "https://c.example"},
 		{args: "--server https://other.example", host: "https://other.example"},
-		{args: "-v 6 --as me --as-user-extra scopes=a --as-user-extra scopes=b", host: "https://c.example"},
+		{args: "-v 6 --as me --as-user-extra scopes=a --as-user-extra scopes=b",
+			host: "https://c.example"},
 		{args: "--context none", err: `context "none" does not exist`},
 		{args: "--request-timeout never", err: "read the kubeconfig"},
 	} {
@@ -94,7 +95,8 @@ func TestClient(t *testing.T) {
 }
 
 func TestImpersonation(t *testing.T) {
-	args := "--as me --as-group g --as-uid 7 --as-user-extra scopes=a --as-user-extra scopes=b --as-user-extra ignored"
+	args := "--as me --as-group g --as-uid 7 --as-user-extra scopes=a --as-user-extra scopes=b " +
+		"--as-user-extra ignored"
 	k, _ := newTestKube(t, strings.Fields(args)...)
 	config, err := k.config().ClientConfig()
 	if err != nil {

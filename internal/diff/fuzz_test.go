@@ -36,7 +36,8 @@ func FuzzBetween(f *testing.F) {
 // FuzzThreeWay feeds three documents to both kinds of merge and to the readers of managed fields:
 // no panic.
 func FuzzThreeWay(f *testing.F) {
-	for _, archive := range []string{"merge_container_removed", "merge_service_ports", "merge_custom", "merge_secret"} {
+	for _, archive := range []string{"merge_container_removed", "merge_service_ports", "merge_custom",
+		"merge_secret"} {
 		f.Add(
 			jsonOf(f, archive, "recorded.yaml"),
 			jsonOf(f, archive, "want.yaml"),
@@ -44,7 +45,8 @@ func FuzzThreeWay(f *testing.F) {
 		)
 	}
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
-		recorded, want, live := &unstructured.Unstructured{}, &unstructured.Unstructured{}, &unstructured.Unstructured{}
+		recorded, want, live := &unstructured.Unstructured{}, &unstructured.Unstructured{},
+			&unstructured.Unstructured{}
 		for data, obj := range map[*[]byte]*unstructured.Unstructured{&a: recorded, &b: want, &c: live} {
 			if utiljson.Unmarshal(*data, &obj.Object) != nil {
 				t.Skip()

@@ -31,7 +31,9 @@ func TestPruneNulls(t *testing.T) {
 func TestMaskLeavesOthersAlone(t *testing.T) {
 	settings := object(t, `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}`)
 	foreign := object(t, `{"apiVersion":"example.com/v1","kind":"Secret","data":{"a":"b"}}`)
-	for _, pair := range [][2]*unstructured.Unstructured{{settings, foreign}, {nil, settings}, {nil, nil}} {
+	for _, pair := range [][2]*unstructured.Unstructured{
+		{settings, foreign}, {nil, settings}, {nil, nil},
+	} {
 		have, want := Mask(pair[0], pair[1])
 		if have != pair[0] || want != pair[1] {
 			t.Errorf("Mask changed %v or %v", pair[0], pair[1])
@@ -47,8 +49,14 @@ func TestChangesAndPatchesSurviveJSON(t *testing.T) {
 	for _, want := range []document{
 		{},
 		{
-			Diff:  Diff{{Path: ".spec.on", Kind: Changed, Old: true, New: false}, {Path: ".data.a", Kind: Added, New: "b"}},
-			Patch: Patch{Type: "application/merge-patch+json", Data: json.RawMessage(`{"spec":{"on":false}}`)},
+			Diff: Diff{
+				{Path: ".spec.on", Kind: Changed, Old: true, New: false},
+				{Path: ".data.a", Kind: Added, New: "b"},
+			},
+			Patch: Patch{
+				Type: "application/merge-patch+json",
+				Data: json.RawMessage(`{"spec":{"on":false}}`),
+			},
 		},
 	} {
 		data, err := json.Marshal(want)

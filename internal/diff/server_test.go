@@ -72,7 +72,8 @@ type history struct {
 	seed   uint64
 	rand   *rand.Rand
 
-	same, seen, pristineSame, pristineSeen int // applies that change nothing, and those of which AppliedBy said so
+	// Applies that change nothing, and those that AppliedBy reports as such.
+	same, seen, pristineSame, pristineSeen int
 }
 
 // play plays one history. One that the server refuses, a list where a word belongs, is no history.
@@ -204,7 +205,8 @@ func (h *history) change(value any) any {
 		}
 		slices.Sort(keys)
 		if len(keys) == 0 || h.rand.IntN(12) == 0 {
-			v[[]string{"extra", "sizeLimit", "matchLabels", "limits", "type", "value"}[h.rand.IntN(6)]] = h.filler()
+			names := []string{"extra", "sizeLimit", "matchLabels", "limits", "type", "value"}
+			v[names[h.rand.IntN(len(names))]] = h.filler()
 			return v
 		}
 		key := keys[h.rand.IntN(len(keys))]

@@ -150,8 +150,8 @@ func updated(archive *txtar.Archive, got map[string]string) *txtar.Archive {
 	return out
 }
 
-// Block compares the text between the lines "<!-- NAME -->" and "<!-- end of NAME -->" of a document
-// with the wanted text, both reduced by a function. With -update it replaces the text.
+// Block compares the text between the lines "<!-- NAME -->" and "<!-- end of NAME -->" of a
+// document with the wanted text, both reduced by a function. With -update it replaces the text.
 func Block(t *testing.T, path, name, want string, reduce func(string) string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

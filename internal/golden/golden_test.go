@@ -27,7 +27,8 @@ func TestCompareNamesEachSectionThatDiffers(t *testing.T) {
 	want := map[string]string{"same": "a\n", "changed": "a\n", "gone": "a\n"}
 	got := map[string]string{"same": "a\n", "changed": "b\n", "new": "c\n"}
 	complaints := compare(want, got)
-	for i, part := range []string{"section out/changed (-want +got)", "section out/gone is expected", "no section out/new"} {
+	for i, part := range []string{"section out/changed (-want +got)", "section out/gone is expected",
+		"no section out/new"} {
 		if i >= len(complaints) || !strings.Contains(complaints[i], part) {
 			t.Errorf("complaint %d lacks %q in %q", i, part, complaints)
 		}

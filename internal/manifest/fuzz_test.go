@@ -34,7 +34,8 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 		for _, o := range objects {
-			if o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "" || o.GroupVersionKind().Kind == "" {
+			if o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "" ||
+				o.GroupVersionKind().Kind == "" {
 				t.Errorf("%v has no identity", o.Object)
 			}
 			if o.Origin.Path != "fuzz.yaml" || o.Origin.Line < 1 {
@@ -64,14 +65,18 @@ func TestReadIsLinear(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"keys", head + "{" + keys.String() + "}}", ""},
 		{"duplicates", head + "{" + duplicates.String() + "}}", "key \"k0\" is already"},
-		{"labels", "{apiVersion: v1, kind: ConfigMap, metadata: {name: big, labels: {" + labels.String() + "}}}", "label \"k0\" must be"},
+		{"labels", "{apiVersion: v1, kind: ConfigMap, metadata: {name: big, labels: {" +
+			labels.String() + "}}}", "label \"k0\" must be"},
 		{"documents", strings.Repeat("---\n"+head+"{}}\n", 5_000), ""},
 		{"broken documents", strings.Repeat("---\na: b: c\n", 5_000), "document 5000, line 10000: "},
-		{"items", "{apiVersion: v1, kind: List, " + keys.String() + "items: [" + strings.Repeat(head+"{}}, ", 5_000) + "]}", ""},
+		{"items", "{apiVersion: v1, kind: List, " + keys.String() + "items: [" +
+			strings.Repeat(head+"{}}, ", 5_000) + "]}", ""},
 		{"text", head + `"` + strings.Repeat("some text ", 200_000) + `"}`, ""},
 		{"comments", strings.Repeat("# comment\n", 200_000) + head + "{}}", ""},
-		{"alias bomb", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a0 text\n" + chain.String(), "stand for more than 500000 values"},
-		{"merge bomb", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a0 {x: 1}\n" + merges.String(), "stand for more than 500000 values"},
+		{"alias bomb", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a0 text\n" +
+			chain.String(), "stand for more than 500000 values"},
+		{"merge bomb", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a0 {x: 1}\n" +
+			merges.String(), "stand for more than 500000 values"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			start := time.Now()
@@ -105,8 +110,10 @@ func BenchmarkRead(b *testing.B) {
             limits: {cpu: 500m, memory: 128Mi}
 `
 	const size = 10 << 20
-	documents := strings.Repeat("---\n"+strings.ReplaceAll(deployment, "\n  ", "\n"), size/len(deployment))
-	list := "apiVersion: v1\nkind: List\nitems:\n" + strings.Repeat("- "+deployment, size/len(deployment))
+	documents := strings.Repeat("---\n"+strings.ReplaceAll(deployment, "\n  ", "\n"),
+		size/len(deployment))
+	list := "apiVersion: v1\nkind: List\nitems:\n" +
+		strings.Repeat("- "+deployment, size/len(deployment))
 	for name, text := range map[string]string{"documents": documents, "list": list} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

@@ -23,12 +23,14 @@ func isManifest(text []byte) bool {
 }
 
 // escape matches an escape of a JSON string. Its group is a surrogate pair.
-var escape = regexp.MustCompile(`\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|.)`)
+var escape = regexp.MustCompile(
+	`\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|.)`)
 
 // unescape replaces the escapes of JSON that YAML does not have: slashes and surrogate pairs. It
 // returns other texts unchanged.
 func unescape(text []byte) []byte {
-	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 || start[0] != '{' || !hasForeign(text) || !json.Valid(text) {
+	start := bytes.TrimLeft(text, " \t\r\n")
+	if len(start) == 0 || start[0] != '{' || !hasForeign(text) || !json.Valid(text) {
 		return text
 	}
 	return escape.ReplaceAllFunc(text, func(match []byte) []byte {

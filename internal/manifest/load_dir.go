@@ -47,7 +47,8 @@ func CheckFolder(dir string) error {
 	case err != nil:
 		return fmt.Errorf("open package folder: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("%q is a file, but a package is a folder: name the folder that the file is in", dir)
+		return fmt.Errorf("%q is a file, but a package is a folder: name the folder that the file is in",
+			dir)
 	}
 	return nil
 }

@@ -33,20 +33,26 @@ func TestLoadDir(t *testing.T) {
 }
 
 func TestReadEncodings(t *testing.T) {
-	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\ndata:\n  text: |\n    one\n    two\n"
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n" +
+		"data:\n  text: |\n    one\n    two\n"
 	windows := strings.ReplaceAll(manifest, "\n", "\r\n")
 	for _, tc := range []struct{ name, in, want string }{
 		{"unix", manifest, "web.yaml: configmap/web\n"},
 		{"windows", windows, "web.yaml: configmap/web\n"},
-		{"windows documents", "---\r\n" + windows + "---\r\n" + windows, "web.yaml: document 1 (line 2): configmap/web\nweb.yaml: document 2 (line 11): configmap/web\n"},
+		{"windows documents", "---\r\n" + windows + "---\r\n" + windows,
+			"web.yaml: document 1 (line 2): configmap/web\nweb.yaml: document 2 (line 11): configmap/web\n"},
 		{"byte order mark", "\uFEFF" + manifest, "web.yaml: configmap/web\n"},
 		{"byte order mark and marker", "\uFEFF---\n" + manifest, "web.yaml: configmap/web\n"},
 		{"no last line end", strings.TrimSuffix(manifest, "\n    two\n"), "web.yaml: configmap/web\n"},
-		{"json", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"web\"}\n}\n", "web.yaml: configmap/web\n"},
+		{"json", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"ConfigMap\",\n\t\"metadata\": " +
+			"{\"name\": \"web\"}\n}\n", "web.yaml: configmap/web\n"},
 		{"nothing", "", ""},
 		{"utf-16", "\xFF\xFEa\x00", "error: web.yaml: line 1: the text is UTF-16; save it as UTF-8\n"},
 		{"latin 1", "a: b\nc: f\xfcr\n", "error: web.yaml: line 2: invalid leading UTF-8 octet\n"},
-		{"control character", "---\na: b\n---\na: b\nc: \x01\n", "error: web.yaml: document 1, line 2: apiVersion and kind are missing; leave out what is not a Kubernetes object\nerror: web.yaml: document 2, line 5: control characters are not allowed\n"},
+		{"control character", "---\na: b\n---\na: b\nc: \x01\n",
+			"error: web.yaml: document 1, line 2: apiVersion and kind are missing; " +
+				"leave out what is not a Kubernetes object\n" +
+				"error: web.yaml: document 2, line 5: control characters are not allowed\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			objects, err := Read(strings.NewReader(tc.in), "web.yaml", nil)
@@ -63,11 +69,13 @@ func TestReadEncodings(t *testing.T) {
 }
 
 func TestReadKeepsTypes(t *testing.T) {
-	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", nil)
+	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, "+
+		"v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []any{int64(1), float64(1 << 64), float64(1), "x", true, nil, map[string]any{}, []any{}, "2025-11-03"}
+	want := []any{int64(1), float64(1 << 64), float64(1), "x", true, nil, map[string]any{}, []any{},
+		"2025-11-03"}
 	if diff := cmp.Diff(want, objects[0].Object["v"]); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
@@ -76,7 +84,8 @@ func TestReadKeepsTypes(t *testing.T) {
 
 func TestReadFails(t *testing.T) {
 	broken := errors.New("broken pipe")
-	if _, err := Read(iotest.ErrReader(broken), "stdin", nil); !errors.Is(err, broken) || err.Error() != "read stdin: broken pipe" {
+	if _, err := Read(iotest.ErrReader(broken), "stdin", nil); !errors.Is(err, broken) ||
+		err.Error() != "read stdin: broken pipe" {
 		t.Errorf("Read = %v", err)
 	}
 }
@@ -86,7 +95,8 @@ func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
 	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}"
 	write(t, filepath.Join(root, "real/web.yaml"), manifest)
 	write(t, filepath.Join(root, "elsewhere/other.yaml"), manifest)
-	for link, target := range map[string]string{"link": "real", "real/file.yaml": "web.yaml", "real/folder": "../elsewhere", "real/gone.yaml": "nowhere"} {
+	for link, target := range map[string]string{"link": "real", "real/file.yaml": "web.yaml",
+		"real/folder": "../elsewhere", "real/gone.yaml": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Skip(err)
 		}
@@ -106,7 +116,8 @@ func TestLoadDirSkips(t *testing.T) {
 		return rel == "b.yaml" || rel == "d/e" || d.IsDir() && rel == "c"
 	}
 	objects, err := LoadDir(root, skip, nil)
-	if diff := cmp.Diff("a.yaml: configmap/web\nd/a.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
+	want := "a.yaml: configmap/web\nd/a.yaml: configmap/web\n"
+	if diff := cmp.Diff(want, describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +129,8 @@ func TestLoadDirNeedsAFolder(t *testing.T) {
 		t.Errorf("missing folder: %v", err)
 	}
 	write(t, "web.yaml", "")
-	if _, err := LoadDir("web.yaml", nil, nil); err == nil || err.Error() != `"web.yaml" is a file, but a package is a folder: name the folder that the file is in` {
+	const want = `"web.yaml" is a file, but a package is a folder: name the folder that the file is in`
+	if _, err := LoadDir("web.yaml", nil, nil); err == nil || err.Error() != want {
 		t.Errorf("file: %v", err)
 	}
 }
@@ -136,7 +148,8 @@ func TestLoadDirNamesWhatItCannotRead(t *testing.T) {
 		}
 	}
 	_, err := LoadDir(root, nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") || !strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
+	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") ||
+		!strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
 		t.Errorf("LoadDir = %v", err)
 	}
 }

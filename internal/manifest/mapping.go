@@ -43,7 +43,8 @@ func (d *document) key(n *yaml.Node) (string, bool) {
 		scalar = n.Alias
 	}
 	if scalar.Kind != yaml.ScalarNode {
-		d.failAt(n.Line, "a map key must be a string, got non-scalar; is this a template that has not been rendered?")
+		d.failAt(n.Line, "a map key must be a string, got non-scalar; "+
+			"is this a template that has not been rendered?")
 		return "", false
 	}
 	word := ""
@@ -75,7 +76,8 @@ func (d *document) duplicate(n *yaml.Node, at int) {
 	key := n.Content[at]
 	for i := 0; i < at; i += 2 {
 		if keyText(n.Content[i]) == keyText(key) {
-			d.failAt(key.Line, "key %q is already on line %d; remove one of them", keyText(key), d.start+n.Content[i].Line)
+			d.failAt(key.Line, "key %q is already on line %d; remove one of them", keyText(key),
+				d.start+n.Content[i].Line)
 			return
 		}
 	}

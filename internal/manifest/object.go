@@ -19,7 +19,8 @@ import (
 func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	obj, ok := value.(map[string]any)
 	if !ok {
-		d.failAt(n.Line, "an object must be a map with apiVersion, kind and metadata, got %s", typeName(value))
+		d.failAt(n.Line, "an object must be a map with apiVersion, kind and metadata, got %s",
+			typeName(value))
 		return nil
 	}
 	if d.omit != nil && d.omit(obj) {
@@ -133,7 +134,8 @@ func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
 	}
 	if metadata["generateName"] != nil {
 		d.failAt(child(n, "generateName").Line,
-			"metadata.generateName is not supported, since the next run could not tell which object it made; set metadata.name")
+			"metadata.generateName is not supported, "+
+				"since the next run could not tell which object it made; set metadata.name")
 		return
 	}
 	d.failAt(n.Line, "metadata.name is missing")
@@ -158,7 +160,8 @@ func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key
 	at := child(n, key)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := values[name].(string); !ok && !d.full() {
-			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name, typeName(values[name]))
+			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name,
+				typeName(values[name]))
 		}
 	}
 }
@@ -174,7 +177,9 @@ func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if _, ok := values[name].(string); !ok && values[name] != nil && !d.full() {
-				d.failAt(child(at, name).Line, "%s %q must be a string, got %s; a text that looks otherwise needs quotes", field, name, typeName(values[name]))
+				d.failAt(child(at, name).Line,
+					"%s %q must be a string, got %s; a text that looks otherwise needs quotes", field, name,
+					typeName(values[name]))
 			}
 		}
 	}

@@ -25,7 +25,8 @@ func syntaxError(err error, text []byte) (int, string) {
 	case "node content", "',' or ']'", "',' or '}'":
 		line++ // the library counts these lines from 0; it is where the brackets open
 	case "key", "'-' indicator":
-		line = searchLine(text, last, message) // the library reports the line where the map or list starts
+		// The library reports the line where the map or list starts.
+		line = searchLine(text, last, message)
 	default:
 		if line == 0 {
 			line = searchLine(text, last, message)

@@ -44,7 +44,8 @@ func (d *document) spend(n *yaml.Node) bool {
 		return true
 	}
 	if d.expansion.values == maxExpanded {
-		d.failAt(n.Line, "the aliases of the file stand for more than %d values; write some of them out", maxExpanded)
+		d.failAt(n.Line, "the aliases of the file stand for more than %d values; write some of them out",
+			maxExpanded)
 		return false
 	}
 	d.expansion.values++
@@ -98,7 +99,8 @@ func (d *document) narrow(n *yaml.Node, value any) any {
 		return float64(v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			d.failAt(n.Line, "%s is a number that Kubernetes objects cannot hold; put it in quotes if it is a text", n.Value)
+			d.failAt(n.Line, "%s is a number that Kubernetes objects cannot hold; "+
+				"put it in quotes if it is a text", n.Value)
 		}
 	}
 	return value

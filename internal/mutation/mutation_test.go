@@ -44,7 +44,8 @@ func TestApply(t *testing.T) {
 		{"into null", "$.data.text", "$.spec.null", "", "hello"},
 		{"token", "$.data.text", "$.spec.field", "${x}", "say hello, hello"},
 		{"token becomes nothing", "$.data.empty", "$.spec.field", "${x}", "say , "},
-		{"token with integer", "$.spec.count", "$.spec.field", "${x}", "say 9007199254740993, 9007199254740993"},
+		{"token with integer", "$.spec.count", "$.spec.field", "${x}",
+			"say 9007199254740993, 9007199254740993"},
 		{"token with float", "$.spec.part", "$.spec.field", "${x}", "say 1.5, 1.5"},
 		{"token with boolean", "$.spec.flag", "$.spec.field", "${x}", "say true, true"},
 		{"token with map", "$.spec.map", "$.spec.field", "${x}", `say {"k":[1,"x"]}, {"k":[1,"x"]}`},
@@ -55,7 +56,8 @@ func TestApply(t *testing.T) {
 		{"dashed key", "$.spec.my-key", "$.spec.field", "", "dashed"},
 		{"index", "$.spec.list[1].port", "$.spec.list[0].port", "", int64(2)},
 		{"from the end", "$.spec.list[-1].port", "$.spec.list[0].port", "", int64(2)},
-		{"filter", `$.spec.list[?(@.name=="two")].port`, `$.spec.list[?(@.name=="two")].port`, "", int64(2)},
+		{"filter", `$.spec.list[?(@.name=="two")].port`, `$.spec.list[?(@.name=="two")].port`, "",
+			int64(2)},
 		{"descent", "$..flag", "$..field", "", true},
 		{"whole source", "$", "$.spec.field", "", source.Object},
 	} {
@@ -94,7 +96,8 @@ func TestApplyInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(any(map[string]any{"k": []any{int64(1), "hello"}}), location{"spec", "field"}.get(got.Object)); diff != "" {
+	want := any(map[string]any{"k": []any{int64(1), "hello"}})
+	if diff := cmp.Diff(want, location{"spec", "field"}.get(got.Object)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(parse(t, sourceText), source); diff != "" {
@@ -110,26 +113,34 @@ func TestApplyFails(t *testing.T) {
 		s    Substitution
 		want string
 	}{
-		{"itself", Substitution{object.RefOf(target), "$.a", "$.b", ""}, "an object cannot take a value from itself"},
-		{"no source", Substitution{object.Ref{Kind: "Secret", Name: "s"}, "$.a", "$.b", ""}, "secret/s, which has the value, does not exist"},
-		{"nothing there", Substitution{ref, "$.status.ip", "$.spec.field", ""}, "n/configmap/src has no value at $.status.ip"},
+		{"itself", Substitution{object.RefOf(target), "$.a", "$.b", ""},
+			"an object cannot take a value from itself"},
+		{"no source", Substitution{object.Ref{Kind: "Secret", Name: "s"}, "$.a", "$.b", ""},
+			"secret/s, which has the value, does not exist"},
+		{"nothing there", Substitution{ref, "$.status.ip", "$.spec.field", ""},
+			"n/configmap/src has no value at $.status.ip"},
 		{"several there", Substitution{ref, "$.spec.list[*].port", "$.spec.field", ""},
 			"read $.spec.list[*].port of n/configmap/src: the path matches 2 values; it must match one"},
 		{"computed", Substitution{ref, "$.spec.list.length", "$.spec.field", ""},
 			"read $.spec.list.length of n/configmap/src: the path computes a value; it must name one"},
-		{"nowhere to go", Substitution{ref, "$.data.text", "$.spec.absent", ""}, "replace $.spec.absent: the path matches nothing"},
+		{"nowhere to go", Substitution{ref, "$.data.text", "$.spec.absent", ""},
+			"replace $.spec.absent: the path matches nothing"},
 		{"no path", Substitution{ref, "data.text", "$.spec.field", ""},
-			`read data.text of n/configmap/src: "data.text" is not a JSONPath; it looks like $.spec.replicas or $.data['a.key']`},
+			`read data.text of n/configmap/src: "data.text" is not a JSONPath; it looks like ` +
+				`$.spec.replicas or $.data['a.key']`},
 		{"too deep", Substitution{ref, "$..a..b..c", "$.spec.field", ""},
-			`read $..a..b..c of n/configmap/src: "$..a..b..c" has ".." more than 2 times; name the fields in between`},
+			`read $..a..b..c of n/configmap/src: "$..a..b..c" has ".." more than 2 times; name the ` +
+				`fields in between`},
 		{"several to go", Substitution{ref, "$.data.text", "$.spec.list[*].name", ""},
 			"replace $.spec.list[*].name: the path matches 2 values; it must match one"},
 		{"token in a number", Substitution{ref, "$.data.text", "$.spec.number", "1"},
 			`replace "1" in $.spec.number: it is not a string but a number`},
-		{"the whole object", Substitution{ref, "$.spec", "$", ""}, "replace $: it cannot be replaced as a whole; name a field inside it"},
+		{"the whole object", Substitution{ref, "$.spec", "$", ""},
+			"replace $: it cannot be replaced as a whole; name a field inside it"},
 		{"all annotations", Substitution{ref, "$.data", "$.metadata.annotations", ""},
 			"replace $.metadata.annotations: it cannot be replaced as a whole; name a field inside it"},
-		{"another name", Substitution{ref, "$.data.text", "$.metadata.name", ""}, "apiVersion, kind, name and namespace cannot be substituted"},
+		{"another name", Substitution{ref, "$.data.text", "$.metadata.name", ""},
+			"apiVersion, kind, name and namespace cannot be substituted"},
 		{"annotation that is a number", Substitution{ref, "$.spec.count", "$.metadata.annotations.a", ""},
 			"metadata.annotations must be strings: put the value into a string by a token"},
 	} {
@@ -150,8 +161,9 @@ func TestApplyFails(t *testing.T) {
 
 // FuzzPath asks for any path at all: it leads to one place that exists, or is an error.
 func FuzzPath(f *testing.F) {
-	for _, path := range []string{"$", "$.spec.list[0]", "$..*", "$.spec.list[?(@.port > 1)].name", "$.spec.list[(@.length-1)]",
-		"$['spec','data']", "$.spec.list[0:1]", "$.data['a.b/c-d']", "@", "", "$.", "$[", "$[?(", "$.spec.list[-9]", "$..length", "$.a[::0]"} {
+	for _, path := range []string{"$", "$.spec.list[0]", "$..*", "$.spec.list[?(@.port > 1)].name",
+		"$.spec.list[(@.length-1)]", "$['spec','data']", "$.spec.list[0:1]", "$.data['a.b/c-d']",
+		"@", "", "$.", "$[", "$[?(", "$.spec.list[-9]", "$..length", "$.a[::0]"} {
 		f.Add(path)
 	}
 	source := parse(f, sourceText)

@@ -58,7 +58,8 @@ func someMaps(n int) []plan.Desired {
 	desired := make([]plan.Desired, n)
 	for i := range desired {
 		desired[i].Object = &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"key": "value", "before": fmt.Sprint(i - 1)},
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"data": map[string]any{"key": "value", "before": fmt.Sprint(i - 1)},
 			"metadata": map[string]any{
 				"name":      fmt.Sprintf("map-%d", i),
 				"namespace": "demo",

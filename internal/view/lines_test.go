@@ -50,7 +50,8 @@ func TestExplanationsOfManyObjects(t *testing.T) {
 	if err := printer.Close(nil); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]int{"step 0 flaps": 30, "waits": 20, "step 21": 0, "failed": 20, "and 2 more": 1} {
+	for text, want := range map[string]int{"step 0 flaps": 30, "waits": 20, "step 21": 0,
+		"failed": 20, "and 2 more": 1} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%q stands there %d times, want %d:\n%s", text, got, want, out.String())
 		}

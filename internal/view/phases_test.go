@@ -50,7 +50,8 @@ func TestPhases(t *testing.T) {
 		err     error
 		want    string
 	}{
-		{name: "in the order of events", options: view.PhaseOptions{Waits: true, Statuses: true}, events: events,
+		{name: "in the order of events", options: view.PhaseOptions{Waits: true, Statuses: true},
+			events: events,
 			want: `started recording; finished recording; acted applying 1; awaited waiting 1; acted applying 0;
 			awaited waiting 0; seen waiting 0; awaited waiting 0; acted removing 3; awaited waiting 3; started recording;
 			finished recording; summed applying; summed removing; summed waiting`},
@@ -64,10 +65,12 @@ func TestPhases(t *testing.T) {
 			started removing; acted removing 3; finished removing; started recording; finished recording; summed applying;
 			summed removing`},
 		{name: "interrupted", options: view.PhaseOptions{Rounds: true, Waits: true, Unstarted: true},
-			events: []event.Event{settled(0, event.Interrupted), settled(1, event.Interrupted), settled(3, event.Interrupted)},
+			events: []event.Event{settled(0, event.Interrupted), settled(1, event.Interrupted),
+				settled(3, event.Interrupted)},
 			want: `started recording; finished recording; awaited waiting 0; awaited waiting 1; awaited waiting 3;
 			started recording; finished recording; summed waiting`},
-		{name: "failed before the first event", err: errors.New("no server"), want: "started recording; finished recording"},
+		{name: "failed before the first event", err: errors.New("no server"),
+			want: "started recording; finished recording"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
@@ -132,7 +135,8 @@ func TestPrintChanges(t *testing.T) {
 		{Sign: '~', Line: "n/pod/a\x1b", Diff: text, More: []string{"because"}},
 		{Sign: '+', Line: "n/pod/b", Diff: added},
 	}
-	want := "~ n/pod/a\ufffd\n    because\n    @@ -1,2 +1,2 @@\n    -image: old\n    +image: new\n     kind: Pod\n" +
+	want := "~ n/pod/a\ufffd\n    because\n    @@ -1,2 +1,2 @@\n" +
+		"    -image: old\n    +image: new\n     kind: Pod\n" +
 		"+ n/pod/b\n    +image: new\n    +kind: Pod\n2 changes\n"
 	var out bytes.Buffer
 	if err := view.PrintChanges(&out, view.Terminal{}, rows, "2 changes"); err != nil ||
@@ -190,7 +194,8 @@ func TestTable(t *testing.T) {
 	if err := printer.Close(nil); err != nil {
 		t.Fatal(err)
 	}
-	want := "NAME     STATE    REASON\na        Current\n└ child\nb                 the server …\ndetails of b\nend\n"
+	want := "NAME     STATE    REASON\na        Current\n└ child\n" +
+		"b                 the server …\ndetails of b\nend\n"
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
 	}
@@ -200,7 +205,8 @@ func TestTableInColour(t *testing.T) {
 	var out bytes.Buffer
 	rows := []view.TableRow{{Ref: ref("a")}}
 	printer := view.Table(&out, view.Terminal{Live: true, Colour: true}, rows, tableOptions())
-	for _, state := range []ready.State{ready.InProgress, ready.Failed, ready.Current, ready.NotFound} {
+	states := []ready.State{ready.InProgress, ready.Failed, ready.Current, ready.NotFound}
+	for _, state := range states {
 		printer.Event(
 			event.Event{Kind: event.Observed, Ref: ref("a"), Status: ready.Status{State: state}},
 		)
@@ -208,7 +214,8 @@ func TestTableInColour(t *testing.T) {
 	if err := printer.Close(nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\x1b[33mInProgr\x1b[0m", "\x1b[31mFailed\x1b[0m", "\x1b[32mCurrent\x1b[0m", "\x1b[2A\x1b[J"} {
+	for _, want := range []string{"\x1b[33mInProgr\x1b[0m", "\x1b[31mFailed\x1b[0m",
+		"\x1b[32mCurrent\x1b[0m", "\x1b[2A\x1b[J"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in %q", want, out.String())
 		}
@@ -225,7 +232,8 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	show := func(event.Event) bool { return true }
 	for name, printer := range map[string]view.Printer{
 		"lines": view.StatusLines(brokenWriter{}, show, func(event.Event) string { return "x" }),
-		"table": view.Table(brokenWriter{}, view.Terminal{}, []view.TableRow{{Ref: ref("a")}}, tableOptions()),
+		"table": view.Table(brokenWriter{}, view.Terminal{}, []view.TableRow{{Ref: ref("a")}},
+			tableOptions()),
 	} {
 		printer.Event(e)
 		if err := printer.Close(nil); err == nil ||

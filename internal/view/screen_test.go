@@ -25,7 +25,8 @@ func seen(
 	)
 	for i := range objects {
 		printer.Event(event.Event{
-			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: fmt.Sprint("p", i)}, Status: ready.Status{State: ready.Current},
+			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: fmt.Sprint("p", i)},
+			Status: ready.Status{State: ready.Current},
 		})
 		if i == 0 {
 			after()
@@ -53,7 +54,8 @@ func TestAside(t *testing.T) {
 		3,
 		func() { fmt.Fprintln(aside, "Warning: old") },
 	)
-	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods + "           Pod/p2    Current\n"; got != want {
+	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods +
+		"           Pod/p2    Current\n"; got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 }
@@ -63,7 +65,8 @@ func TestAside(t *testing.T) {
 func TestOutgrown(t *testing.T) {
 	var out bytes.Buffer
 	terminal := view.Terminal{Live: true, Height: 3}
-	if got, want := seen(t, terminal, &out, 2, func() {}), onePod+"\x1b[2A\x1b[J"+twoPods; got != want {
+	want := onePod + "\x1b[2A\x1b[J" + twoPods
+	if got := seen(t, terminal, &out, 2, func() {}); got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 	out.Reset()

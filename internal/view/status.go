@@ -40,25 +40,26 @@ func (s *statusLines) Close(error) error { return wrapWrite(s.err) }
 
 // StatusOptions are the options of StatusJSON and StatusTable.
 type StatusOptions struct {
-	Inventories         func(object.Ref) []object.Ref // the records of an object: a line for each
-	Show                func(event.Event) bool
-	Now                 func() time.Time           // for StatusJSON
-	Causes              func(event.Event) []string // for StatusTable
-	ShowRecordNamespace bool                       // print the namespaces of records: several packages may have the same name
+	Inventories func(object.Ref) []object.Ref // the records of an object: a line for each
+	Show        func(event.Event) bool
+	Now         func() time.Time           // for StatusJSON
+	Causes      func(event.Event) []string // for StatusTable
+	// ShowRecordNamespace prints the namespaces of records: several packages may have one name.
+	ShowRecordNamespace bool
 }
 
 // statusLine is one line of StatusJSON: the keys that other tools read, sorted, and the causes.
 type statusLine struct {
-	Group     string      `json:"group"`
-	Inventory string      `json:"inventory-name"`
-	Home      string      `json:"inventory-namespace,omitempty"`
-	Kind      string      `json:"kind"`
-	Message   string      `json:"message"`
-	Name      string      `json:"name"`
-	Namespace string      `json:"namespace"`
-	Status    ready.State `json:"status"`
-	Timestamp string      `json:"timestamp"` // RFC 3339, seconds, UTC
-	Type      string      `json:"type"`      // always "status"
+	Group           string      `json:"group"`
+	Inventory       string      `json:"inventory-name"`
+	RecordNamespace string      `json:"inventory-namespace,omitempty"`
+	Kind            string      `json:"kind"`
+	Message         string      `json:"message"`
+	Name            string      `json:"name"`
+	Namespace       string      `json:"namespace"`
+	Status          ready.State `json:"status"`
+	Timestamp       string      `json:"timestamp"` // RFC 3339, seconds, UTC
+	Type            string      `json:"type"`      // always "status"
 
 	Causes []ready.Cause `json:"causes,omitempty"`
 }
@@ -70,12 +71,12 @@ func StatusJSON(out io.Writer, s StatusOptions) Printer {
 		var lines []string
 		for _, inventory := range s.Inventories(e.Ref) {
 			line := statusLine{
-				Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name, Inventory: inventory.Name,
-				Status: e.Status.State, Message: e.Status.Message, Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status",
-				Causes: e.Causes,
+				Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name,
+				Inventory: inventory.Name, Status: e.Status.State, Message: e.Status.Message,
+				Timestamp: s.Now().UTC().Format(time.RFC3339), Type: "status", Causes: e.Causes,
 			}
 			if s.ShowRecordNamespace {
-				line.Home = inventory.Namespace
+				line.RecordNamespace = inventory.Namespace
 			}
 			text, err := json.Marshal(line)
 			if err != nil {

@@ -22,7 +22,9 @@ func TestStatus(t *testing.T) {
 		t,
 		"testdata/status_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			show := func(e event.Event) bool { return string(e.Status.State) != strings.TrimSpace(files["hide"]) }
+			show := func(e event.Event) bool {
+				return string(e.Status.State) != strings.TrimSpace(files["hide"])
+			}
 			now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600)) }
 			causes := func(e event.Event) (lines []string) {
 				for _, c := range e.Causes {
@@ -42,7 +44,9 @@ func TestStatus(t *testing.T) {
 						out, view.StatusOptions{Inventories: inventories("inv"), Show: show, Now: now},
 					)
 				},
-				"table": func(out *bytes.Buffer) view.Printer { return view.StatusTable(out, view.Terminal{}, local) },
+				"table": func(out *bytes.Buffer) view.Printer {
+					return view.StatusTable(out, view.Terminal{}, local)
+				},
 				"terminal": func(out *bytes.Buffer) view.Printer {
 					return view.StatusTable(
 						out, view.Terminal{Live: true, Colour: true, Width: 60, Height: 24}, local,
@@ -110,8 +114,12 @@ func TestStatusCannotBeWritten(t *testing.T) {
 	e := event.Event{Kind: event.Observed, Status: ready.Status{State: ready.Current}}
 	everything := func(event.Event) bool { return true }
 	for _, printer := range []view.Printer{
-		view.StatusTable(broken{}, view.Terminal{}, view.StatusOptions{Show: everything, Causes: func(event.Event) []string { return nil }}),
-		view.StatusJSON(broken{}, view.StatusOptions{Inventories: inventories("inv"), Show: everything, Now: time.Now}),
+		view.StatusTable(broken{}, view.Terminal{}, view.StatusOptions{
+			Show: everything, Causes: func(event.Event) []string { return nil },
+		}),
+		view.StatusJSON(broken{}, view.StatusOptions{
+			Inventories: inventories("inv"), Show: everything, Now: time.Now,
+		}),
 	} {
 		printer.Event(e)
 		printer.Event(e)

@@ -54,13 +54,15 @@ type Column struct {
 
 // TableOptions describe a table.
 type TableOptions struct {
-	Columns  []Column
-	Show     func(TableRow) bool                          // nil shows all
-	Run      *RunState                                    // nil for a table without a run
-	Reason   func(*RunState, PhaseEvent) string           // why a write failed or was skipped
-	Children func([]object.Ref) map[object.Ref][]TableRow // child objects, read at the end; nil for none
-	Details  func(TableRow) string                        // printed below the table for a truncated row; nil for none
-	Footer   string                                       // printed below the table at the end
+	Columns []Column
+	Show    func(TableRow) bool                // nil shows all
+	Run     *RunState                          // nil for a table without a run
+	Reason  func(*RunState, PhaseEvent) string // why a write failed or was skipped
+	// Children returns child objects; it is called at the end. Nil stands for none.
+	Children func([]object.Ref) map[object.Ref][]TableRow
+	// Details returns text below the table for a truncated row. Nil stands for none.
+	Details func(TableRow) string
+	Footer  string // printed below the table at the end
 }
 
 // Table returns a printer of objects as a table. It redraws the table at every event if the

@@ -62,7 +62,8 @@ func TestFile(t *testing.T) {
 // TestCircle checks a folder that contains itself through a symbolic link.
 func TestCircle(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("resources: [again]\n"), 0o666); err != nil {
+	path := filepath.Join(dir, "kustomization.yaml")
+	if err := os.WriteFile(path, []byte("resources: [again]\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(".", filepath.Join(dir, "again")); err != nil {

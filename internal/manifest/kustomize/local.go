@@ -39,9 +39,10 @@ var (
 	configs = []string{"generators", "transformers", "validators"}
 	// tools need programs that kustomize runs only on request.
 	tools = []string{"helmCharts", "helmChartInflationGenerator"}
-	// files are fields that name files, at any depth. In generators an entry may begin with a key and
-	// "=".
-	files = []string{"path", "paths", "files", "env", "envs", "crds", "configurations", "patches", "patchesStrategicMerge"}
+	// files are fields that name files, at any depth. In generators an entry may begin with a key
+	// and "=".
+	files = []string{"path", "paths", "files", "env", "envs", "crds", "configurations", "patches",
+		"patchesStrategicMerge"}
 )
 
 // folder checks the kustomization of a folder. The build reports a missing one.
@@ -67,7 +68,8 @@ func (c *checker) folder(dir string) {
 	}
 	for _, key := range tools {
 		if fields[key] != nil {
-			c.fail(path, "%s needs a tool that is not run here; render the chart into a file and name that in resources", key)
+			c.fail(path, "%s needs a tool that is not run here; "+
+				"render the chart into a file and name that in resources", key)
 		}
 	}
 	c.fetched(path, fields)
@@ -135,7 +137,8 @@ func (c *checker) file(path string) {
 	}
 	for document := range bytes.SplitSeq(text, []byte("\n---")) {
 		var fields map[string]any
-		if yaml.Unmarshal(document, &fields) == nil && fields["apiVersion"] == konfig.BuiltinPluginApiVersion {
+		if yaml.Unmarshal(document, &fields) == nil &&
+			fields["apiVersion"] == konfig.BuiltinPluginApiVersion {
 			c.fetched(path, fields)
 		}
 	}
@@ -167,7 +170,8 @@ func (c *checker) fetched(path string, value any) {
 }
 
 func (c *checker) remote(path, key, entry string) {
-	c.fail(path, "%s names %q, and nothing is fetched from elsewhere; keep a copy in the package", key, entry)
+	c.fail(path, "%s names %q, and nothing is fetched from elsewhere; keep a copy in the package",
+		key, entry)
 }
 
 func (c *checker) fail(path, format string, args ...any) {
@@ -185,7 +189,8 @@ func (c *checker) has(err error) bool {
 
 // repository matches the beginning of a repository's address in kustomize's grammar. It takes
 // precedence over the file system, so a folder of such a name needs ./ in front.
-var repository = regexp.MustCompile(`(?i)^(git::|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
+var repository = regexp.MustCompile(
+	`(?i)^(git::|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
 
 func isRemote(entry string) bool { return repository.MatchString(entry) || isFetched(entry) }
 
