@@ -86,8 +86,8 @@ type Run struct {
 // Changes returns the changes in the order in which they are printed.
 func (r *Run) Changes() []*change.Change { return r.changes }
 
-// Steps returns the steps of the plan, in order. Tag returns the change of a step.
-func (r *Run) Steps() []plan.Step { return r.plan.Steps }
+// Plan returns the plan of the changes. WorkOf returns the change of a step.
+func (r *Run) Plan() *plan.Plan { return r.plan }
 
 // Masker returns the masker for diffs of the changes; nil if values are printed.
 func (r *Run) Masker() *change.Masker { return r.masker }
@@ -265,5 +265,5 @@ func (r *runRecord) Save(ctx context.Context, state *record.State) error {
 	return r.finish(ctx, state.Result == record.RunSucceeded)
 }
 
-// Delete does nothing: the run of a deletion deletes the record in finish.
-func (*runRecord) Delete(context.Context) error { return nil }
+// Delete records the end of a deletion that left no object: its finish deletes the record.
+func (r *runRecord) Delete(ctx context.Context) error { return r.finish(ctx, true) }

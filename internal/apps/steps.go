@@ -36,7 +36,7 @@ func (r *Run) buildPlan(ctx context.Context) error {
 		return err
 	}
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
-	r.plan.Decider = decider{r, ctx}
+	r.plan.Decider, r.plan.Destroys = decider{r, ctx}, r.deletes
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true
 		r.plan.Force = true // like an update, it sets the fields of the inputs

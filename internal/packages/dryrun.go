@@ -62,7 +62,7 @@ func outlookOf(b *view.RunState, e event.Event) Outlook {
 	step := &b.Plan.Steps[e.Step]
 	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err}
 	if e.Outcome == event.Skipped {
-		o.Reason = SkipReason(b, e)
+		o.Reason = view.SkipReason(b, e)
 	}
 	if e.Outcome != event.Succeeded {
 		return o
@@ -156,27 +156,4 @@ func (o Outlook) Verb() Verb {
 // Changes reports whether the operation changes the cluster or the record.
 func (v Verb) Changes() bool {
 	return v == ToCreate || v == ToConfigure || v == ToPrune || v == ToOrphan
-}
-
-// SkipReason returns why a step was skipped.
-func SkipReason(b *view.RunState, e event.Event) string {
-	if e.Reason != "" || e.Blocker == nil {
-		return e.Reason
-	}
-	blocker, row := b.Plan.Steps[*e.Blocker], b.Rows[*e.Blocker]
-	removes := blocker.Op.Removes()
-	switch {
-	case e.RunEnded:
-		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
-	case removes:
-		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
-	case row.Acted == event.Skipped:
-		return fmt.Sprintf("it depends on %s, which was skipped", blocker.Ref)
-	case row.Acted == event.Failed:
-		return fmt.Sprintf("it depends on %s, which failed", blocker.Ref)
-	case row.Settled == event.TimedOut:
-		return fmt.Sprintf("it depends on %s, which was not ready in time", blocker.Ref)
-	default:
-		return fmt.Sprintf("it depends on %s, which did not become ready", blocker.Ref)
-	}
 }

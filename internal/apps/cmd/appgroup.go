@@ -63,6 +63,7 @@ those apps of the group whose folder is gone.` + exitCodes,
 		StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each "+
 			"folder in it is an app")
 	g.each.add(cmd)
+	g.each.apply.addNative(p, cmd)
 	g.gone.add(cmd, "delete-", true)
 	sectioned(cmd)
 	return p.command(cmd, true, g.run)
@@ -73,10 +74,10 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.gone.check(); err != nil {
+	if err := g.gone.check(s.global.output); err != nil {
 		return err
 	}
-	if err := g.each.apply.check(); err != nil {
+	if err := g.each.apply.check(s.global.output); err != nil {
 		return err
 	}
 	namespace, err := s.recordNamespace(g.each.app)
@@ -162,7 +163,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.apply.check(); err != nil {
+	if err := g.apply.check(s.global.output); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, g.app)

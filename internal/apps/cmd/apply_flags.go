@@ -157,6 +157,13 @@ func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
 		nil,
 		"File with rules that say when objects are ready (can repeat)",
 	)
+	flags.StringVarP(
+		&p.global.output,
+		"output",
+		"o",
+		"",
+		"Print the events of the run as JSON lines on the standard output, and all other text on the standard error (json)",
+	)
 }
 
 // defaultLogLines is the default of --log-lines.

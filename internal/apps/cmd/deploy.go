@@ -69,7 +69,7 @@ func (d *deployCommand) add(cmd *cobra.Command) {
 
 // run runs the command.
 func (d *deployCommand) run(ctx context.Context, s *session) error {
-	if err := d.apply.check(); err != nil {
+	if err := d.apply.check(s.global.output); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, d.app)

@@ -83,7 +83,10 @@ func errored(verb, description string, err error) error {
 }
 
 // check validates the flags, and reads the files that they name.
-func (f *applyFlags) check() error {
+func (f *applyFlags) check(output string) error {
+	if output != "" && output != outputJSON {
+		return fmt.Errorf("Expected --output to be %s, but was '%s'", outputJSON, output)
+	}
 	var given []ready.Rule
 	for _, file := range f.ruleFiles {
 		text, err := os.ReadFile(file)

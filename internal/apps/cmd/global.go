@@ -13,6 +13,7 @@ import (
 type globalFlags struct {
 	color, json, yes, debug, warnings bool
 	columns                           []string
+	output                            string // of the native commands: outputJSON, or empty
 }
 
 func (f *globalFlags) add(flags *pflag.FlagSet) {

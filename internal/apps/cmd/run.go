@@ -1,10 +1,15 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // runOptions returns how the flags want changes to be calculated and made.
@@ -39,10 +44,52 @@ func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
 	review := apps.Review{
 		Print:  func(r *apps.Run) error { return s.changes(diff, r).print() },
 		DryRun: diff.run, Fields: diff.changes,
-		NewPrinter: func(r *apps.Run) apps.RunPrinter { return newEventPrinter(s.ui, apply, r.Steps()) },
+		NewPrinter: func(r *apps.Run) apps.RunPrinter {
+			lines := newEventPrinter(s.ui, apply, r.Plan().Steps)
+			if s.global.output != outputJSON {
+				return lines
+			}
+			options := view.PhaseOptions{Waits: apply.wait}
+			return jsonPrinter{lines, view.Phases(r.Plan(), options, s.jsonLines().Print)}
+		},
 	}
 	if diff.page {
 		review.Serve = func(ctx context.Context, r *apps.Run) error { return s.serve(ctx, r) }
 	}
 	return review
+}
+
+// outputJSON is the value of --output that prints the events of a run as JSON lines. All other text
+// goes to the standard error then.
+const outputJSON = "json"
+
+func (s *session) jsonLines() view.JSONLines {
+	return view.JSONLines{Out: s.env.Out, Now: s.env.Now, Reason: view.PlainReason, Detailed: true}
+}
+
+// jsonPrinter prints the events of a run as JSON, beside kapp's lines.
+type jsonPrinter struct {
+	*eventPrinter
+	json view.Printer
+}
+
+// Event prints an event in both forms.
+func (p jsonPrinter) Event(e event.Event) {
+	p.json.Event(e)
+	p.eventPrinter.Event(e)
+}
+
+// Close ends both forms. An error of the JSON output matters only if the run has none.
+func (p jsonPrinter) Close(complete bool) error {
+	failed := p.eventPrinter.Close(complete)
+	return cmp.Or(failed, p.json.Close(failed))
+}
+
+// printJSONError prints the error of a command as JSON, if that is its output, and returns it.
+func (s *session) printJSONError(err error) error {
+	exit := (*ui.ExitError)(nil)
+	if err != nil && s.global.output == outputJSON && !errors.As(err, &exit) {
+		_ = s.jsonLines().Fail(err.Error()) // the error itself matters more
+	}
+	return err
 }

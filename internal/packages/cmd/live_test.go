@@ -42,18 +42,18 @@ func TestLive(t *testing.T) {
 					return liveLines(out, p, seen, liveReasons(""))
 				},
 				"json": func(out *bytes.Buffer) view.Printer {
-					return view.Phases(p, phased, jsonLines{out: out, now: now, reason: liveReasons("")}.print)
+					return view.Phases(p, phased, view.JSONLines{Out: out, Now: now, Reason: liveReasons("")}.Print)
 				},
 				"native.json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(
 						p, view.PhaseOptions{Waits: waits, Unstarted: true},
-						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
+						view.JSONLines{Out: out, Now: now, Reason: view.PlainReason, Detailed: true}.Print,
 					)
 				},
 				"native.waves.json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(
 						p, view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true},
-						jsonLines{out: out, now: now, reason: nativeReason, detailed: true}.print,
+						view.JSONLines{Out: out, Now: now, Reason: view.PlainReason, Detailed: true}.Print,
 					)
 				},
 				"table": func(out *bytes.Buffer) view.Printer {
@@ -68,7 +68,7 @@ func TestLive(t *testing.T) {
 					return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{
 						Columns: nativeTable(p, now),
 						Run:     view.NewRunState(p),
-						Reason:  nativeReason,
+						Reason:  view.PlainReason,
 					})
 				},
 				"narrow.table": func(out *bytes.Buffer) view.Printer {
@@ -79,7 +79,7 @@ func TestLive(t *testing.T) {
 						view.TableOptions{
 							Columns: nativeTable(p, now),
 							Run:     view.NewRunState(p),
-							Reason:  nativeReason,
+							Reason:  view.PlainReason,
 							Details: nativeRowDetails,
 						},
 					)

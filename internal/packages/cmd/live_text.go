@@ -9,7 +9,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -29,14 +28,14 @@ func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonFu
 func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 	switch m.Mark {
 	case view.Started, view.Finished:
-		word := action(b, m.Phase) + " phase"
+		word := b.Action(m.Phase) + " phase"
 		if m.Phase == view.Recording {
 			word = "inventory update"
 		}
 		return word + " " + string(m.Mark)
 	case view.Acted, view.Awaited:
 		line := fmt.Sprintf(
-			"%s %s %s", m.Event.Ref.Short(), action(b, m.Phase), strings.ToLower(liveOutcome(b, m)),
+			"%s %s %s", m.Event.Ref.Short(), b.Action(m.Phase), strings.ToLower(m.OutcomeWord(b)),
 		)
 		if reason := because(b, m); reason != "" {
 			line += ": " + reason
@@ -47,51 +46,15 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 			"%s is %s: %s", m.Event.Ref.Short(), m.Event.Status.State, m.Event.Status.Message,
 		)
 	case view.Summarized:
-		c := countOf(b, m.Phase)
+		c := b.Counts(m.Phase)
 		line := fmt.Sprintf("%s result: %d attempted, %d successful, %d skipped, %d failed",
-			action(b, m.Phase), c.attempted(), c.successful, c.skipped, c.failed)
+			b.Action(m.Phase), c.Attempted(), c.Successful, c.Skipped, c.Failed)
 		if m.Phase == view.Waiting {
-			line += fmt.Sprintf(", %d timed out", c.timedOut)
+			line += fmt.Sprintf(", %d timed out", c.TimedOut)
 		}
 		return line
 	default:
 		return ""
-	}
-}
-
-// action returns the word for the action of a phase.
-func action(b *view.RunState, phase view.Phase) string {
-	switch {
-	case phase == view.Applying:
-		return "apply"
-	case phase == view.Waiting:
-		return "reconcile"
-	case b.Plan.Destroys:
-		return "delete"
-	default:
-		return "prune"
-	}
-}
-
-// liveOutcome returns the word for the outcome of a write or a wait.
-func liveOutcome(b *view.RunState, m view.PhaseEvent) string {
-	switch {
-	case m.Event.Kind == event.Waiting:
-		return "Pending"
-	case m.Event.Outcome == event.Interrupted:
-		return "Interrupted"
-	case m.Mark == view.Awaited && b.Rows[m.Event.Step].Acted != event.Succeeded:
-		return "Skipped"
-	}
-	switch m.Event.Outcome {
-	case event.Succeeded:
-		return "Successful"
-	case event.Skipped:
-		return "Skipped"
-	case event.TimedOut:
-		return "Timeout"
-	default:
-		return "Failed"
 	}
 }
 
@@ -114,7 +77,7 @@ func liveReasons(adoption plan.Adoption) reasonFunc {
 		case e.Reason != "" || e.Blocker == nil:
 			return e.Reason
 		case e.RunEnded:
-			return packages.SkipReason(b, e)
+			return view.SkipReason(b, e)
 		default:
 			return blockerText(b, e)
 		}
@@ -178,31 +141,6 @@ func pathOf(ref object.Ref) string {
 		return strings.Join([]string{ref.Group, ref.Kind, ref.Name}, "/")
 	}
 	return strings.Join([]string{ref.Group, "namespaces", ref.Namespace, ref.Kind, ref.Name}, "/")
-}
-
-// counts are the totals of one action so far.
-type counts struct{ successful, skipped, failed, timedOut int }
-
-func (c counts) attempted() int { return c.successful + c.skipped + c.failed + c.timedOut }
-
-func countOf(b *view.RunState, phase view.Phase) counts {
-	part := b.Applies
-	switch phase {
-	case view.Waiting:
-		return counts{
-			successful: b.Waits.Succeeded,
-			skipped:    b.Waits.Skipped,
-			failed:     b.Waits.Failed,
-			timedOut:   b.Waits.TimedOut,
-		}
-	case view.Removing:
-		part = b.Removes
-	}
-	return counts{
-		successful: part.Acted - part.Skipped - part.Failed,
-		skipped:    part.Skipped,
-		failed:     part.Failed,
-	}
 }
 
 // livePolicies are the names of the degrees of adoption in messages.

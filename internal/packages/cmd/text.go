@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
@@ -83,7 +82,7 @@ func (w wording) actedText(b *view.RunState, e event.Event) string {
 	case event.Failed:
 		return "failed: " + failureText(&step, e.Err)
 	case event.Skipped:
-		return "skipped: " + packages.SkipReason(b, e)
+		return "skipped: " + view.SkipReason(b, e)
 	}
 	word := w.pastTense(e.Op)
 	if e.Reason != "" {

@@ -58,7 +58,7 @@ func native(env *cli.Env) variant {
 		},
 		tableColumns:   nativeTable,
 		rowDetails:     nativeRowDetails,
-		failureReason:  func(plan.Adoption) reasonFunc { return nativeReason },
+		failureReason:  func(plan.Adoption) reasonFunc { return view.PlainReason },
 		errorText:      error.Error,
 		detailed:       true,
 		statusLine:     nativeStatus,
@@ -108,14 +108,16 @@ type reasonFunc func(*view.RunState, view.PhaseEvent) string
 func (s outputOptions) reason() reasonFunc { return s.variant.failureReason(s.adoption) }
 
 // json returns the printer of JSON.
-func (s outputOptions) json() jsonLines {
-	return jsonLines{out: s.env.Out, now: s.env.Now, reason: s.reason(), detailed: s.variant.detailed}
+func (s outputOptions) json() view.JSONLines {
+	return view.JSONLines{
+		Out: s.env.Out, Now: s.env.Now, Reason: s.reason(), Detailed: s.variant.detailed,
+	}
 }
 
 // fail returns the error that prevents a run. JSON output prints it too.
 func (s outputOptions) fail(err error) error {
 	if s.output == "json" {
-		_ = s.json().fail(s.variant.errorText(err)) // err matters more than a failure to print it
+		_ = s.json().Fail(s.variant.errorText(err)) // err matters more than a failure to print it
 	}
 	return err
 }
@@ -126,7 +128,7 @@ func (s outputOptions) printer(p *plan.Plan, waits bool) view.Printer {
 	switch s.output {
 	case "json":
 		options.Unstarted = s.variant.detailed
-		return jsonPrinter{Printer: view.Phases(p, options, s.json().print), s: s}
+		return jsonPrinter{Printer: view.Phases(p, options, s.json().Print), s: s}
 	case "table":
 		form := view.TableOptions{
 			Columns: s.variant.tableColumns(p, s.env.Now),
@@ -157,18 +159,6 @@ func (j jsonPrinter) Close(failed error) error {
 		_ = j.s.fail(failed)
 	}
 	return err
-}
-
-// nativeReason returns why a write failed or was skipped.
-func nativeReason(b *view.RunState, m view.PhaseEvent) string {
-	switch {
-	case m.Mark == view.Acted && m.Event.Outcome == event.Failed:
-		return m.Event.Err.Error()
-	case m.Mark == view.Acted && m.Event.Outcome == event.Skipped:
-		return packages.SkipReason(b, m.Event)
-	default:
-		return ""
-	}
 }
 
 // withoutCauses removes from the events of status what the variant does not print.
