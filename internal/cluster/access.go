@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +18,8 @@ func (c *Client) Allowed(
 ) (bool, error) {
 	attributes := map[string]any{}
 	for key, value := range map[string]string{
-		"verb": verb, "group": group, "resource": resource, "subresource": subresource, "namespace": namespace, "name": name,
+		"verb": verb, "group": group, "resource": resource, "subresource": subresource,
+		"namespace": namespace, "name": name,
 	} {
 		if value != "" {
 			attributes[key] = value
@@ -31,7 +31,8 @@ func (c *Client) Allowed(
 		Resource: "selfsubjectaccessreviews",
 	}
 	question := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": attributes},
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": attributes},
 	}}
 	var answer *unstructured.Unstructured
 	err := c.retry(ctx, func() (err error) {
@@ -42,9 +43,9 @@ func (c *Client) Allowed(
 		return false, c.explain(fmt.Errorf("ask for permission to %s %s: %w", verb, resource, err))
 	}
 	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
-	if problem, _, _ := unstructured.NestedString(answer.Object, "status", "evaluationError"); problem != "" &&
-		!allowed {
-		return false, fmt.Errorf("ask for permission to %s %s: %w", verb, resource, errors.New(problem))
+	problem, _, _ := unstructured.NestedString(answer.Object, "status", "evaluationError")
+	if problem != "" && !allowed {
+		return false, fmt.Errorf("ask for permission to %s %s: %s", verb, resource, problem)
 	}
 	return allowed, nil
 }

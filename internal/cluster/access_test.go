@@ -28,7 +28,10 @@ func TestAllowed(t *testing.T) {
 		{answer(map[string]any{"allowed": true}), true, ""},
 		{answer(map[string]any{"allowed": false, "reason": "no"}), false, ""},
 		{answer(map[string]any{"allowed": true, "evaluationError": "webhook"}), true, ""},
-		{answer(map[string]any{"allowed": false, "evaluationError": "webhook"}), false, "ask for permission to create pods: webhook"},
+		{
+			answer(map[string]any{"allowed": false, "evaluationError": "webhook"}), false,
+			"ask for permission to create pods: webhook",
+		},
 		{http.StatusForbidden, false, "ask for permission to create pods: no"},
 	} {
 		a := &api{answers: map[string][]any{path: {tc.answer}}}
@@ -51,8 +54,15 @@ func TestNodes(t *testing.T) {
 		more   int
 		fails  bool
 	}{
-		{`{"items":[{"metadata":{"name":"a","creationTimestamp":"2026-01-02T00:00:00Z"}},{"metadata":{"name":"b","creationTimestamp":"2026-01-01T00:00:00Z"}}]}`, "b", 1, false},
-		{`{"metadata":{"continue":"c","remainingItemCount":4750},"items":[{"metadata":{"name":"a"}}]}`, "a", 4750, false},
+		{
+			`{"items":[{"metadata":{"name":"a","creationTimestamp":"2026-01-02T00:00:00Z"}},` +
+				`{"metadata":{"name":"b","creationTimestamp":"2026-01-01T00:00:00Z"}}]}`,
+			"b", 1, false,
+		},
+		{
+			`{"metadata":{"continue":"c","remainingItemCount":4750},"items":[{"metadata":{"name":"a"}}]}`,
+			"a", 4750, false,
+		},
 		{`{"items":[]}`, "", 0, false},
 		{`{"items":3}`, "", 0, true},
 		{http.StatusForbidden, "", 0, true},
@@ -68,7 +78,9 @@ func TestNodes(t *testing.T) {
 func TestFollow(t *testing.T) {
 	const path = "GET /api/v1/namespaces/n/pods/web/log?container=app&follow="
 	a := &api{
-		answers: map[string][]any{path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"}},
+		answers: map[string][]any{
+			path + "true": {"one\ntwo\n"}, path + "false&tailLines=10": {"two\n"},
+		},
 	}
 	c := a.start(t)
 	pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
@@ -93,7 +105,9 @@ func TestSurveyRefused(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	seen := make(chan ObjectEvent)
 	a.start(t).
-		WatchQuery(t.Context(), Query{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s })
+		WatchQuery(
+			t.Context(), Query{Kind: configMaps, Labels: "x=y"}, func(s ObjectEvent) { seen <- s },
+		)
 	if s := <-seen; !s.Listed || s.Err == nil || s.Object != nil {
 		t.Errorf("seen %+v", s)
 	}

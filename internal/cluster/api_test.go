@@ -39,8 +39,12 @@ func kindsOfAPI() map[string][]metav1.APIResource {
 			{Name: "events", Kind: "Event", Namespaced: true, Verbs: listing},
 			{Name: "bindings", Kind: "Binding", Namespaced: true, Verbs: metav1.Verbs{"create"}},
 		},
-		"apps/v1":      {{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: listing}},
-		"apps/v1beta1": {{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: listing}},
+		"apps/v1": {
+			{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: listing},
+		},
+		"apps/v1beta1": {
+			{Name: "deployments", Kind: "Deployment", Namespaced: true, Verbs: listing},
+		},
 	}
 }
 
@@ -64,7 +68,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.ailing = a.ailing[1:]
 	case r.URL.Path == "/api":
 		_ = json.NewEncoder(w).
-			Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+			Encode(metav1.APIVersions{
+				TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+			})
 	case r.URL.Path == "/apis":
 		_ = json.NewEncoder(w).Encode(a.groupList())
 	case a.describes(path):
@@ -152,8 +158,10 @@ func (a *api) requests() []string {
 // refuse answers with a status; 1404 stands for a path that is not served.
 func refuse(w http.ResponseWriter, code int) {
 	reasons := map[int]metav1.StatusReason{
-		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusGone: metav1.StatusReasonExpired,
-		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable, http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusForbidden:           metav1.StatusReasonForbidden,
+		http.StatusGone:                metav1.StatusReasonExpired,
+		http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError,
 	}
 	if code == unservedPath {
 		http.Error(w, "404 page not found", http.StatusNotFound)
@@ -176,7 +184,8 @@ func page(version, next string, items ...map[string]any) map[string]any {
 		items = []map[string]any{}
 	}
 	return map[string]any{
-		"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": version, "continue": next}, "items": items,
+		"apiVersion": "v1", "kind": "List",
+		"metadata": map[string]any{"resourceVersion": version, "continue": next}, "items": items,
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package cluster is the only package that talks to an API server: it reads, writes, deletes and watches objects, finds
-// out which kinds there are, and retries what may be retried.
+// Package cluster is the only package that talks to an API server: it reads, writes, deletes and
+// watches objects, finds out which kinds there are, and retries what may be retried.
 //
 // It decides nothing about what should happen to an object.
 package cluster
@@ -24,7 +24,7 @@ type Client struct {
 	rest    rest.Interface    // for requests that are not about objects
 	owners  dynamic.Interface // reads objects with managed fields
 	lean    dynamic.Interface // reads objects without managed fields
-	patient dynamic.Interface // as lean; the library repeats requests, for callers that do not use retry
+	patient dynamic.Interface // as lean, with retries of the library, for callers without retry
 	host    string
 
 	mu     sync.Mutex
@@ -56,17 +56,23 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.WarningHandlerWithContext = warner{o.Warn}
 	if o.Trace != nil {
 		config.Wrap(
-			func(next http.RoundTripper) http.RoundTripper { return &tracer{next: next, trace: o.Trace} },
+			func(next http.RoundTripper) http.RoundTripper {
+				return &tracer{next: next, trace: o.Trace}
+			},
 		)
 	}
 	if o.CacheDir != "" {
 		config.Wrap(
-			func(next http.RoundTripper) http.RoundTripper { return &discoveryCache{next: next, dir: o.CacheDir} },
+			func(next http.RoundTripper) http.RoundTripper {
+				return &discoveryCache{next: next, dir: o.CacheDir}
+			},
 		)
 	}
 	throttled := new(atomic.Int64)
 	config.Wrap(
-		func(next http.RoundTripper) http.RoundTripper { return &throttle{next: next, count: throttled} },
+		func(next http.RoundTripper) http.RoundTripper {
+			return &throttle{next: next, count: throttled}
+		},
 	)
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -33,7 +33,8 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	)
 	ours := codec{library, c.dropManagedFields}
 	return []runtime.SerializerInfo{{
-		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true, Serializer: ours,
+		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json",
+		EncodesAsText: true, Serializer: ours,
 		StreamSerializer: &runtime.StreamSerializerInfo{
 			EncodesAsText: true,
 			Serializer:    ours,

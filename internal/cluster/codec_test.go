@@ -16,10 +16,11 @@ func jsonCodec(dropManagedFields bool) runtime.Serializer {
 	return codecs{dropManagedFields}.SupportedMediaTypes()[0].Serializer
 }
 
-// The library's own codec for objects of any kind says what is to be read.
+// TestCodecReadsAsTheLibraryDoes compares the codec with the library's one for objects of any kind.
 func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 	for _, text := range []string{
-		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]},"data":{"a":"b"}}`,
+		`{"apiVersion":"v1","kind":"ConfigMap",` +
+			`"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"data":{"a":"b"}}`,
 		`{"kind":"ConfigMap"}`, `{"apiVersion":"v1"}`, `{}`, `[]`, `nonsense`, ``,
 		`{"apiVersion":"v1","kind":"Status","status":"Failure"}`,
 	} {
@@ -35,8 +36,11 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{"continue":"c"},"items":[{"metadata":{"name":"a"}},{"apiVersion":"apps/v1beta1","kind":"Deployment"}]}`,
-		`{"apiVersion":"v1","kind":"List","items":null}`, `{"apiVersion":"v1","kind":"Things","items":[{}]}`, `{"apiVersion":"v1","kind":"List","items":[1]}`, `{"items":[]}`,
+		`{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{"continue":"c"},` +
+			`"items":[{"metadata":{"name":"a"}},{"apiVersion":"apps/v1beta1","kind":"Deployment"}]}`,
+		`{"apiVersion":"v1","kind":"List","items":null}`,
+		`{"apiVersion":"v1","kind":"Things","items":[{}]}`,
+		`{"apiVersion":"v1","kind":"List","items":[1]}`, `{"items":[]}`,
 	} {
 		var want, got unstructured.UnstructuredList
 		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
@@ -52,7 +56,8 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 
 func TestCodecDropsManagedFields(t *testing.T) {
 	var obj unstructured.Unstructured
-	text := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`
+	text := `{"apiVersion":"v1","kind":"ConfigMap",` +
+		`"metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`
 	if _, _, err := jsonCodec(true).Decode([]byte(text), nil, &obj); err != nil ||
 		obj.GetManagedFields() != nil ||
 		obj.GetName() != "a" {
@@ -60,25 +65,29 @@ func TestCodecDropsManagedFields(t *testing.T) {
 	}
 }
 
-// What is not asked for as an object is a refusal if it says so, or an object of a watch.
+// TestCodecReadsRefusals reads a Status in place of an object, alone and in a watch.
 func TestCodecReadsRefusals(t *testing.T) {
 	status := `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Gone","code":410}`
-	out, _, err := jsonCodec(true).Decode([]byte(status), &schema.GroupVersionKind{Version: "v1"}, nil)
+	out, _, err := jsonCodec(true).Decode(
+		[]byte(status), &schema.GroupVersionKind{Version: "v1"}, nil,
+	)
 	if err != nil || !apierrors.IsGone(apierrors.FromObject(out)) {
 		t.Errorf("%v, %v", out, err)
 	}
 	var event metav1.WatchEvent
-	if _, _, err := jsonCodec(true).Decode([]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event); err != nil ||
+	if _, _, err := jsonCodec(true).Decode(
+		[]byte(`{"type":"ERROR","object":`+status+`}`), nil, &event,
+	); err != nil ||
 		string(event.Object.Raw) != status {
 		t.Errorf("%v, %v", event, err)
 	}
 	if out, _, err := jsonCodec(true).Decode([]byte("404 page not found"), nil, nil); err == nil {
 		t.Errorf("a page that is no JSON is read as %v", out)
 	}
-	out, _, err = jsonCodec(
-		true,
-	).Decode([]byte(`{"apiVersion":"v1","kind":"ConfigMap","items":[]}`), nil, nil)
-	if obj, ok := out.(*unstructured.Unstructured); err != nil || !ok || obj.GetKind() != "ConfigMap" {
+	text := `{"apiVersion":"v1","kind":"ConfigMap","items":[]}`
+	out, _, err = jsonCodec(true).Decode([]byte(text), nil, nil)
+	obj, ok := out.(*unstructured.Unstructured)
+	if err != nil || !ok || obj.GetKind() != "ConfigMap" {
 		t.Errorf("%v, %v", out, err)
 	}
 }
@@ -88,14 +97,22 @@ func TestCodecWrites(t *testing.T) {
 		obj  runtime.Object
 		want string
 	}{
-		{&unstructured.Unstructured{Object: map[string]any{"kind": "A", "b": "<&>", "n": int64(1)}}, `{"b":"\u003c\u0026\u003e","kind":"A","n":1}` + "\n"},
+		{
+			&unstructured.Unstructured{
+				Object: map[string]any{"kind": "A", "b": "<&>", "n": int64(1)},
+			},
+			`{"b":"\u003c\u0026\u003e","kind":"A","n":1}` + "\n",
+		},
 		{&unstructured.Unstructured{Object: map[string]any{"c": nil}}, `{"c":null}` + "\n"},
-		{&metav1.DeleteOptions{DryRun: []string{"All"}}, `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}` + "\n"},
+		{
+			&metav1.DeleteOptions{DryRun: []string{"All"}},
+			`{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}` + "\n",
+		},
 	} {
 		c := codecs{}
 		var out bytes.Buffer
-		if err := c.EncoderForVersion(c.SupportedMediaTypes()[0].Serializer, nil).Encode(tc.obj, &out); err != nil ||
-			out.String() != tc.want {
+		encoder := c.EncoderForVersion(c.SupportedMediaTypes()[0].Serializer, nil)
+		if err := encoder.Encode(tc.obj, &out); err != nil || out.String() != tc.want {
 			t.Errorf("%s, %v; want %s", out.String(), err, tc.want)
 		}
 	}

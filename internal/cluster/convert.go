@@ -80,14 +80,18 @@ func (s *selector) withoutDuplicates(
 	}
 	return slices.DeleteFunc(
 		all,
-		func(obj *unstructured.Unstructured) bool { return obj.GetUID() != "" && best[obj.GetUID()] != obj },
+		func(obj *unstructured.Unstructured) bool {
+			return obj.GetUID() != "" && best[obj.GetUID()] != obj
+		},
 	)
 }
 
 // isPreferred reports whether one form of an object is preferred to the other.
 func (s *selector) isPreferred(one, other *unstructured.Unstructured) bool {
 	if s.WantedVersion != nil {
-		if a, b := s.WantedVersion(one) == one.GetAPIVersion(), s.WantedVersion(other) == other.GetAPIVersion(); a != b {
+		a := s.WantedVersion(one) == one.GetAPIVersion()
+		b := s.WantedVersion(other) == other.GetAPIVersion()
+		if a != b {
 			return a
 		}
 	}

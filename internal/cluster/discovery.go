@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The media types of aggregated discovery, which describes all kinds at once. Servers without it only
-// list the group versions and describe each in another response. The beta and the final form have
-// the same field names.
+// The media types of aggregated discovery, which describes all kinds at once. Servers without it
+// only list the group versions and describe each in another response. The beta and the final form
+// have the same field names.
 const (
 	aggregatedGroup = "apidiscovery.k8s.io"
 	aggregatedKind  = "APIGroupDiscoveryList"
@@ -129,8 +129,10 @@ func parseAggregated(data []byte) (offers []groupVersion, err error) {
 	for _, group := range list.Items {
 		for _, version := range group.Versions {
 			o := groupVersion{
-				GroupVersion: schema.GroupVersion{Group: group.Metadata.Name, Version: version.Version},
-				asked:        true,
+				GroupVersion: schema.GroupVersion{
+					Group: group.Metadata.Name, Version: version.Version,
+				},
+				asked: true,
 			}
 			if version.Freshness == "Stale" {
 				o.err = fmt.Errorf("stale GroupVersion discovery: %v", o.GroupVersion)
@@ -171,7 +173,9 @@ func parseLegacy(data []byte) (offers []groupVersion, err error) {
 		for _, version := range group.Versions {
 			offers = append(
 				offers,
-				groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}},
+				groupVersion{
+					GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version},
+				},
 			)
 		}
 	}

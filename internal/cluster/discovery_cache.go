@@ -45,7 +45,8 @@ func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	case ok && resp.StatusCode == http.StatusNotModified:
 		return resp, last.answer(resp)
-	case resp.StatusCode == http.StatusOK && resp.Header.Get("Etag") != "" && isAggregated(resp.Header.Get("Content-Type")):
+	case resp.StatusCode == http.StatusOK && resp.Header.Get("Etag") != "" &&
+		isAggregated(resp.Header.Get("Content-Type")):
 		return resp, cacheAnswer(file, resp)
 	}
 	return resp, nil
@@ -97,7 +98,7 @@ func cacheAnswer(file string, resp *http.Response) error {
 // mark is the first line of a cache file. It changes with the format.
 const mark = "muster: kinds of a server, 1\n"
 
-// Files begin with the name, and are removed when they are this old and another one is written: clusters come and go.
+// The prefix of cache files, and the age at which writing another file removes them.
 const (
 	fileName = "kinds-"
 	oldest   = 30 * 24 * time.Hour

@@ -69,7 +69,7 @@ func TestKindsAreKeptBetweenRuns(t *testing.T) {
 	}
 }
 
-// What is damaged, or cannot be kept, is as if there was nothing.
+// A damaged file is ignored, and so is an error of writing one.
 func TestKindsThatCannotBeKept(t *testing.T) {
 	s := &tagging{kinds: otherKinds, tag: `"one"`}
 	server := httptest.NewServer(s)
@@ -89,7 +89,8 @@ func TestKindsThatCannotBeKept(t *testing.T) {
 	}
 	changed := append([]byte{}, sound...)
 	changed[len(changed)-3] ^= 1
-	for _, damaged := range [][]byte{nil, sound[:len(sound)/2], changed, []byte("muster: kinds of a server, 0\n" + string(sound)), []byte("{}")} {
+	for _, damaged := range [][]byte{nil, sound[:len(sound)/2], changed, []byte("muster: kinds " +
+		"of a server, 0\n" + string(sound)), []byte("{}")} {
 		if err := os.WriteFile(files[0], damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -108,16 +109,8 @@ func TestKindsThatCannotBeKept(t *testing.T) {
 
 func TestOldKindsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
-	old, young, foreign := filepath.Join(
-		dir,
-		fileName+"old",
-	), filepath.Join(
-		dir,
-		fileName+"young",
-	), filepath.Join(
-		dir,
-		"foreign",
-	)
+	old, young := filepath.Join(dir, fileName+"old"), filepath.Join(dir, fileName+"young")
+	foreign := filepath.Join(dir, "foreign")
 	long := time.Now().Add(-2 * oldest)
 	for file, at := range map[string]time.Time{old: long, young: time.Now(), foreign: long} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {

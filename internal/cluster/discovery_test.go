@@ -16,7 +16,8 @@ import (
 // aggregatedType is the media type of aggregated discovery.
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// pages is a server that answers paths with JSON, in the form of the first text, or that they are not there.
+// pages is a server that answers paths with JSON, in the form of the first text, or that they are
+// not there.
 type pages map[string][2]string
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +42,8 @@ func (p pages) client(t *testing.T) *Client {
 	return client
 }
 
-// All kinds at once: versions keep the server's order, subresources and what has no kind are no kinds, and of what the server
-// only remembers nothing is believed.
+// All kinds at once: versions keep the server's order, subresources and what has no kind are no
+// kinds, and of what the server only remembers nothing is believed.
 const (
 	coreKinds = `{"items":[{"metadata":{},"versions":[{"version":"v1","freshness":"Current","resources":[
 		{"resource":"configmaps","responseKind":{"group":"","version":"v1","kind":"ConfigMap"},"scope":"Namespaced","verbs":["get","list"],
@@ -75,7 +76,8 @@ func TestAggregatedDiscovery(t *testing.T) {
 	if diff := cmp.Diff(want, listable); diff != "" {
 		t.Errorf("listable kinds (-want +got):\n%s", diff)
 	}
-	text := "unable to retrieve the complete list of server APIs: metrics.example.org/v1: stale GroupVersion discovery: metrics.example.org/v1"
+	text := "unable to retrieve the complete list of server APIs: metrics.example.org/v1: stale " +
+		"GroupVersion discovery: metrics.example.org/v1"
 	if err := DiscoveryError(broken); err == nil || err.Error() != text {
 		t.Errorf("what is broken: %v", err)
 	}
@@ -93,11 +95,16 @@ func TestAggregatedDiscovery(t *testing.T) {
 func TestMixedDiscovery(t *testing.T) {
 	names, resources := listOf(t, "apps/v1", "deployments", "Deployment")
 	for _, server := range []pages{
-		{"/api": {aggregatedType, coreKinds}, "/apis": {"application/json", names}, "/apis/apps/v1": {"application/json", resources}},
+		{
+			"/api": {aggregatedType, coreKinds}, "/apis": {"application/json", names},
+			"/apis/apps/v1": {"application/json", resources},
+		},
 		{"/apis": {"application/json", names}, "/apis/apps/v1": {"application/json", resources}},
 	} {
 		client := server.client(t)
-		if _, err := client.Kind(t.Context(), schema.GroupKind{Group: "apps", Kind: "Deployment"}); err != nil {
+		if _, err := client.Kind(
+			t.Context(), schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		); err != nil {
 			t.Errorf("a kind of the old form: %v", err)
 		}
 		_, err := client.Kind(t.Context(), schema.GroupKind{Kind: "ConfigMap"})
@@ -107,13 +114,17 @@ func TestMixedDiscovery(t *testing.T) {
 	}
 }
 
-// listOf gives what a server of the old form says of one kind: the list of groups, and that of resources.
+// listOf gives what a server of the old form says of one kind: the list of groups, and that of
+// resources.
 func listOf(t *testing.T, gv, name, kind string) (names, resources string) {
 	t.Helper()
 	group, version, _ := strings.Cut(gv, "/")
 	all := metav1.APIGroupList{
 		Groups: []metav1.APIGroup{
-			{Name: group, Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv, Version: version}}},
+			{
+				Name:     group,
+				Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv, Version: version}},
+			},
 		},
 	}
 	list := metav1.APIResourceList{

@@ -13,8 +13,10 @@ import (
 // watch misses no change of them. Versions of one resource are comparable across namespaces; those
 // of two resources are not.
 type listVersions struct {
-	versions map[schema.GroupResource]string // of the earliest list; empty if versions are not ordered
-	listed   map[object.Ref]struct{}         // a list contained them or showed that they do not exist
+	// of the earliest list; empty if versions are not ordered
+	versions map[schema.GroupResource]string
+	// a list contained them or showed that they do not exist
+	listed map[object.Ref]struct{}
 }
 
 // recordList records the version of a list and the objects that it covers.

@@ -31,7 +31,8 @@ type UnlistedKind struct {
 var undeployedKinds = []schema.GroupKind{
 	{
 		Kind: "Event",
-	}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"}, {Group: "cilium.io", Kind: "CiliumIdentity"},
+	}, {Group: "events.k8s.io", Kind: "Event"}, {Kind: "ComponentStatus"},
+	{Group: "cilium.io", Kind: "CiliumIdentity"},
 }
 
 // ListableKinds returns the kinds that the server can list, sorted by group and kind, except
@@ -49,13 +50,17 @@ func (c *Client) ListableKinds(
 		if kind.Listed && len(kind.Served) > 0 && !slices.Contains(undeployedKinds, gk) {
 			found = append(
 				found,
-				ListableKind{GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced},
+				ListableKind{
+					GroupKind: gk, Version: kind.readable(""), Namespaced: kind.Namespaced,
+				},
 			)
 		}
 	}
 	slices.SortFunc(
 		found,
-		func(a, b ListableKind) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) },
+		func(a, b ListableKind) int {
+			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+		},
 	)
 	return found, maps.Clone(c.kinds.failed), nil
 }

@@ -62,7 +62,9 @@ func (c *Client) StreamLog(
 	}
 	stream, err := request.Stream(ctx)
 	if err != nil {
-		return nil, c.explain(fmt.Errorf("read the log of container %s of %s: %w", container, pod, err))
+		return nil, c.explain(fmt.Errorf(
+			"read the log of container %s of %s: %w", container, pod, err,
+		))
 	}
 	return stream, nil
 }

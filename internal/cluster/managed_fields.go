@@ -69,8 +69,8 @@ func (s *scanner) next() bool {
 // onPath reports whether the path leads to the innermost open object or list.
 func (s *scanner) onPath() bool { return s.depth > 0 && s.matched == s.depth-1 }
 
-// key passes a string and reports whether it is the last key of the path. A key in the middle of the
-// path is followed into the object or list that it leads to.
+// key passes a string and reports whether it is the last key of the path. A key in the middle of
+// the path is followed into the object or list that it leads to.
 func (s *scanner) key() bool {
 	start := s.at + 1
 	s.skipString()

@@ -13,16 +13,36 @@ func TestNullAt(t *testing.T) {
 		path       []string
 		text, want string
 	}{
-		{objectManagedFields, `{"metadata":{"managedFields":[{"a":"]}"}],"name":"x"}}`, `{"metadata":{"managedFields":null,"name":"x"}}`},
-		{objectManagedFields, `{"metadata":{"name":"\\\"{","managedFields":[]}}`, `{"metadata":{"name":"\\\"{","managedFields":null}}`},
-		{objectManagedFields, `{"metadata":{"managedFields":7},"b":1}`, `{"metadata":{"managedFields":null},"b":1}`},
+		{
+			objectManagedFields, `{"metadata":{"managedFields":[{"a":"]}"}],"name":"x"}}`,
+			`{"metadata":{"managedFields":null,"name":"x"}}`,
+		},
+		{
+			objectManagedFields, `{"metadata":{"name":"\\\"{","managedFields":[]}}`,
+			`{"metadata":{"name":"\\\"{","managedFields":null}}`,
+		},
+		{
+			objectManagedFields, `{"metadata":{"managedFields":7},"b":1}`,
+			`{"metadata":{"managedFields":null},"b":1}`,
+		},
 		{objectManagedFields, `{"spec":{"metadata":{"managedFields":[1]}}}`, ""},
 		{objectManagedFields, `{"metadata":[{"managedFields":[1]}],"managedFields":[]}`, ""},
-		{objectManagedFields, `{"metadata":{"a":{"managedFields":[1]},"b":[{"metadata":{"managedFields":1}}]}}`, ""},
+		{
+			objectManagedFields,
+			`{"metadata":{"a":{"managedFields":[1]},"b":[{"metadata":{"managedFields":1}}]}}`, "",
+		},
 		{objectManagedFields, `{"items":[{"metadata":{"managedFields":[1]}}]}`, ""},
-		{listManagedFields, `{"items":[{"metadata":{"managedFields":[1]}},{"b":{}},{"metadata":{"c":[],"managedFields":{}}}]}`,
-			`{"items":[{"metadata":{"managedFields":null}},{"b":{}},{"metadata":{"c":[],"managedFields":null}}]}`},
-		{listManagedFields, `{"metadata":{"managedFields":[1]},"items":[[{"metadata":{"managedFields":[1]}}]]}`, ""},
+		{
+			listManagedFields,
+			`{"items":[{"metadata":{"managedFields":[1]}},{"b":{}},` +
+				`{"metadata":{"c":[],"managedFields":{}}}]}`,
+			`{"items":[{"metadata":{"managedFields":null}},{"b":{}},` +
+				`{"metadata":{"c":[],"managedFields":null}}]}`,
+		},
+		{
+			listManagedFields,
+			`{"metadata":{"managedFields":[1]},"items":[[{"metadata":{"managedFields":[1]}}]]}`, "",
+		},
 		{listManagedFields, `{"items":{"x":{"metadata":{"managedFields":[1]}}}}`, ""},
 		{listManagedFields, `[{"metadata":{"managedFields":[1]}}]`, ""},
 	} {

@@ -12,9 +12,11 @@ import (
 
 // Kind describes one kind, as the server or a definition to be applied declares it.
 type Kind struct {
-	Resource   schema.GroupVersionResource // in the version used to list, watch and delete
-	Served     []string                    // versions that the server serves; none for a kind known from a definition alone
-	Pending    []string                    // versions that a definition adds, until an object was written in one
+	Resource schema.GroupVersionResource // in the version used to list, watch and delete
+	// versions that the server serves; none for a kind known from a definition alone
+	Served []string
+	// versions that a definition adds, until an object was written in one
+	Pending    []string
 	Namespaced bool
 	Listed     bool // its objects can be listed
 }
@@ -74,7 +76,8 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) error {
 	spec := map[string]string{}
 	for name, path := range map[string][]string{
-		"group": {"spec", "group"}, "kind": {"spec", "names", "kind"}, "plural": {"spec", "names", "plural"}, "scope": {"spec", "scope"},
+		"group": {"spec", "group"}, "kind": {"spec", "names", "kind"},
+		"plural": {"spec", "names", "plural"}, "scope": {"spec", "scope"},
 	} {
 		spec[name], _, _ = unstructured.NestedString(crd.Object, path...)
 	}
@@ -92,7 +95,9 @@ func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) 
 		c.kinds.known[gk] = kind.with(versions)
 	} else if c.kinds.broken[gk.Group] == nil {
 		c.kinds.known[gk] = Kind{
-			Resource:   schema.GroupVersionResource{Group: spec["group"], Version: versions[0], Resource: spec["plural"]},
+			Resource: schema.GroupVersionResource{
+				Group: spec["group"], Version: versions[0], Resource: spec["plural"],
+			},
 			Pending:    versions,
 			Namespaced: spec["scope"] == "Namespaced",
 			Listed:     true,
@@ -105,7 +110,8 @@ func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) 
 func (c *Client) nowServed(gvk schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kind, ok := c.kinds.known[gvk.GroupKind()]; ok && slices.Contains(kind.Pending, gvk.Version) {
+	kind, ok := c.kinds.known[gvk.GroupKind()]
+	if ok && slices.Contains(kind.Pending, gvk.Version) {
 		kind.Served, kind.Pending = kind.Versions(), nil
 		c.kinds.known[gvk.GroupKind()] = kind
 	}
@@ -172,7 +178,8 @@ func (c *Client) ensureDiscovered(ctx context.Context, force bool) error {
 	if asked == nil {
 		asked = &discoveryCall{done: make(chan struct{})}
 		c.asking = asked
-		// It serves all callers, so it does not end with one of them; each waits for its own context.
+		// It serves all callers, so it does not end with one of them; each waits for its own
+		// context.
 		go c.runDiscovery(context.WithoutCancel(ctx), asked)
 	}
 	c.mu.Unlock()

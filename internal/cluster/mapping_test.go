@@ -14,7 +14,10 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 		found.add(&groupVersion{
 			GroupVersion: schema.GroupVersion{Group: "autoscaling", Version: version},
 			resources: []resource{
-				{name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler", namespaced: true},
+				{
+					name: "horizontalpodautoscalers", kind: "HorizontalPodAutoscaler",
+					namespaced: true,
+				},
 			},
 		})
 	}
@@ -48,7 +51,10 @@ func TestReadable(t *testing.T) {
 	for _, tc := range []struct {
 		kind         Kind
 		wanted, want string
-	}{{kind, "v3", "v3"}, {kind, "v4", "v2"}, {kind, "", "v2"}, {replaced, "v4", "v3"}, {replaced, "v2", "v2"}} {
+	}{
+		{kind, "v3", "v3"}, {kind, "v4", "v2"}, {kind, "", "v2"}, {replaced, "v4", "v3"},
+		{replaced, "v2", "v2"},
+	} {
 		if got := tc.kind.readable(tc.wanted); got != tc.want {
 			t.Errorf("%s of %v is read in %s, want %s", tc.wanted, tc.kind, got, tc.want)
 		}
@@ -85,15 +91,27 @@ func TestLearn(t *testing.T) {
 		want  map[schema.GroupKind]Kind
 	}{
 		{"a new kind", nil, crd(whole), map[schema.GroupKind]Kind{gk: {
-			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}, Pending: []string{"v1"}, Namespaced: true, Listed: true,
+			Resource: schema.GroupVersionResource{
+				Group: "example.com", Version: "v1", Resource: "crontabs",
+			},
+			Pending: []string{"v1"}, Namespaced: true, Listed: true,
 		}}},
-		{"a kind that is served just so", map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}, crd(whole),
+		{"a kind that is served just so", map[schema.GroupKind]Kind{
+			gk: served("v1", nil, "v1"),
+		}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v1")}},
-		{"one version in place of another", map[schema.GroupKind]Kind{gk: served("v0", nil, "v0")}, crd(whole),
+		{"one version in place of another", map[schema.GroupKind]Kind{
+			gk: served("v0", nil, "v0"),
+		}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", []string{"v1"}, "v0")}},
-		{"the preferred version goes", map[schema.GroupKind]Kind{gk: served("v2", nil, "v2", "v1")}, crd(whole),
+		{"the preferred version goes", map[schema.GroupKind]Kind{
+			gk: served("v2", nil, "v2", "v1"),
+		}, crd(whole),
 			map[schema.GroupKind]Kind{gk: served("v1", nil, "v2", "v1")}},
-		{"nothing of the kind", nil, crd(map[string]any{"names": "x", "versions": int64(3)}), map[schema.GroupKind]Kind{}},
+		{
+			"nothing of the kind", nil, crd(map[string]any{"names": "x", "versions": int64(3)}),
+			map[schema.GroupKind]Kind{},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			known := map[schema.GroupKind]Kind{}

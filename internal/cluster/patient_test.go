@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A write is repeated after a webhook could not be called. An object that was stored although the answer was an error is
-// recognised as ours.
+// A write is repeated after a webhook could not be called. An object that was stored although the
+// answer was an error is recognised as ours.
 func TestWriteIsRepeated(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -33,7 +33,9 @@ func TestWriteIsRepeated(t *testing.T) {
 				}
 				switch {
 				case r.Method == http.MethodPost && sent == 1:
-					answer(apierrors.NewInternalError(errors.New(`failed calling webhook "check": no endpoints`)))
+					answer(apierrors.NewInternalError(errors.New(
+						`failed calling webhook "check": no endpoints`,
+					)))
 				case r.Method == http.MethodPost && tc.stored:
 					answer(apierrors.NewAlreadyExists(pods, "a"))
 				default:
@@ -49,7 +51,8 @@ func TestWriteIsRepeated(t *testing.T) {
 	}
 }
 
-// An object that the server is to name is not sent again when it may have been stored: there would be two.
+// An object that the server is to name is not sent again when it may have been stored: there
+// would be two.
 func TestUnnamedOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -83,7 +86,8 @@ func TestUnnamedOnce(t *testing.T) {
 func learn(t *testing.T, client *Client) {
 	t.Helper()
 	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
+		"group": "example.com", "scope": "Namespaced",
+		"names":    map[string]any{"kind": "CronTab", "plural": "crontabs"},
 		"versions": []any{map[string]any{"name": "v1", "served": true}},
 	}}}
 	if err := client.LearnKind(t.Context(), crd); err != nil {

@@ -22,16 +22,17 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Reading is done in pages, by many requests at once if what they bring is little. The first page is not longer than shortPage times
-// the number of objects that are looked for, so that little is read in vain where there is much of others. When the rest of the list
-// is crowded times longer than what is still missing, the missing objects are asked for one by one. Objects in more namespaces than
-// Wide are looked for in all namespaces at once, by the same measures.
+// Lists are read in pages, concurrently while the pages are small. The first page has at most
+// shortPage objects for each object to read, so that few other objects are read. If the rest of the
+// list has more than singleReadRatio objects for each missing one, the missing ones are read one by
+// one. The same limits hold for a list of all namespaces, which replaces the lists of more than
+// MaxNamespaces.
 const (
-	pageSize     = 500
-	readRequests = 32           // concurrent batches
-	readObjects  = 8 * pageSize // limit of all first pages in progress together
-	shortPage    = 10
-	crowded      = 20
+	pageSize        = 500
+	readRequests    = 32           // concurrent batches
+	readObjects     = 8 * pageSize // limit of all first pages in progress together
+	shortPage       = 10
+	singleReadRatio = 20
 )
 
 // MaxNamespaces is the largest number of namespaces in which objects of one kind are listed and
@@ -86,7 +87,8 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 	if err != nil {
 		return nil, err
 	}
-	for len(batches) > 0 { // at most twice: objects missing in a list of all namespaces are read in each
+	// at most twice: objects missing in a list of all namespaces are read in each
+	for len(batches) > 0 {
 		if err := r.all(ctx, batches); err != nil {
 			return nil, err
 		}
@@ -210,7 +212,9 @@ func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]ob
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
 		ref := missing[n]
 		obj, err := getWithRetry(ctx, r.client, func() (*unstructured.Unstructured, error) {
-			return r.client.of(b.resource, b.namespace, b.owners).Get(ctx, ref.Name, metav1.GetOptions{})
+			return r.client.of(b.resource, b.namespace, b.owners).Get(
+				ctx, ref.Name, metav1.GetOptions{},
+			)
 		})
 		if isNotServed(err) {
 			r.keep(ref, nil)
@@ -249,7 +253,9 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 			return nil, err
 		}
 		if options.Continue == "" {
-			c.recordList(b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names))
+			c.recordList(
+				b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names),
+			)
 		}
 		for i := range list.Items {
 			n := name{list.Items[i].GetNamespace(), list.Items[i].GetName()}
@@ -261,7 +267,8 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 		if list.GetContinue() == "" || len(missing) == 0 {
 			return nil, nil
 		}
-		if rest := list.GetRemainingItemCount(); rest != nil && *rest > int64(crowded*len(missing)) {
+		if rest := list.GetRemainingItemCount(); rest != nil &&
+			*rest > int64(singleReadRatio*len(missing)) {
 			return missing, nil
 		}
 		options.Continue, options.Limit = list.GetContinue(), pageSize

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// The first page is short where little is looked for. Where much of others follows, the objects that it lacks are asked for one by
-// one; where little does, it is read.
+// The first page is short if few objects are read. The missing objects are read one by one if many
+// others follow, or else in the next page.
 func TestReadAmongOthers(t *testing.T) {
 	one, two := thing("v1", "ConfigMap", "n/one", ""), thing("v1", "ConfigMap", "n/two", "")
 	const path = "GET /api/v1/namespaces/n/configmaps"
@@ -30,8 +30,10 @@ func TestReadAmongOthers(t *testing.T) {
 			begun := page("5", "c", one)
 			begun["metadata"].(map[string]any)["remainingItemCount"] = tc.rest
 			a := &api{
-				groups:  kindsOfAPI(),
-				answers: map[string][]any{first: {begun}, second: {page("5", "", two)}, path + "/two": {two}},
+				groups: kindsOfAPI(),
+				answers: map[string][]any{
+					first: {begun}, second: {page("5", "", two)}, path + "/two": {two},
+				},
 			}
 			targets := []Target{
 				{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "one"}},
@@ -48,7 +50,8 @@ func TestReadAmongOthers(t *testing.T) {
 	}
 }
 
-// Objects in many namespaces are read at once if few others are among them, and else, or where that is not allowed, in each namespace.
+// Objects in many namespaces are read in one list if it has few others. They are read in each
+// namespace if it has many, or if the list is forbidden.
 func TestReadManyNamespaces(t *testing.T) {
 	const (
 		number = 9
@@ -72,7 +75,9 @@ func TestReadManyNamespaces(t *testing.T) {
 	for i := range number {
 		targets = append(
 			targets,
-			Target{Ref: object.Ref{Kind: "ConfigMap", Namespace: fmt.Sprintf("n%d", i), Name: "one"}},
+			Target{
+				Ref: object.Ref{Kind: "ConfigMap", Namespace: fmt.Sprintf("n%d", i), Name: "one"},
+			},
 		)
 	}
 	begun := func(rest int) map[string]any {
@@ -105,11 +110,14 @@ func TestReadManyNamespaces(t *testing.T) {
 				answers: map[string][]any{all: tc.answers, second: {page("5", "", others...)}},
 			}
 			for i := range number - 1 {
-				a.answers[in(i)] = []any{page("6", "", thing("v1", "ConfigMap", fmt.Sprintf("n%d/one", i), ""))}
+				a.answers[in(i)] = []any{
+					page("6", "", thing("v1", "ConfigMap", fmt.Sprintf("n%d/one", i), "")),
+				}
 			}
 			a.answers[in(number-1)] = []any{page("6", "")}
 			found, err := a.start(t).Read(t.Context(), targets)
-			if err != nil || len(found.Objects) != number-1 || found.Objects[targets[number-1].Ref] != nil {
+			if err != nil || len(found.Objects) != number-1 ||
+				found.Objects[targets[number-1].Ref] != nil {
 				t.Errorf("found %v, %v", found, err)
 			}
 			slices.Sort(tc.asked)

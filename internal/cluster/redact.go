@@ -71,9 +71,11 @@ const redactedNote = "; what else the server says is not shown, because it may q
 
 // contentFreeReasons are reasons whose messages never quote the content of an object.
 var contentFreeReasons = []metav1.StatusReason{
-	metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone,
+	metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict,
+	metav1.StatusReasonGone,
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
-	metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonMethodNotAllowed,
+	metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable,
+	metav1.StatusReasonMethodNotAllowed,
 	metav1.StatusReasonRequestEntityTooLarge,
 }
 
@@ -140,10 +142,14 @@ var shapes = []struct {
 	pattern *regexp.Regexp
 	text    string
 }{
-	{regexp.MustCompile(`(?m)(?:^|\): )\s*(\.[^:\s]+): expected (\w+), got `), "$1: a $2 is expected"},
+	{
+		regexp.MustCompile(`(?m)(?:^|\): )\s*(\.[^:\s]+): expected (\w+), got `),
+		"$1: a $2 is expected",
+	},
 	{
 		regexp.MustCompile(
-			`cannot unmarshal (string|number|bool|object|array)(?: \S+)? into Go struct field (\S+) of type (\S+)`,
+			`cannot unmarshal (string|number|bool|object|array)(?: \S+)? into ` +
+				`Go struct field (\S+) of type (\S+)`,
 		),
 		"$2: a $1 does not fit the type $3",
 	},

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What is said of a refusal keeps the fields and the kinds of mistakes; of an object with values of a Secret nothing else.
+// What is said of a refusal keeps the fields and the kinds of mistakes; of an object with values
+// of a Secret nothing else.
 func TestRedact(t *testing.T) {
 	invalid := func(list ...*field.Error) error {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", list)
@@ -27,9 +28,10 @@ func TestRedact(t *testing.T) {
 		open, private string
 	}{
 		"a patch of the wrong type": {
-			err:     patch("cannot convert int64 to string"),
-			open:    "the server cannot read what was sent: cannot convert int64 to string",
-			private: "the server cannot read what was sent: a value of type int64 stands where string is expected" + redactedNote,
+			err:  patch("cannot convert int64 to string"),
+			open: "the server cannot read what was sent: cannot convert int64 to string",
+			private: "the server cannot read what was sent: a value of type int64 stands where " +
+				"string is expected" + redactedNote,
 		},
 		"a patch that quotes a value behind it": {
 			err:     patch("strange hunter2"),
@@ -37,33 +39,48 @@ func TestRedact(t *testing.T) {
 			private: "the server cannot read what was sent" + redactedNote,
 		},
 		"fields": {
-			err: invalid(field.Invalid(field.NewPath("spec", "clusterIP"), "hunter2", "must be an address, not hunter2"),
-				field.NotSupported(field.NewPath("spec", "type"), "hunter2", []string{"ClusterIP"})),
-			open: `Service "web" is invalid: [spec.clusterIP: Invalid value: "hunter2": must be an address, not hunter2, ` +
-				`spec.type: Unsupported value: "hunter2": supported values: "ClusterIP"]`,
-			private: "the object is invalid: spec.clusterIP: invalid value, spec.type: unsupported value" + redactedNote,
+			err: invalid(field.Invalid(
+				field.NewPath("spec", "clusterIP"), "hunter2", "must be an address, not hunter2",
+			),
+				field.NotSupported(
+					field.NewPath("spec", "type"), "hunter2", []string{"ClusterIP"},
+				)),
+			open: `Service "web" is invalid: [spec.clusterIP: Invalid value: "hunter2": must be ` +
+				`an address, not hunter2, spec.type: Unsupported value: "hunter2": ` +
+				`supported values: "ClusterIP"]`,
+			private: "the object is invalid: spec.clusterIP: invalid value, spec.type: " +
+				"unsupported value" + redactedNote,
 		},
 		"a field that cannot change": {
-			err: invalid(field.Invalid(field.NewPath("spec", "selector"), "hunter2", "field is immutable"),
+			err: invalid(field.Invalid(
+				field.NewPath("spec", "selector"), "hunter2", "field is immutable",
+			),
 				field.Forbidden(field.NewPath("spec"), "only some fields change:\nhunter2")),
-			open: `Service "web" is invalid: [spec.selector: Invalid value: "hunter2": field is immutable, ` +
-				"spec: Forbidden: only some fields change:\nhunter2]",
-			private: "the object is invalid: spec.selector: invalid value, field is immutable, spec: forbidden" + redactedNote,
+			open: `Service "web" is invalid: [spec.selector: Invalid value: "hunter2": ` +
+				"field is immutable, spec: Forbidden: only some fields change:\nhunter2]",
+			private: "the object is invalid: spec.selector: invalid value, field is immutable, " +
+				"spec: forbidden" + redactedNote,
 		},
 		"a typed patch": {
-			err: apierrors.NewInternalError(errors.New("failed to create typed patch object (n/s; /v1, Kind=Secret): " +
+			err: apierrors.NewInternalError(errors.New("failed to create typed patch object " +
+				"(n/s; /v1, Kind=Secret): " +
 				".stringData.pin: expected string, got &value.valueUnstructured{Value:12345678}")),
-			private: "the server refuses what was sent (InternalError): .stringData.pin: a string is expected" + redactedNote,
+			private: "the server refuses what was sent (InternalError): .stringData.pin: a " +
+				"string is expected" + redactedNote,
 		},
 		"several in a typed patch": {
-			err: apierrors.NewBadRequest("failed to create typed patch object (n/s; /v1, Kind=Secret): errors:\n" +
-				"  .data.a: expected string, got &value.valueUnstructured{Value:1234}\n  .data.b: expected string, got &value.valueUnstructured{Value:5678}"),
-			private: "the server refuses what was sent (BadRequest): .data.a: a string is expected, .data.b: a string is expected" + redactedNote,
+			err: apierrors.NewBadRequest("failed to create typed patch object (n/s; /v1, " +
+				"Kind=Secret): errors:\n" +
+				"  .data.a: expected string, got &value.valueUnstructured{Value:1234}\n  " +
+				".data.b: expected string, got &value.valueUnstructured{Value:5678}"),
+			private: "the server refuses what was sent (BadRequest): .data.a: a string is " +
+				"expected, .data.b: a string is expected" + redactedNote,
 		},
 		"JSON": {
-			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number 1234.5 ` +
-				`into Go struct field Secret.stringData of type string`),
-			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number does not fit the type string" + redactedNote,
+			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: ` +
+				`json: cannot unmarshal number 1234.5 into Go struct field Secret.stringData of type string`),
+			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number " +
+				"does not fit the type string" + redactedNote,
 		},
 		"an unknown sentence": {
 			err:     apierrors.NewBadRequest("hunter2 is no good"),
@@ -72,14 +89,20 @@ func TestRedact(t *testing.T) {
 		"a webhook": {
 			err: apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s",
 				errors.New(`admission webhook "strength" denied the request: "hunter2" is weak`)),
-			private: `secrets "s" is forbidden: admission webhook "strength" denied the request` + redactedNote,
+			private: `secrets "s" is forbidden: admission webhook "strength" denied the request` +
+				redactedNote,
 		},
 		"rights": {
-			err:     apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s", errors.New(`User "me" cannot patch`)),
+			err: apierrors.NewForbidden(
+				schema.GroupResource{Resource: "secrets"}, "s",
+				errors.New(`User "me" cannot patch`),
+			),
 			private: `secrets "s" is forbidden: User "me" cannot patch`,
 		},
 		"managers": {
-			err: apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".data.pin"}},
+			err: apierrors.NewApplyConflict([]metav1.StatusCause{
+				{Type: metav1.CauseTypeFieldManagerConflict, Field: ".data.pin"},
+			},
 				`Apply failed with 1 conflict: conflict with "me": .data.pin`),
 			private: `Apply failed with 1 conflict: conflict with "me": .data.pin`,
 		},
@@ -101,10 +124,8 @@ func TestRedact(t *testing.T) {
 			}
 		})
 	}
-	if redacted := Redact(reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}, true); strings.Contains(
-		redacted.Error(),
-		"hunter2",
-	) {
+	wrapping := reworded{invalid(field.Invalid(field.NewPath("spec"), "hunter2", ""))}
+	if redacted := Redact(wrapping, true); strings.Contains(redacted.Error(), "hunter2") {
 		t.Errorf("redacted %v", redacted)
 	}
 	if Redact(nil, true) != nil {

@@ -18,8 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The limits of one call: transient errors are retried with backoff for about 6 seconds, and answers
-// with Retry-After as often as maxThrottled, each after the delay that the server asks for.
+// The limits of one call: transient errors are retried with backoff for about 6 seconds, and
+// answers with Retry-After as often as maxThrottled, each after the delay that the server asks
+// for.
 const (
 	maxAttempts  = 8
 	maxThrottled = 30
@@ -162,7 +163,9 @@ func isGoAway(err error) bool {
 
 // isAnswerLost reports whether a request without an answer may have been carried out.
 func isAnswerLost(err error) bool {
-	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || isGoAway(err) ||
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) ||
+		isGoAway(err) ||
 		apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err)
 }

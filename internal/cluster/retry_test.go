@@ -23,7 +23,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// The errors as the client library gives them.
+// Errors as the client library returns them.
 var (
 	pods    = schema.GroupResource{Resource: "pods"}
 	refused = &url.Error{
@@ -57,7 +57,8 @@ func TestPassing(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{nil, false}, {refused, true}, {broken, true}, {noPath, true}, {noObject, false}, {invalid, false},
+		{nil, false}, {refused, true}, {broken, true}, {noPath, true}, {noObject, false},
+		{invalid, false},
 		{timeout, true}, {tooMany, true}, {internal, false}, {context.Canceled, false},
 		{fmt.Errorf("wrapped: %w", refused), true},
 	} {
@@ -72,9 +73,12 @@ func TestRefused(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true}, {&UnknownKindError{}, true},
+		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true},
+		{&UnknownKindError{}, true},
 		{fmt.Errorf("wrapped: %w", invalid), true},
-		{broken, false}, {&ambiguousError{invalid}, false}, {apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false}, {internal, false}, {errors.New("anything"), false},
+		{broken, false}, {&ambiguousError{invalid}, false},
+		{apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false},
+		{internal, false}, {errors.New("anything"), false},
 	} {
 		if got := Refused(tc.err); got != tc.want {
 			t.Errorf("Refused(%v) = %t, want %t", tc.err, got, tc.want)
@@ -96,7 +100,10 @@ func TestRetry(t *testing.T) {
 		{"but patience ends, with the last answer", []error{refused}, refused, maxAttempts},
 		{"the server sets the delay", []error{tooMany, timeout, nil}, nil, 3},
 		{"as long as it takes its time", []error{tooMany}, tooMany, maxThrottled + 1},
-		{"an error without a delay may follow", []error{tooMany, refused}, refused, maxAttempts + 1},
+		{
+			"an error without a delay may follow", []error{tooMany, refused}, refused,
+			maxAttempts + 1,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +114,10 @@ func TestRetry(t *testing.T) {
 					return answer
 				})
 				if !errors.Is(err, tc.want) || sent != tc.sent {
-					t.Errorf("retry = %v after %d attempts, want %v after %d", err, sent, tc.want, tc.sent)
+					t.Errorf(
+						"retry = %v after %d attempts, want %v after %d", err, sent, tc.want,
+						tc.sent,
+					)
 				}
 				if took := time.Since(start); took > 15*time.Second+maxThrottled*time.Second {
 					t.Errorf("took %s", took)
@@ -120,7 +130,9 @@ func TestRetry(t *testing.T) {
 func TestExplainNamesTheServer(t *testing.T) {
 	c := &Client{host: "https://127.0.0.1:1"}
 	err := c.explain(fmt.Errorf("list pods: %w", refused))
-	if want := "cannot reach the cluster at https://127.0.0.1:1: dial: connect: connection refused"; err.Error() != want {
+	const want = "cannot reach the cluster at https://127.0.0.1:1: dial: connect: connection " +
+		"refused"
+	if err.Error() != want {
 		t.Errorf("error = %q, want %q", err, want)
 	}
 	if got := c.explain(invalid); got != error(invalid) {
@@ -128,7 +140,7 @@ func TestExplainNamesTheServer(t *testing.T) {
 	}
 }
 
-// What patient writes try again besides what all do, by reason or by text.
+// TestHiccups covers the errors that a write retries, by reason or by text.
 func TestHiccups(t *testing.T) {
 	quota := apierrors.NewConflict(
 		schema.GroupResource{Resource: "resourcequotas"},
@@ -141,14 +153,27 @@ func TestHiccups(t *testing.T) {
 		want     bool
 		uncalled bool
 	}{
-		{nil, false, false}, {internal, true, false}, {fmt.Errorf("wrapped: %w", internal), true, false}, {quota, true, false},
+		{nil, false, false}, {internal, true, false},
+		{fmt.Errorf("wrapped: %w", internal), true, false}, {quota, true, false},
 		{errors.New(`Internal error occurred: failed calling webhook "a"`), true, true},
-		{fmt.Errorf(`wrapped: %w`, errors.New(`Internal error occurred: failed calling admission webhook "a"`)), true, true},
-		{errors.New(`conversion webhook for example.com/v1, Kind=A failed: Post "https://a"`), true, true},
+		{
+			fmt.Errorf(
+				`wrapped: %w`,
+				errors.New(`Internal error occurred: failed calling admission webhook "a"`),
+			),
+			true, true,
+		},
+		{
+			errors.New(`conversion webhook for example.com/v1, Kind=A failed: Post "https://a"`),
+			true, true,
+		},
 		{errors.New("conversion webhook for example.com/v1 is fine"), false, false},
-		{errors.New("etcdserver: leader changed"), true, false}, {errors.New("etcdserver: request timed out"), true, false},
-		{errors.New("etcdserver: too large"), false, false}, {errors.New("leader changed"), false, false},
-		{apierrors.NewConflict(pods, "web", errors.New("changed")), false, false}, {noObject, false, false}, {invalid, false, false},
+		{errors.New("etcdserver: leader changed"), true, false}, {errors.New("etcdserver: " +
+			"request timed out"), true, false},
+		{errors.New("etcdserver: too large"), false, false},
+		{errors.New("leader changed"), false, false},
+		{apierrors.NewConflict(pods, "web", errors.New("changed")), false, false},
+		{noObject, false, false}, {invalid, false, false},
 	} {
 		if got := among(transientErrors, tc.err); got != tc.want {
 			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
@@ -159,12 +184,14 @@ func TestHiccups(t *testing.T) {
 	}
 }
 
-// A server that is being restarted says so on every connection; the next request goes to another one.
+// A server that is being restarted says so on every connection; the next request goes to another
+// one.
 func TestGoneAway(t *testing.T) {
 	away := &url.Error{
 		Op: "Post",
 		Err: errors.New(
-			`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR, debug=""`,
+			`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ` +
+				`ErrCode=NO_ERROR, debug=""`,
 		),
 	}
 	if !transient(away) || !isAnswerLost(away) {
@@ -172,15 +199,14 @@ func TestGoneAway(t *testing.T) {
 	}
 }
 
-// TestReadingRetries has a server that does not answer a first time.
+// TestReadingRetries reads from a server that does not answer a first time.
 func TestReadingRetries(t *testing.T) {
 	one := thing("v1", "ConfigMap", "n/one", "x=y")
-	const single, alone = "GET /api/v1/namespaces/n/configmaps?fieldSelector=metadata.name%3Done&limit=10", "GET /api/v1/namespaces/n/configmaps/one"
+	const path = "GET /api/v1/namespaces/n/configmaps"
+	const single, alone = path + "?fieldSelector=metadata.name%3Done&limit=10", path + "/one"
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
-		single: {
-			http.StatusServiceUnavailable,
-			http.StatusForbidden,
-		}, alone: {http.StatusServiceUnavailable, one},
+		single: {http.StatusServiceUnavailable, http.StatusForbidden},
+		alone:  {http.StatusServiceUnavailable, one},
 		cmPath: {http.StatusServiceUnavailable, page("5", "", one)},
 	}}
 	c := a.start(t)
@@ -200,8 +226,8 @@ func TestReadingRetries(t *testing.T) {
 	}
 }
 
-// TestSentOnce has a server that asks for a delay: the library repeats no request of a caller that
-// does so itself, and those of all others.
+// TestSentOnce writes to a server that asks for a delay: the library repeats no request of a
+// caller that does so itself, and those of all others.
 func TestSentOnce(t *testing.T) {
 	sent := 0
 	client := serving(t, func(w http.ResponseWriter, r *http.Request) {

@@ -23,16 +23,23 @@ const selectConcurrency = 64
 
 // Selection says which objects Select finds by their labels.
 type Selection struct {
-	Selector      string                                  // label selector
-	Kinds         []schema.GroupKind                      // kinds to list; nil for all; kinds that are not served are skipped
-	Versions      map[schema.GroupKind]string             // versions to list in; by default the server's preferred one
-	Fallback      []string                                // namespaces to list if neither all nor their names can be listed
-	OnlyFallback  bool                                    // list these namespaces alone
-	ManagedFields bool                                    // read managed fields
-	Ignore        func(schema.GroupVersion) bool          // versions whose lists may fail; nil for none
-	WantedVersion func(*unstructured.Unstructured) string // returns the API version that an object is wanted in, or ""; nil for any
-	Report        func(text string)                       // receives notices for the user, from one goroutine at a time; may be nil
-	Unlisted      func(UnlistedKind)                      // receives kinds that may have more objects; called like Report
+	Selector string // label selector
+	// kinds to list; nil for all; kinds that are not served are skipped
+	Kinds []schema.GroupKind
+	// versions to list in; by default the server's preferred one
+	Versions map[schema.GroupKind]string
+	// namespaces to list if neither all nor their names can be listed
+	Fallback      []string
+	OnlyFallback  bool // list these namespaces alone
+	ManagedFields bool // read managed fields
+	// versions whose lists may fail; nil for none
+	Ignore func(schema.GroupVersion) bool
+	// returns the API version that an object is wanted in, or ""; nil for any
+	WantedVersion func(*unstructured.Unstructured) string
+	// receives notices for the user, from one goroutine at a time; may be nil
+	Report func(text string)
+	// receives kinds that may have more objects; called like Report
+	Unlisted func(UnlistedKind)
 }
 
 // ListError reports that objects of one kind could not be listed.
@@ -219,13 +226,8 @@ func (s *selector) each(
 	k selectedKind,
 	namespaces []string,
 ) ([]*unstructured.Unstructured, error) {
-	found, denied := make(
-		[][]*unstructured.Unstructured,
-		len(namespaces),
-	), make(
-		[]string,
-		len(namespaces),
-	)
+	found := make([][]*unstructured.Unstructured, len(namespaces))
+	denied := make([]string, len(namespaces))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(selectConcurrency)
 	for i, namespace := range namespaces {
@@ -279,7 +281,8 @@ func (s *selector) list(
 		page, err := s.page(ctx, k, namespace, options)
 		switch {
 		case apierrors.IsResourceExpired(err) && options.Continue != "":
-			found, options.Limit, options.Continue = nil, 0, "" // without pages: the list changes too fast for them
+			// The list changes too fast for pages.
+			found, options.Limit, options.Continue = nil, 0, ""
 			continue
 		case err != nil:
 			return nil, err

@@ -56,7 +56,7 @@ const (
 	dpPath = "GET /apis/apps/v1/deployments" + query
 )
 
-// TestSelect goes through what one search asks for and finds.
+// TestSelect covers the requests and results of one call of Select.
 func TestSelect(t *testing.T) {
 	one, two := thing("v1", "ConfigMap", "n/one", "x=y"), thing("v1", "ConfigMap", "m/two", "x=y")
 	other := thing("v1", "ConfigMap", "n/other", "x=z")
@@ -67,7 +67,8 @@ func TestSelect(t *testing.T) {
 		},
 	}
 	both := Selection{Kinds: []schema.GroupKind{configMaps, namespaces}, Fallback: []string{"n"}}
-	inN, inM := "GET /api/v1/namespaces/n/configmaps"+query, "GET /api/v1/namespaces/m/configmaps"+query
+	inN := "GET /api/v1/namespaces/n/configmaps" + query
+	inM := "GET /api/v1/namespaces/m/configmaps" + query
 	allNames := "GET /api/v1/namespaces?limit=500"
 	const slower = "Falling back to checking each namespace separately (much slower)"
 	for _, tc := range []struct {
@@ -81,107 +82,185 @@ func TestSelect(t *testing.T) {
 		failure string
 	}{
 		{
-			name: "all kinds", answers: map[string][]any{cmPath: {page("5", "", one, other)}, nsPath: {page("5", "")}, dpPath: {page("6", "", thing("apps/v1", "Deployment", "n/web", "x=y"))}},
+			name: "all kinds",
+			answers: map[string][]any{
+				cmPath: {page("5", "", one, other)}, nsPath: {page("5", "")},
+				dpPath: {page("6", "", thing("apps/v1", "Deployment", "n/web", "x=y"))},
+			},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one", "n/web"},
 		},
 		{
-			name: "a version that is wanted", s: Selection{Kinds: []schema.GroupKind{deployments, {Group: "gone", Kind: "Gone"}}, Versions: map[schema.GroupKind]string{deployments: "v1beta1"}},
-			answers: map[string][]any{"GET /apis/apps/v1beta1/deployments" + query: {page("6", "")}}, asked: []string{"GET /apis/apps/v1beta1/deployments" + query},
+			name: "a version that is wanted",
+			s: Selection{
+				Kinds:    []schema.GroupKind{deployments, {Group: "gone", Kind: "Gone"}},
+				Versions: map[schema.GroupKind]string{deployments: "v1beta1"},
+			},
+			answers: map[string][]any{
+				"GET /apis/apps/v1beta1/deployments" + query: {page("6", "")},
+			},
+			asked: []string{"GET /apis/apps/v1beta1/deployments" + query},
 		},
 		{
 			name: "no kinds", s: Selection{Kinds: []schema.GroupKind{}},
 		},
 		{
 			name: "in pages", s: Selection{Kinds: []schema.GroupKind{configMaps}},
-			answers: map[string][]any{cmPath: {page("5", "c", one)}, "GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {page("5", "", two)}},
-			asked:   []string{"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500", cmPath}, want: []string{"n/one", "m/two"},
+			answers: map[string][]any{
+				cmPath: {page("5", "c", one)},
+				"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {page("5", "", two)},
+			},
+			asked: []string{
+				"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500", cmPath,
+			},
+			want: []string{"n/one", "m/two"},
 		},
 		{
 			name: "in pages that are too slow", s: Selection{Kinds: []schema.GroupKind{configMaps}},
 			answers: map[string][]any{
-				cmPath: {page("5", "c", one)}, "GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {http.StatusGone},
-				"GET /api/v1/configmaps?labelSelector=x%3Dy": {page("7", "", one, two)},
+				cmPath: {page("5", "c", one)},
+				"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500": {http.StatusGone},
+				"GET /api/v1/configmaps?labelSelector=x%3Dy":                      {page("7", "", one, two)},
 			},
-			asked: []string{"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500", "GET /api/v1/configmaps?labelSelector=x%3Dy", cmPath},
-			want:  []string{"n/one", "m/two"},
+			asked: []string{
+				"GET /api/v1/configmaps?continue=c&labelSelector=x%3Dy&limit=500",
+				"GET /api/v1/configmaps?labelSelector=x%3Dy", cmPath,
+			},
+			want: []string{"n/one", "m/two"},
 		},
 		{
 			name: "forbidden, but for each namespace", s: both,
-			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"}, reports: []string{slower}, missed: []string{"Namespace altogether"},
+			answers: map[string][]any{
+				allNames: {names}, inN: {page("5", "", one)}, inM: {page("5", "", two)},
+			},
+			asked: []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one", "m/two"},
+			reports: []string{slower}, missed: []string{"Namespace altogether"},
 		},
 		{
 			name: "forbidden, but for one namespace", s: both,
 			answers: map[string][]any{allNames: {names}, inN: {page("5", "", one)}},
-			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one"}, reports: []string{slower}, missed: []string{"ConfigMap m", "Namespace altogether"},
+			asked:   []string{cmPath, nsPath, allNames, inM, inN}, want: []string{"n/one"},
+			reports: []string{slower}, missed: []string{"ConfigMap m", "Namespace altogether"},
 		},
 		{
-			name: "forbidden, and so are the names", s: both, answers: map[string][]any{inN: {page("5", "", one)}},
-			asked: []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"}, missed: []string{"Namespace altogether"},
+			name: "forbidden, and so are the names", s: both,
+			answers: map[string][]any{inN: {page("5", "", one)}},
+			asked:   []string{cmPath, nsPath, allNames, inN}, want: []string{"n/one"},
+			missed: []string{"Namespace altogether"},
 		},
 		{
-			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN}, missed: []string{"ConfigMap altogether n", "Namespace altogether"},
+			name: "forbidden altogether", s: both, asked: []string{cmPath, nsPath, allNames, inN},
+			missed: []string{"ConfigMap altogether n", "Namespace altogether"},
 		},
 		{
-			name: "only the fallback", s: Selection{Kinds: both.Kinds, Fallback: both.Fallback, OnlyFallback: true}, answers: map[string][]any{inN: {page("5", "", one)}, nsPath: {page("5", "")}},
-			asked: []string{nsPath, inN}, want: []string{"n/one"}, missed: []string{"ConfigMap"},
+			name:    "only the fallback",
+			s:       Selection{Kinds: both.Kinds, Fallback: both.Fallback, OnlyFallback: true},
+			answers: map[string][]any{inN: {page("5", "", one)}, nsPath: {page("5", "")}},
+			asked:   []string{nsPath, inN}, want: []string{"n/one"}, missed: []string{"ConfigMap"},
 		},
 		{
-			name: "not served any more", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {unservedPath}}, asked: []string{cmPath},
+			name: "not served any more", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{cmPath: {unservedPath}}, asked: []string{cmPath},
 		},
 		{
-			name: "a hiccup", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {http.StatusServiceUnavailable, page("5", "", one)}},
-			asked: []string{cmPath, cmPath}, want: []string{"n/one"},
+			name: "a hiccup", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{cmPath: {http.StatusServiceUnavailable, page("5", "", one)}},
+			asked:   []string{cmPath, cmPath}, want: []string{"n/one"},
 		},
 		{
-			name: "a group that cannot be described", s: Selection{Kinds: []schema.GroupKind{{Group: "down.example.com", Kind: "Down"}, {Group: "gone", Kind: "Gone"}}},
+			name: "a group that cannot be described",
+			s: Selection{
+				Kinds: []schema.GroupKind{
+					{Group: "down.example.com", Kind: "Down"}, {Group: "gone", Kind: "Gone"},
+				},
+			},
 			missed: []string{"Down.down.example.com"},
 		},
 		{
-			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}}, answers: map[string][]any{cmPath: {http.StatusInternalServerError}},
-			asked: []string{cmPath}, failure: "list configmaps: no",
+			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}},
+			answers: map[string][]any{cmPath: {http.StatusInternalServerError}},
+			asked:   []string{cmPath}, failure: "list configmaps: no",
 		},
 		{
-			name: "a failure that does not matter", answers: map[string][]any{cmPath: {page("5", "", one)}, nsPath: {page("5", "")}, dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Ignore: func(gv schema.GroupVersion) bool { return gv.Group == "apps" }},
+			name: "a failure that does not matter",
+			answers: map[string][]any{
+				cmPath: {page("5", "", one)}, nsPath: {page("5", "")},
+				dpPath: {http.StatusInternalServerError},
+			},
+			s: Selection{
+				Ignore: func(gv schema.GroupVersion) bool { return gv.Group == "apps" },
+			},
 			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
-			missed:  []string{"Deployment.apps"},
-			reports: []string{`Ignoring group version: schema.GroupVersionResource{Group:"apps", Version:"v1", Resource:"deployments"}: no`},
+			missed: []string{"Deployment.apps"},
+			reports: []string{
+				`Ignoring group version: schema.GroupVersionResource{Group:"apps", ` +
+					`Version:"v1", Resource:"deployments"}: no`,
+			},
 		},
 		{
-			name: "a failure in a version that does not matter, of a kind with one that does", answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
-			s:     Selection{Kinds: []schema.GroupKind{deployments}, Ignore: func(gv schema.GroupVersion) bool { return gv.Version == "v1" }},
+			name:    "a failure in a version that does not matter, of a kind with one that does",
+			answers: map[string][]any{dpPath: {http.StatusInternalServerError}},
+			s: Selection{
+				Kinds:  []schema.GroupKind{deployments},
+				Ignore: func(gv schema.GroupVersion) bool { return gv.Version == "v1" },
+			},
 			asked: []string{dpPath}, failure: "list deployments.apps: no",
 		},
 		{
-			name: "one object as two kinds", s: Selection{Kinds: []schema.GroupKind{configMaps, deployments}},
-			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
-			asked:   []string{cmPath, dpPath}, want: []string{"Deployment n/one"},
-		},
-		{
-			name:    "one object as two kinds, of which one is preferred",
-			s:       Selection{Kinds: []schema.GroupKind{configMaps, deployments}, WantedVersion: func(*unstructured.Unstructured) string { return "v1" }},
-			answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}, dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))}},
-			asked:   []string{cmPath, dpPath}, want: []string{"ConfigMap n/one"},
-		},
-		{
-			name: "objects that are wanted in another version", s: Selection{Kinds: []schema.GroupKind{deployments}, WantedVersion: annotated},
+			name: "one object as two kinds",
+			s:    Selection{Kinds: []schema.GroupKind{configMaps, deployments}},
 			answers: map[string][]any{
-				dpPath: {page("5", "", form("v1", "n/a", "apps/v1"), form("v1", "n/b", "apps/v1beta1"), form("v1", "n/c", "apps/v9"), form("v1", "n/d", "apps/v1beta1"))},
-				"GET /apis/apps/v1beta1/deployments" + query: {page("6", "", form("v1beta1", "n/a", "apps/v1"), form("v1beta1", "n/b", "apps/v1beta1"))},
+				cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))},
+				dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))},
 			},
-			asked: []string{dpPath, "GET /apis/apps/v1beta1/deployments" + query}, want: []string{"n/a", "apps/v1beta1 n/b", "n/c", "n/d"},
+			asked: []string{cmPath, dpPath}, want: []string{"Deployment n/one"},
+		},
+		{
+			name: "one object as two kinds, of which one is preferred",
+			s: Selection{
+				Kinds:         []schema.GroupKind{configMaps, deployments},
+				WantedVersion: func(*unstructured.Unstructured) string { return "v1" },
+			},
+			answers: map[string][]any{
+				cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))},
+				dpPath: {page("5", "", thing("apps/v1", "Deployment", "n/one", "x=y"))},
+			},
+			asked: []string{cmPath, dpPath}, want: []string{"ConfigMap n/one"},
+		},
+		{
+			name: "objects that are wanted in another version",
+			s:    Selection{Kinds: []schema.GroupKind{deployments}, WantedVersion: annotated},
+			answers: map[string][]any{
+				dpPath: {
+					page(
+						"5", "", form("v1", "n/a", "apps/v1"), form("v1", "n/b", "apps/v1beta1"),
+						form("v1", "n/c", "apps/v9"), form("v1", "n/d", "apps/v1beta1"),
+					),
+				},
+				"GET /apis/apps/v1beta1/deployments" + query: {
+					page(
+						"6", "", form("v1beta1", "n/a", "apps/v1"),
+						form("v1beta1", "n/b", "apps/v1beta1"),
+					),
+				},
+			},
+			asked: []string{dpPath, "GET /apis/apps/v1beta1/deployments" + query},
+			want:  []string{"n/a", "apps/v1beta1 n/b", "n/c", "n/d"},
 		},
 		{
 			name: "objects without a UID", s: Selection{Kinds: []schema.GroupKind{configMaps}},
-			answers: map[string][]any{cmPath: {page("5", "", withoutUID("n/a"), withoutUID("n/b"))}}, asked: []string{cmPath}, want: []string{"n/a", "n/b"},
+			answers: map[string][]any{
+				cmPath: {page("5", "", withoutUID("n/a"), withoutUID("n/b"))},
+			},
+			asked: []string{cmPath}, want: []string{"n/a", "n/b"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
 			a.groups["down.example.com/v1"] = nil
 			var reports, missed []string
-			tc.s.Selector, tc.s.Report = "x=y", func(text string) { reports = append(reports, text) }
+			tc.s.Selector, tc.s.Report = "x=y", func(text string) {
+				reports = append(reports, text)
+			}
 			tc.s.Unlisted = func(m UnlistedKind) {
 				text := m.GroupKind.String()
 				if m.Forbidden {
@@ -198,7 +277,9 @@ func TestSelect(t *testing.T) {
 			var got []string
 			for _, obj := range found {
 				name := obj.GetNamespace() + "/" + obj.GetName()
-				for _, full := range []string{obj.GetKind() + " " + name, obj.GetAPIVersion() + " " + name} {
+				for _, full := range []string{
+					obj.GetKind() + " " + name, obj.GetAPIVersion() + " " + name,
+				} {
 					if slices.Contains(tc.want, full) {
 						name = full
 					}
@@ -210,7 +291,10 @@ func TestSelect(t *testing.T) {
 			}
 			slices.Sort(tc.asked)
 			slices.Sort(missed)
-			for what, diff := range map[string]string{"missed": cmp.Diff(tc.missed, missed), "found": cmp.Diff(tc.want, got), "asked": cmp.Diff(tc.asked, a.requests()), "reports": cmp.Diff(tc.reports, reports)} {
+			for what, diff := range map[string]string{
+				"missed": cmp.Diff(tc.missed, missed), "found": cmp.Diff(tc.want, got),
+				"asked": cmp.Diff(tc.asked, a.requests()), "reports": cmp.Diff(tc.reports, reports),
+			} {
 				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
@@ -236,11 +320,16 @@ func withoutUID(name string) map[string]any {
 
 func TestSelectKeepsOwners(t *testing.T) {
 	a := &api{
-		groups:  kindsOfAPI(),
-		answers: map[string][]any{cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))}},
+		groups: kindsOfAPI(),
+		answers: map[string][]any{
+			cmPath: {page("5", "", thing("v1", "ConfigMap", "n/one", "x=y"))},
+		},
 	}
 	found, err := a.start(t).
-		Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, ManagedFields: true})
+		Select(
+			t.Context(),
+			Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}, ManagedFields: true},
+		)
 	if err != nil || len(found) != 1 || len(found[0].GetManagedFields()) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -257,11 +346,14 @@ func TestSince(t *testing.T) {
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
 		cmPath: {
 			page("9", "", thing("v1", "ConfigMap", "n/one", "x=y")),
-		}, single("two"): {page("10", "")}, single("three"): {page("8", "")}, single("odd"): {page("x1", "")},
+		}, single("two"): {page("10", "")}, single("three"): {page("8", "")},
+		single("odd"): {page("x1", "")},
 	}}
 	c := a.start(t)
 	resource := schema.GroupResource{Resource: "configmaps"}
-	ref := func(name string) object.Ref { return object.Ref{Kind: "ConfigMap", Namespace: "n", Name: name} }
+	ref := func(name string) object.Ref {
+		return object.Ref{Kind: "ConfigMap", Namespace: "n", Name: name}
+	}
 	check := func(want string, names ...string) {
 		t.Helper()
 		var refs []object.Ref
@@ -279,7 +371,9 @@ func TestSince(t *testing.T) {
 		}
 	}
 	check("", "one")
-	if _, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}}); err != nil {
+	if _, err := c.Select(
+		t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{configMaps}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	check("9", "one")
@@ -292,21 +386,22 @@ func TestSince(t *testing.T) {
 	check("", "one")
 }
 
-// What a definition has taught outlives asking the server again, until the server serves it.
+// TestRediscover keeps the kinds of definitions until the server serves them.
 func TestRediscover(t *testing.T) {
 	a := &api{groups: kindsOfAPI()}
 	c := a.start(t)
 	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "CronTab", "plural": "crontabs"},
+		"group": "example.com", "scope": "Namespaced",
+		"names":    map[string]any{"kind": "CronTab", "plural": "crontabs"},
 		"versions": []any{map[string]any{"name": "v1", "served": true}},
 	}}}
 	gk := schema.GroupKind{Group: "example.com", Kind: "CronTab"}
 	if err := c.LearnKind(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := c.Select(t.Context(), Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}); err != nil ||
-		len(found) > 0 ||
-		len(a.requests()) > 0 {
+	crontabs := Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}
+	found, err := c.Select(t.Context(), crontabs)
+	if err != nil || len(found) > 0 || len(a.requests()) > 0 {
 		t.Errorf("a kind that is only just being defined: %v, %v", found, err)
 	}
 	coming := Kind{
@@ -319,7 +414,13 @@ func TestRediscover(t *testing.T) {
 		Namespaced: true,
 		Listed:     true,
 	}
-	for _, want := range []Kind{coming, {Resource: coming.Resource, Served: []string{"v1"}, Pending: []string{}, Namespaced: true, Listed: true}} {
+	for _, want := range []Kind{
+		coming,
+		{
+			Resource: coming.Resource, Served: []string{"v1"}, Pending: []string{},
+			Namespaced: true, Listed: true,
+		},
+	} {
 		if err := c.Rediscover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -332,8 +433,8 @@ func TestRediscover(t *testing.T) {
 	}
 }
 
-// TestSelectConcurrency has a server that answers no list before all that may be sent are there. Each
-// kind is listed once, and no object is missed.
+// TestSelectConcurrency has a server that answers no list before all that may be sent are there.
+// Each kind is listed once, and no object is missed.
 func TestSelectConcurrency(t *testing.T) {
 	const kinds = 3 * selectConcurrency
 	a := &api{groups: map[string][]metav1.APIResource{"v1": {}}, answers: map[string][]any{}}

@@ -18,7 +18,8 @@ import (
 // crontab is an object of a kind that the server of these tests does not list among its own.
 func crontab() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "a", "namespace": "n"},
+		"apiVersion": "example.com/v1", "kind": "CronTab",
+		"metadata": map[string]any{"name": "a", "namespace": "n"},
 	}}
 }
 
@@ -29,10 +30,14 @@ func serving(t *testing.T, answer http.HandlerFunc) *Client {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Path {
 		case "/api":
-			_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}})
+			_ = json.NewEncoder(w).Encode(metav1.APIVersions{
+				TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
+			})
 		case "/apis":
 			_ = json.NewEncoder(w).
-				Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+				Encode(metav1.APIGroupList{
+					TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+				})
 		default:
 			answer(w, r)
 		}
@@ -45,7 +50,8 @@ func serving(t *testing.T, answer http.HandlerFunc) *Client {
 	return client
 }
 
-// An object of a kind that is only just defined does not exist, until one was written or turned out to be there.
+// An object of a kind that is only just defined does not exist, until one was written or turned
+// out to be there.
 func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 	for _, status := range []int{http.StatusCreated, http.StatusConflict} {
 		client := serving(t, func(w http.ResponseWriter, r *http.Request) {
@@ -56,14 +62,17 @@ func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 					TypeMeta: metav1.TypeMeta{
 						Kind:       "Status",
 						APIVersion: "v1",
-					}, Status: "Failure", Reason: metav1.StatusReasonAlreadyExists, Code: http.StatusConflict,
+					}, Status: "Failure", Reason: metav1.StatusReasonAlreadyExists,
+					Code: http.StatusConflict,
 				})
 			case r.Method == http.MethodPost:
 				w.WriteHeader(status)
 				_ = json.NewEncoder(w).Encode(crontab().Object)
 			default:
 				_ = json.NewEncoder(w).Encode(map[string]any{
-					"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{"resourceVersion": "5"}, "items": []any{crontab().Object},
+					"apiVersion": "example.com/v1", "kind": "CronTabList",
+					"metadata": map[string]any{"resourceVersion": "5"},
+					"items":    []any{crontab().Object},
 				})
 			}
 		})
@@ -73,21 +82,26 @@ func TestDefinedKindIsServedOnceWritten(t *testing.T) {
 			if err != nil || len(snapshot.Objects) != want {
 				t.Errorf("answer %d: read %v, %v; want %d objects", status, snapshot, err, want)
 			}
-			if _, err := client.Write(t.Context(), Write{Object: crontab(), Method: Create}); (err != nil) != (status == http.StatusConflict) {
+			if _, err := client.Write(
+				t.Context(), Write{Object: crontab(), Method: Create},
+			); (err != nil) != (status == http.StatusConflict) {
 				t.Errorf("answer %d: write: %v", status, err)
 			}
 		}
 	}
 }
 
-// Whoever waits for a server that does not say which kinds it has can stop waiting; the others get the answer.
+// Whoever waits for a server that does not say which kinds it has can stop waiting; the others
+// get the answer.
 func TestDiscoveryEndsWithTheContext(t *testing.T) {
 	answers := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-answers
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).
-			Encode(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}})
+			Encode(metav1.APIGroupList{
+				TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
+			})
 	}))
 	t.Cleanup(server.Close)
 	client, err := New(&rest.Config{Host: server.URL}, Options{})

@@ -13,8 +13,10 @@ import (
 // DelayedBindingClasses returns the names of the storage classes that bind claims when a pod uses
 // them. It returns none if the classes must not be read.
 func (c *Client) DelayedBindingClasses(ctx context.Context) (map[string]bool, error) {
-	list, err := c.in(schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}, "").
-		List(ctx, metav1.ListOptions{})
+	classes := schema.GroupVersionResource{
+		Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses",
+	}
+	list, err := c.in(classes, "").List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}

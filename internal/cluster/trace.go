@@ -34,7 +34,9 @@ type tracer struct {
 func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)
-	seen := Request{Method: req.Method, Path: req.URL.RequestURI(), Took: time.Since(start), Err: err}
+	seen := Request{
+		Method: req.Method, Path: req.URL.RequestURI(), Took: time.Since(start), Err: err,
+	}
 	if resp != nil {
 		seen.Code = resp.StatusCode
 	}

@@ -27,8 +27,10 @@ type ObjectEvent struct {
 	Ref     object.Ref
 	Object  *unstructured.Unstructured // nil if it does not exist
 	Version string                     // the resource version at which it was missing
-	Err     error                      // why the objects of the watch cannot be read at present; the watch retries
-	Listed  bool                       // of no object: a query has reported all existing objects, or failed with Err
+	// why the objects of the watch cannot be read at present; the watch retries
+	Err error
+	// of no object: a query has reported all existing objects, or failed with Err
+	Listed bool
 }
 
 // Watch reports changes of the refs, which are all of one kind, until the context ends. It starts
@@ -104,7 +106,8 @@ func (w *watcher) stay(ctx context.Context, version string) {
 			return
 		case w.query != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
 			return
-		case w.batch.several() && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+		case w.batch.several() &&
+			(apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
 			w.divide(ctx)
 			return
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
@@ -238,7 +241,9 @@ func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
 		return options
 	}
 	if len(w.refs) == 1 {
-		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", w.refs[0].Name).String()
+		options.FieldSelector = fields.OneTermEqualSelector(
+			"metadata.name", w.refs[0].Name,
+		).String()
 	}
 	return options
 }

@@ -158,8 +158,12 @@ func (c *Client) send(
 		if data, err = withUID(data, w.UID); err != nil {
 			return nil, err
 		}
-		options := metav1.PatchOptions{FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun}
-		return client.Patch(ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...)
+		options := metav1.PatchOptions{
+			FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun,
+		}
+		return client.Patch(
+			ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...,
+		)
 	default:
 		return nil, fmt.Errorf("unknown method %q", w.Method)
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// admission are the kinds by which the API server lets somebody or something in.
+// admission returns the judge of a kind of admission control or certificates.
 func admission(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:
@@ -18,8 +18,8 @@ func admission(kind schema.GroupKind) judge {
 	return nil
 }
 
-// validatingPolicy tells what the type checker found. A policy is in force whether or not it has been checked, so that
-// nothing is waited for.
+// validatingPolicy reports the warnings of the type checker. It never waits: a policy is in force
+// before it is checked.
 func validatingPolicy(obj *unstructured.Unstructured) Status {
 	warnings := list(obj, "status", "typeChecking", "expressionWarnings")
 	switch {
@@ -32,7 +32,7 @@ func validatingPolicy(obj *unstructured.Unstructured) Status {
 	return current("ValidatingAdmissionPolicy has been checked")
 }
 
-// signingRequest is done once it has a certificate, however it was approved.
+// signingRequest waits for the certificate, however the request was approved.
 func signingRequest(obj *unstructured.Unstructured) Status {
 	for _, kind := range [...]string{"Denied", "Failed"} {
 		if c := ConditionOf(obj, kind); c.isTrue() {
@@ -43,7 +43,8 @@ func signingRequest(obj *unstructured.Unstructured) Status {
 	case text(obj, "status", "certificate") != "":
 		return current("CertificateSigningRequest has a certificate")
 	case ConditionOf(obj, "Approved").isTrue():
-		return inProgress("NotIssued", "CertificateSigningRequest is approved and waits for its certificate")
+		return inProgress("NotIssued", "CertificateSigningRequest is approved and waits for its "+
+			"certificate")
 	}
 	return inProgress("NotApproved", "CertificateSigningRequest waits for approval")
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// batch are the kinds that run to an end, and those that start them.
+// batch returns the judge of a kind that runs to completion or starts such objects.
 func batch(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Group: "batch", Kind: "Job"}:
@@ -18,8 +18,7 @@ func batch(kind schema.GroupKind) judge {
 	return nil
 }
 
-// job waits for the end of a job that is meant to run: not of one that is suspended, and not of one without parallelism,
-// which the API documents as paused.
+// job waits for completion, except of a job that is suspended, or paused by a parallelism of 0.
 func job(obj *unstructured.Unstructured) Status {
 	parallelism := count(obj, 1, "spec", "parallelism")
 	completions := count(obj, parallelism, "spec", "completions")
@@ -28,7 +27,13 @@ func job(obj *unstructured.Unstructured) Status {
 		return current(fmt.Sprintf("Job Completed. succeeded: %d/%d", succeeded, completions))
 	}
 	if c := ConditionOf(obj, "Failed"); c.isTrue() {
-		return failed("JobFailed", join(fmt.Sprintf("Job Failed. failed: %d/%d", failures, completions), c.Reason, c.Message))
+		return failed(
+			"JobFailed",
+			join(
+				fmt.Sprintf("Job Failed. failed: %d/%d", failures, completions), c.Reason,
+				c.Message,
+			),
+		)
 	}
 	switch {
 	case field(obj, "spec", "suspend") == true && ConditionOf(obj, "Suspended").isTrue():
@@ -39,8 +44,12 @@ func job(obj *unstructured.Unstructured) Status {
 		return current("Job is paused, its parallelism is 0")
 	}
 	if c := ConditionOf(obj, "FailureTarget"); c.isTrue() {
-		return inProgress("JobFailing", join("Job is failing, its pods are being ended", c.Reason, c.Message))
+		return inProgress(
+			"JobFailing",
+			join("Job is failing, its pods are being ended", c.Reason, c.Message),
+		)
 	}
-	return inProgress("JobInProgress", fmt.Sprintf("Job in progress. success:%d, active: %d, failed: %d",
+	return inProgress("JobInProgress", fmt.Sprintf("Job in progress. success:%d, active: %d, "+
+		"failed: %d",
 		succeeded, count(obj, 0, "status", "active"), failures))
 }

@@ -14,27 +14,28 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Cause is one reason why an object is not ready, seen on the object itself or on one that it owns. The same reason on
-// several objects is one cause.
+// Cause is one reason why an object is not ready, found on the object or on a child object. The
+// same reason on several objects is one cause.
 type Cause struct {
-	Object    object.Ref `json:"object"`              // where it was seen; the first of them if there are several
-	Count     int        `json:"count"`               // on how many objects it was seen
-	Message   string     `json:"message"`             // what is wrong, in one line
-	Container string     `json:"container,omitempty"` // the container that ended badly and whose log may tell more
-	Previous  bool       `json:"-"`                   // the log is that of the run before
-	Idle      bool       `json:"-"`                   // nothing is wrong yet: the object is merely slow
-	Stuck     bool       `json:"stuck,omitempty"`     // it will hardly pass by itself
+	Object    object.Ref `json:"object"`              // the first object with the cause
+	Count     int        `json:"count"`               // the number of objects with the cause
+	Message   string     `json:"message"`             // one line
+	Container string     `json:"container,omitempty"` // the failed container, whose log may help
+	Previous  bool       `json:"-"`                   // the log is that of the previous run
+	Idle      bool       `json:"-"`                   // the object is slow, without an error
+	Stuck     bool       `json:"stuck,omitempty"`     // unlikely to pass without a change
 
-	// Patience is how long a cause has to stand before it is taken for what it looks like.
+	// Patience is the time for which a cause must last before Stuck counts.
 	Patience time.Duration `json:"-"`
-	// Since is when the condition was written that the cause rests on; zero if that is not known.
+	// Since is the time at which the condition behind the cause was written; zero if unknown.
 	Since time.Time `json:"-"`
 
-	theme string   // what makes causes the same whose messages differ from pod to pod
-	Log   []string `json:"log,omitempty"` // the last lines of that log, filled in by whoever can read it
+	Log []string `json:"log,omitempty"` // the last lines of the log; the caller fills them in
+
+	similarity string // equal for causes of pods that differ in their messages only
 }
 
-// MarshalJSON gives the keys in alphabetical order, those of the object as well.
+// MarshalJSON writes all keys in alphabetical order, those of the object as well.
 func (c Cause) MarshalJSON() ([]byte, error) {
 	type place struct {
 		Group     string `json:"group"`
@@ -49,117 +50,130 @@ func (c Cause) MarshalJSON() ([]byte, error) {
 		Message   string   `json:"message"`
 		Object    place    `json:"object"`
 		Stuck     bool     `json:"stuck,omitempty"`
-	}{c.Container, c.Count, c.Log, c.Message, place{c.Object.Group, c.Object.Kind, c.Object.Name, c.Object.Namespace}, c.Stuck})
+	}{
+		c.Container, c.Count, c.Log, c.Message,
+		place{c.Object.Group, c.Object.Kind, c.Object.Name, c.Object.Namespace}, c.Stuck,
+	})
 }
 
-// Same reports whether two causes say the same, though perhaps of other pods, of more of them, and with more of a log.
+// Same reports whether two causes are the same except for the pod, the count and the log.
 func (c Cause) Same(other Cause) bool {
-	return c.Object.GroupKind() == other.Object.GroupKind() && (c.Message == other.Message || c.theme != "" && c.theme == other.theme)
+	return c.Object.GroupKind() == other.Object.GroupKind() &&
+		(c.Message == other.Message || c.similarity != "" && c.similarity == other.similarity)
 }
 
-// RelatedObjects is what is known around objects that are not ready: those that controllers made for them, and the events about any
-// of them. It belongs to one goroutine.
+// RelatedObjects holds the child objects of objects that are not ready, and the events about any of
+// them. It must not be used concurrently.
 type RelatedObjects struct {
-	members map[object.Ref]*Evidence
-	related map[types.UID]map[object.Ref]*Evidence // by the owner, or by what an event is about
+	objects map[object.Ref]*Evidence
+	byOwner map[types.UID]map[object.Ref]*Evidence // events by the involved object
 }
 
-// NewRelatedObjects gives a family of which nothing is known yet.
+// NewRelatedObjects returns an empty set.
 func NewRelatedObjects() *RelatedObjects {
-	return &RelatedObjects{members: map[object.Ref]*Evidence{}, related: map[types.UID]map[object.Ref]*Evidence{}}
+	return &RelatedObjects{
+		objects: map[object.Ref]*Evidence{},
+		byOwner: map[types.UID]map[object.Ref]*Evidence{},
+	}
 }
 
-// See takes in what an object is now. One that cannot explain anything is not kept.
+// See adds an object or replaces its earlier state. It drops an object that explains nothing.
 func (f *RelatedObjects) See(r *Evidence) {
 	f.Forget(r.Ref)
 	if r.healthy {
 		return
 	}
-	f.members[r.Ref] = r
+	f.objects[r.Ref] = r
 	for _, owner := range r.owners {
-		if f.related[owner] == nil {
-			f.related[owner] = map[object.Ref]*Evidence{}
+		if f.byOwner[owner] == nil {
+			f.byOwner[owner] = map[object.Ref]*Evidence{}
 		}
-		f.related[owner][r.Ref] = r
+		f.byOwner[owner][r.Ref] = r
 	}
 }
 
-// Forget drops an object that is gone.
+// Forget removes an object.
 func (f *RelatedObjects) Forget(ref object.Ref) {
-	r := f.members[ref]
+	r := f.objects[ref]
 	if r == nil {
 		return
 	}
-	delete(f.members, ref)
+	delete(f.objects, ref)
 	for _, owner := range r.owners {
-		if delete(f.related[owner], ref); len(f.related[owner]) == 0 {
-			delete(f.related, owner)
+		if delete(f.byOwner[owner], ref); len(f.byOwner[owner]) == 0 {
+			delete(f.byOwner, owner)
 		}
 	}
 }
 
-// Causes finds the reasons why an object is not ready, on itself and on what it owns, directly or not. Of a Deployment's
-// ReplicaSets only that of its present revision counts. Warning events are used where neither the state of an object nor
-// that of those it owns says anything; of those about the object itself only the ones since it was changed, if that is known.
+// Causes returns the reasons why an object is not ready, from the object and all its descendants.
+// Of the ReplicaSets of a Deployment only those of its current revision count. Warning events are
+// used for an object if neither its status nor those of its child objects explain anything. Events
+// about r itself must not be older than changed, unless that is zero.
 func (f *RelatedObjects) Causes(r *Evidence, changed time.Time) []Cause {
-	s := &search{family: f, root: r, seen: map[types.UID]bool{}}
+	s := &search{related: f, root: r, seen: map[types.UID]bool{}}
 	if !changed.IsZero() {
 		s.changed = changed.UTC().Format(time.RFC3339)
 	}
 	s.visit(r)
-	return s.folded()
+	return s.merged()
 }
 
-// search collects causes over an object and those that it owns.
+// search collects causes from an object and its descendants.
 type search struct {
-	family  *RelatedObjects
+	related *RelatedObjects
 	root    *Evidence
-	changed string // when the root was changed
+	changed string // the time of the last change of the root
 	seen    map[types.UID]bool
 	found   []Cause
 }
 
 func (s *search) visit(r *Evidence) {
 	if s.seen[r.UID] || r.unobserved {
-		return // owner references can be anything, and what there is of one that was just changed is of its past
+		return // owner references may form a cycle; an old status explains nothing
 	}
 	s.seen[r.UID] = true
 	before := len(s.found)
 	s.found = append(s.found, r.causes...)
-	for _, child := range s.relevant(r) {
+	for _, child := range s.relevantChildren(r) {
 		first := len(s.found)
 		s.visit(child)
-		for i := first; i < len(s.found) && r.outdated(child); i++ {
+		for i := first; i < len(s.found) && r.isOutdated(child); i++ {
 			s.found[i].Stuck = false // it is about to be replaced
 		}
 	}
-	if r.fronts != "" && s.unbacked(r) {
-		s.found = append(s.found, Cause{Object: r.Ref, Count: 1, Message: "no pod with the labels " + r.fronts + " is ready to receive its traffic"})
+	if r.podSelector != "" && s.lacksEndpoints(r) {
+		message := "no pod with the labels " + r.podSelector + " is ready to receive its traffic"
+		s.found = append(s.found, Cause{Object: r.Ref, Count: 1, Message: message})
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, s.warnings(r)...)
+		s.found = append(s.found, s.warningCauses(r)...)
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, r.weak...)
+		s.found = append(s.found, r.fallback...)
 	}
 }
 
-// relevant are the owned objects on which the readiness of an object depends, sorted by name.
-func (s *search) relevant(r *Evidence) []*Evidence {
+// relevantChildren returns the child objects on which the readiness of an object depends, sorted by
+// name.
+func (s *search) relevantChildren(r *Evidence) []*Evidence {
 	var children []*Evidence
-	for _, child := range s.family.related[r.UID] {
-		if child.event == nil && (r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
+	for _, child := range s.related.byOwner[r.UID] {
+		if child.warning == nil &&
+			(r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
 			children = append(children, child)
 		}
 	}
-	slices.SortFunc(children, func(a, b *Evidence) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+	slices.SortFunc(
+		children, func(a, b *Evidence) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) },
+	)
 	return children
 }
 
-// unbacked reports that what is known to stand behind a Service has no endpoint that is ready.
-func (s *search) unbacked(r *Evidence) bool {
+// lacksEndpoints reports whether a Service has endpoint slices and none has a ready endpoint.
+func (s *search) lacksEndpoints(r *Evidence) bool {
 	known := false
-	for _, child := range s.family.related[r.UID] {
+	for _, child := range s.related.byOwner[r.UID] {
 		if child.Ref.Kind == "EndpointSlice" {
 			known = true
 			if child.endpoints > 0 {
@@ -170,14 +184,14 @@ func (s *search) unbacked(r *Evidence) bool {
 	return known
 }
 
-// warnings are the latest Warning events about an object, one for each reason.
-func (s *search) warnings(r *Evidence) []Cause {
+// warningCauses returns the latest Warning event about an object for each reason.
+func (s *search) warningCauses(r *Evidence) []Cause {
 	latest := map[string]*warning{}
-	for _, related := range s.family.related[r.UID] {
-		w := related.event
+	for _, related := range s.related.byOwner[r.UID] {
+		w := related.warning
 		switch {
 		case w == nil || r == s.root && w.time < s.changed:
-		case r.Ref.GroupKind() == podKind && w.reason == "BackOff": // the state of the container says that, if it still is so
+		case r.Ref.GroupKind() == podKind && w.reason == "BackOff": // the container's status has it
 		case latest[w.reason] == nil || w.time >= latest[w.reason].time:
 			latest[w.reason] = w
 		}
@@ -186,7 +200,7 @@ func (s *search) warnings(r *Evidence) []Cause {
 	for _, w := range latest {
 		found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)}
 		if r.Ref.GroupKind() == podKind {
-			found.theme = w.reason // the message often has the address of the pod
+			found.similarity = w.reason // the message often has the address of the pod
 		}
 		causes = append(causes, found)
 	}
@@ -194,18 +208,18 @@ func (s *search) warnings(r *Evidence) []Cause {
 	return causes
 }
 
-// folded joins causes that say the same of objects of one kind.
-func (s *search) folded() []Cause {
-	var folded []Cause
+// merged merges equal causes of objects of one kind.
+func (s *search) merged() []Cause {
+	var merged []Cause
 	for _, c := range s.found {
-		if i := slices.IndexFunc(folded, c.Same); i >= 0 {
-			folded[i].Count++
-			folded[i].Stuck = folded[i].Stuck || c.Stuck
+		if i := slices.IndexFunc(merged, c.Same); i >= 0 {
+			merged[i].Count++
+			merged[i].Stuck = merged[i].Stuck || c.Stuck
 			continue
 		}
-		folded = append(folded, c)
+		merged = append(merged, c)
 	}
-	return folded
+	return merged
 }
 
 func cause(obj *unstructured.Unstructured, format string, args ...any) Cause {

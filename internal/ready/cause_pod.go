@@ -8,21 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// placing is how long the scheduler may find no node for a pod before nobody expects one any more.
-const placing = 10 * time.Second
+// schedulingPatience is how long a pod may be unschedulable before it counts as stuck.
+const schedulingPatience = 10 * time.Second
 
-// podCauses says what is wrong with a pod: that it has no node, or what keeps its containers.
+// podCauses returns why a pod is not scheduled, or why its containers do not run.
 func podCauses(pod *unstructured.Unstructured) []Cause {
 	if c := ConditionOf(pod, "PodScheduled"); c.Status == "False" {
-		unplaced := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
-		// Nodes may be added, and volumes made.
-		unplaced.Stuck = c.Reason == "Unschedulable" && !strings.Contains(c.Message, "PersistentVolumeClaims")
-		unplaced.Patience = placing
-		return []Cause{unplaced}
+		unscheduled := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
+		// A pod without a volume is not stuck: the volume may be provisioned.
+		unscheduled.Stuck = c.Reason == "Unschedulable" &&
+			!strings.Contains(c.Message, "PersistentVolumeClaims")
+		unscheduled.Patience = schedulingPatience
+		return []Cause{unscheduled}
 	}
 	var causes []Cause
 	for _, container := range containers(pod) {
-		if c, ok := containerCause(pod, container); ok && !recovering(container) {
+		if c, ok := containerCause(pod, container); ok && !isRunning(container) {
 			causes = append(causes, c)
 		}
 	}
@@ -32,25 +33,24 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 	return causes
 }
 
-// recovering says of a container that it ended badly, but runs again. It may have ended long ago, and not be ready for other
-// reasons.
-func recovering(container map[string]any) bool {
+// isRunning reports whether a container runs, which it may after a failure.
+func isRunning(container map[string]any) bool {
 	return member(member(container, "state"), "running") != nil
 }
 
-// recoveringCauses are the bad ends of containers that run again and are not ready yet.
-func recoveringCauses(pod *unstructured.Unstructured) []Cause {
+// lastRunCauses returns the failures of containers that have been restarted.
+func lastRunCauses(pod *unstructured.Unstructured) []Cause {
 	var causes []Cause
 	for _, container := range containers(pod) {
-		if c, ok := containerCause(pod, container); ok && recovering(container) {
+		if c, ok := containerCause(pod, container); ok && isRunning(container) {
 			causes = append(causes, c)
 		}
 	}
 	return causes
 }
 
-// idleCauses speaks for a pod of which nothing bad is known: it has a node, but its node does nothing.
-func idleCauses(obj *unstructured.Unstructured) []Cause {
+// pendingCauses returns an idle cause for a pod that has a node and no known error.
+func pendingCauses(obj *unstructured.Unstructured) []Cause {
 	if text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
 		return nil
 	}
@@ -59,31 +59,35 @@ func idleCauses(obj *unstructured.Unstructured) []Cause {
 	return []Cause{idle}
 }
 
-// containerCause says what keeps one container. One that is merely being started has no cause; nor has one that runs and
-// is not ready, of which the events of its probes tell more.
+// containerCause returns why one container does not run. A container that starts has no cause. Nor
+// has one that runs without being ready: the events about its probes explain more.
 func containerCause(pod *unstructured.Unstructured, container map[string]any) (Cause, bool) {
-	name, reason, message := str(container, "name"), str(container, "state", "waiting", "reason"), oneLine(str(container, "state", "waiting", "message"))
+	name, reason := str(container, "name"), str(container, "state", "waiting", "reason")
+	message := oneLine(str(container, "state", "waiting", "message"))
 	switch reason {
 	case "", "CrashLoopBackOff":
-		return endingCause(pod, container, reason != "")
+		return terminationCause(pod, container, reason != "")
 	case "ContainerCreating", "PodInitializing":
 		return Cause{}, false
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		c := cause(pod, "container %s: image %q: %s", name, str(container, "image"), pulling(reason, message))
-		c.Stuck = reason != "ErrImagePull" // it is tried again
+		c := cause(pod, "container %s: image %q: %s",
+			name, str(container, "image"), pullMessage(reason, message))
+		c.Stuck = reason != "ErrImagePull" // the kubelet retries
 		return c, true
 	default:
 		return cause(pod, "container %s: %s", name, join(reason, message)), true
 	}
 }
 
-// endingCause speaks of a container that ended badly, now or in its run before. The states between which a container
-// changes that crashes again and again read alike, so that its pods are one cause.
-func endingCause(pod *unstructured.Unstructured, container map[string]any, crashes bool) (Cause, bool) {
-	ended, bad := ending(container, "state")
+// terminationCause describes a container that failed, in its current or last run. The message is
+// the same in all states of a crash loop, so that its pods share one cause.
+func terminationCause(
+	pod *unstructured.Unstructured, container map[string]any, crashes bool,
+) (Cause, bool) {
+	ended, bad := termination(container, "state")
 	previous := false
 	if !bad && container["ready"] != true {
-		ended, previous = ending(container, "lastState")
+		ended, previous = termination(container, "lastState")
 		bad = previous
 	}
 	if !bad && !crashes {
@@ -98,9 +102,9 @@ func endingCause(pod *unstructured.Unstructured, container map[string]any, crash
 	return c, true
 }
 
-// pulling shortens the message of a failed pull, which repeats the image, so that the two reasons that take turns read
-// alike.
-func pulling(reason, message string) string {
+// pullMessage returns the message of a failed pull without the image. ErrImagePull and
+// ImagePullBackOff, which alternate, thus have the same message.
+func pullMessage(reason, message string) string {
 	if _, detail, ok := strings.Cut(message, "ErrImagePull: "); ok {
 		return detail
 	}
@@ -110,15 +114,17 @@ func pulling(reason, message string) string {
 	return message
 }
 
-// ending says how a container ended, in its present state or the one before. One that ended well has nothing to say.
-func ending(container map[string]any, state string) (string, bool) {
+// termination describes the termination in one of a container's states, and reports whether it was
+// a failure.
+func termination(container map[string]any, state string) (string, bool) {
 	terminated, _ := member(member(container, state), "terminated").(map[string]any)
 	code, ok := terminated["exitCode"]
 	if !ok {
 		return "ended", false
 	}
 	words := fmt.Sprintf("ended with exit code %v", code)
-	if reason := str(terminated, "reason"); reason != "Error" && reason != "Completed" && reason != "" {
+	reason := str(terminated, "reason")
+	if reason != "Error" && reason != "Completed" && reason != "" {
 		words += " (" + reason + ")"
 	}
 	if message := oneLine(str(terminated, "message")); message != "" {

@@ -15,30 +15,35 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestCauses explains the object of each archive from what is around it.
+// TestCauses finds the causes for the object of each archive, with the objects of family.yaml.
 func TestCauses(t *testing.T) {
-	golden.Run(t, "testdata/causes/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		var out strings.Builder
-		family := NewRelatedObjects()
-		for _, member := range documents(t, files["family.yaml"]) {
-			family.See(EvidenceOf(member, Of(member)))
-		}
-		for _, gone := range documents(t, files["gone.yaml"]) {
-			family.Forget(object.RefOf(gone))
-		}
-		obj := documents(t, files["object.yaml"])[0]
-		changed, _ := time.Parse(time.RFC3339, strings.TrimSpace(files["changed"])) // the zero time if there is no such section
-		for _, c := range family.Causes(EvidenceOf(obj, Of(obj)), changed) {
-			fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
-			if c.Stuck {
-				out.WriteString("    stuck\n")
+	golden.Run(
+		t,
+		"testdata/causes/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			var out strings.Builder
+			family := NewRelatedObjects()
+			for _, member := range documents(t, files["family.yaml"]) {
+				family.See(EvidenceOf(member, Of(member)))
 			}
-			if c.Container != "" {
-				fmt.Fprintf(&out, "    log of %s, previous %t\n", c.Container, c.Previous)
+			for _, gone := range documents(t, files["gone.yaml"]) {
+				family.Forget(object.RefOf(gone))
 			}
-		}
-		return map[string]string{"causes": out.String()}
-	})
+			obj := documents(t, files["object.yaml"])[0]
+			// Without such a section it is the zero time.
+			changed, _ := time.Parse(time.RFC3339, strings.TrimSpace(files["changed"]))
+			for _, c := range family.Causes(EvidenceOf(obj, Of(obj)), changed) {
+				fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
+				if c.Stuck {
+					out.WriteString("    stuck\n")
+				}
+				if c.Container != "" {
+					fmt.Fprintf(&out, "    log of %s, previous %t\n", c.Container, c.Previous)
+				}
+			}
+			return map[string]string{"causes": out.String()}
+		},
+	)
 }
 
 func documents(t *testing.T, text string) []*unstructured.Unstructured {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// clusterKinds are the kinds that other objects live in or are instances of.
+// clusterKinds returns the judge of a kind that contains or defines other objects.
 func clusterKinds(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Kind: "Namespace"}:
@@ -18,7 +18,7 @@ func clusterKinds(kind schema.GroupKind) judge {
 	return nil
 }
 
-// namespace has nothing to say about one that is not going away.
+// namespace judges only a namespace in deletion; conventions apply to all others.
 func namespace(obj *unstructured.Unstructured) Status {
 	if text(obj, "status", "phase") == "Terminating" {
 		return terminating()
@@ -40,7 +40,7 @@ func customResourceDefinition(obj *unstructured.Unstructured) Status {
 	return inProgress("Installing", "Install in progress")
 }
 
-// apiService waits for the service behind it, which may well be deployed together with it.
+// apiService waits for its service, which may be deployed together with it.
 func apiService(obj *unstructured.Unstructured) Status {
 	switch c := ConditionOf(obj, "Available"); {
 	case c.isTrue():

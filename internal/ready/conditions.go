@@ -25,7 +25,10 @@ type Facts struct {
 
 // FactsOf returns the facts of an object.
 func FactsOf(obj *unstructured.Unstructured) *Facts {
-	return &Facts{Conditions: slices.Collect(conditions(obj)), Created: obj.GetCreationTimestamp().Time}
+	return &Facts{
+		Conditions: slices.Collect(conditions(obj)),
+		Created:    obj.GetCreationTimestamp().Time,
+	}
 }
 
 // ConditionOf returns the first condition of a type, or the zero Condition.
@@ -62,7 +65,9 @@ func conditionFrom(m map[string]any, generation any) Condition {
 		Type: str(m, "type"), Status: str(m, "status"),
 		Reason: str(m, "reason"), Message: str(m, "message"),
 	}
-	c.time = max(str(m, "lastTransitionTime"), str(m, "lastUpdateTime"), str(m, "lastHeartbeatTime"))
+	c.time = max(
+		str(m, "lastTransitionTime"), str(m, "lastUpdateTime"), str(m, "lastHeartbeatTime"),
+	)
 	wanted, ok := wholeNumber(generation)
 	seen, reported := wholeOrDecimal(m["observedGeneration"])
 	if ok && reported && seen < wanted {

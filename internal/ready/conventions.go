@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// byConvention judges what no rule knows, from the strongest convention to the weakest. All but the condition Ready count
-// for custom resources alone: what the API server itself serves has functions of its own.
+// byConvention judges an object without a rule by the first convention that applies. Built-in
+// groups follow the condition Ready only, since their kinds have functions of their own.
 func byConvention(kind schema.GroupKind, obj *unstructured.Unstructured) Status {
 	if isBuiltinGroup(kind.Group) {
 		if s := byReady(obj); s.State != "" {
@@ -35,21 +35,24 @@ func HasStatus(obj *unstructured.Unstructured) bool {
 	return status != nil && (!isMap || len(fields) > 0)
 }
 
-// served says whether the API server itself serves a group. Groups without a dot are reserved for it.
+// isBuiltinGroup reports whether the API server itself serves a group. Groups without a dot are
+// reserved for it.
 func isBuiltinGroup(group string) bool {
 	switch group {
-	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
-		"authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
-		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
-		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io":
+	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
+		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io",
+		"internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
+		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+		"storagemigration.k8s.io":
 		return true
 	}
 	return !strings.Contains(group, ".")
 }
 
-// bySynced reads the condition Synced, which Crossplane keeps beside Ready: both must be true. An error of reconciling
-// (ReconcileError) is no failure, because Crossplane repeats it for ever and reports so, too, that something referred to
-// is not ready yet. While reconciling is paused only Ready counts.
+// bySynced reads the condition Synced, which Crossplane writes beside Ready: both must be true. The
+// reason ReconcileError is no failure: Crossplane retries forever, and also reports missing
+// dependencies by it. While reconciling is paused only Ready counts.
 func bySynced(obj *unstructured.Unstructured) Status {
 	synced, ready := ConditionOf(obj, "Synced"), ConditionOf(obj, "Ready")
 	switch {
@@ -76,8 +79,8 @@ func byAvailable(obj *unstructured.Unstructured) Status {
 	return Status{}
 }
 
-// byAcceptance reads the conditions Accepted and Programmed, of which the Gateway API made a convention: the controller
-// has taken the object, and has put it into effect. Not all controllers keep both.
+// byAcceptance reads the conditions Accepted and Programmed of the Gateway API. Not all controllers
+// write both.
 func byAcceptance(obj *unstructured.Unstructured) Status {
 	said := ""
 	for _, kind := range [...]string{"Accepted", "Programmed"} {
@@ -94,8 +97,8 @@ func byAcceptance(obj *unstructured.Unstructured) Status {
 	return current("Resource is " + said)
 }
 
-// byPhase reads status.phase or status.state, the last resort. Only words that mean the same wherever they are used are
-// known, in any case of letters; others say nothing.
+// byPhase reads status.phase or status.state, the weakest convention. It ignores case, and words
+// that have different meanings in different APIs.
 func byPhase(obj *unstructured.Unstructured) Status {
 	phase := text(obj, "status", "phase")
 	if phase == "" {
@@ -103,11 +106,12 @@ func byPhase(obj *unstructured.Unstructured) Status {
 	}
 	message := fmt.Sprintf("Resource is in phase %s", phase)
 	switch strings.ToLower(phase) {
-	case "ready", "running", "active", "available", "bound", "healthy", "succeeded", "success", "complete", "completed",
-		"deployed", "established", "synced":
+	case "ready", "running", "active", "available", "bound", "healthy", "succeeded", "success",
+		"complete", "completed", "deployed", "established", "synced":
 		return current(message)
-	case "pending", "creating", "provisioning", "initializing", "progressing", "inprogress", "in progress", "reconciling",
-		"updating", "upgrading", "deploying", "installing", "configuring", "scaling", "starting", "waiting", "notready":
+	case "pending", "creating", "provisioning", "initializing", "progressing", "inprogress",
+		"in progress", "reconciling", "updating", "upgrading", "deploying", "installing",
+		"configuring", "scaling", "starting", "waiting", "notready":
 		return inProgress("Phase", message)
 	case "failed", "error":
 		return failed("Phase", join(message, text(obj, "status", "message")))

@@ -6,13 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// daemonSet waits for a pod on every node that should have one. With OnDelete nobody updates the pods, so old ones count.
+// daemonSet waits for a pod on every node that should have one. With OnDelete the controller
+// updates no pods, so old ones count.
 func daemonSet(obj *unstructured.Unstructured) Status {
 	if _, ok := integer(obj, "metadata", "generation"); !ok {
 		return inProgress("NoGeneration", "DaemonSet metadata.generation not found")
 	}
-	if !observed(obj) {
-		return unseen(obj)
+	if !isObserved(obj) {
+		return generationMissing(obj)
 	}
 	want, ok := integer(obj, "status", "desiredNumberScheduled")
 	if !ok {
@@ -29,7 +30,9 @@ func daemonSet(obj *unstructured.Unstructured) Status {
 		{"numberReady", "Ready", false},
 	} {
 		if have := count(obj, 0, "status", counter.field); want > have && !counter.ignored {
-			return inProgress("Less"+counter.name, fmt.Sprintf("%s: %d/%d", counter.name, have, want))
+			return inProgress(
+				"Less"+counter.name, fmt.Sprintf("%s: %d/%d", counter.name, have, want),
+			)
 		}
 	}
 	return current(fmt.Sprintf("All replicas scheduled as expected. Replicas: %d", want))

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// deployment judges either strategy alike: with Recreate, too, the counters say when the old pods are gone and the new
-// ones available.
+// deployment judges both strategies alike. With Recreate, too, the counters show when the old pods
+// are gone and the new ones available.
 func deployment(obj *unstructured.Unstructured) Status {
 	if s := pausedDeployment(obj); s.State != "" {
 		return s
@@ -19,9 +19,15 @@ func deployment(obj *unstructured.Unstructured) Status {
 	n := replicasOf(obj)
 	switch {
 	case n.want > n.have:
-		return inProgress("LessReplicas", join(fmt.Sprintf("Replicas: %d/%d", n.have, n.want), refusal(obj)))
+		return inProgress(
+			"LessReplicas",
+			join(fmt.Sprintf("Replicas: %d/%d", n.have, n.want), replicaFailure(obj)),
+		)
 	case n.want > n.updated:
-		return inProgress("LessUpdated", join(fmt.Sprintf("Updated: %d/%d", n.updated, n.want), refusal(obj)))
+		return inProgress(
+			"LessUpdated",
+			join(fmt.Sprintf("Updated: %d/%d", n.updated, n.want), replicaFailure(obj)),
+		)
 	case n.have > n.want:
 		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", n.have-n.want))
 	case n.updated > n.available:
@@ -32,40 +38,47 @@ func deployment(obj *unstructured.Unstructured) Status {
 		return inProgress("ReplicaSetNotAvailable", "ReplicaSet not Available")
 	case !ConditionOf(obj, "Available").isTrue():
 		return inProgress("DeploymentNotAvailable", "Deployment not Available")
-	case n.want == 0 && !observed(obj):
-		return unseen(obj)
+	case n.want == 0 && !isObserved(obj):
+		return generationMissing(obj)
 	}
 	return current(fmt.Sprintf("Deployment is available. Replicas: %d", n.have))
 }
 
-// pausedDeployment judges a deployment whose rollouts are paused, on which one must not wait for updated pods. It is
-// current when enough pods, old or new, are available. One that was paused when it was created never gets any: its
-// controller numbers revisions when it makes the first replica set, and has not done so. All others are judged as if
-// they were not paused, because they may be scaled.
+// pausedDeployment judges a deployment with paused rollouts, whose pods are not updated. It is
+// current when enough pods are available, old or new. A deployment that was created paused has no
+// replica set, hence no revision, and is current as well. All other paused deployments are judged
+// like running ones, because they may be scaled.
 func pausedDeployment(obj *unstructured.Unstructured) Status {
-	if field(obj, "spec", "paused") != true || !observed(obj) {
+	if field(obj, "spec", "paused") != true || !isObserved(obj) {
 		return Status{}
 	}
 	n := replicasOf(obj)
 	switch {
 	case ConditionOf(obj, "Available").isTrue():
-		return current(fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available, n.want, n.updated))
+		return current(
+			fmt.Sprintf(
+				"Deployment is paused. Available: %d/%d, updated: %d",
+				n.available,
+				n.want,
+				n.updated,
+			),
+		)
 	case n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
 		return current("Deployment is paused and was never rolled out")
 	}
 	return Status{}
 }
 
-// refusal says why pods of a deployment cannot be created, as for a quota that is used up.
-func refusal(obj *unstructured.Unstructured) string {
+// replicaFailure returns why pods of a deployment cannot be created, such as an exhausted quota.
+func replicaFailure(obj *unstructured.Unstructured) string {
 	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
 		return c.Message
 	}
 	return ""
 }
 
-// rolledOut says whether the deployment's controller has declared the rollout complete. It keeps no such condition when
-// progress has no deadline, which is written as none or as the greatest 32-bit number.
+// rolledOut reports whether the controller has declared the rollout complete. Without a progress
+// deadline (none, or MaxInt32) there is no such condition.
 func rolledOut(obj *unstructured.Unstructured) bool {
 	deadline, ok := integer(obj, "spec", "progressDeadlineSeconds")
 	if !ok || deadline == math.MaxInt32 {

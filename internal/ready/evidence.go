@@ -13,24 +13,23 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Evidence is what one object has to say in an explanation: of itself, of an object that it was made for or, as an event, of
-// the object that it is about. It keeps nothing of the object besides, so that thousands of them take little room.
+// Evidence is the part of an object that Causes needs. It is small, since thousands are kept.
 type Evidence struct {
 	Ref object.Ref
 	UID types.UID
 
-	owners     []types.UID
-	causes     []Cause  // what its own state says
-	weak       []Cause  // what is said when nothing else can be
-	event      *warning // nil for all but Warning events
-	healthy    bool     // there is nothing to explain by it
-	unobserved bool     // its status is about an earlier generation
+	owners     []types.UID // of an event, the involved object
+	causes     []Cause     // from the object's own status
+	fallback   []Cause     // used if there are neither causes nor events
+	warning    *warning    // of an event
+	healthy    bool        // explains nothing
+	unobserved bool        // the status is about an earlier generation
 
-	revision  string   // of a Deployment and of each of its ReplicaSets
-	updated   string   // the mark that pods of the present template carry, for workloads that mark them
-	marks     []string // of a pod
-	fronts    string   // the labels of the pods behind a Service
-	endpoints int      // of an EndpointSlice, those that are ready
+	revision       string   // of a Deployment or ReplicaSet
+	updateRevision string   // of a StatefulSet or DaemonSet
+	podRevisions   []string // of a pod: its labels that hold the workload's revision
+	podSelector    string   // of a Service
+	endpoints      int      // of an EndpointSlice: the number of ready endpoints
 
 	kinds []RelatedKind
 }
@@ -38,27 +37,30 @@ type Evidence struct {
 // warning is a Warning event.
 type warning struct{ reason, message, time string }
 
-// RelatedKind is a kind of object by which another one may be explained, and labels that they have in common; none if that is not
-// known.
+// RelatedKind is a kind of child objects and the labels that all of them carry; none if unknown.
 type RelatedKind struct {
 	schema.GroupKind
 	Labels map[string]string
 }
 
-// RelatedKinds are the kinds that explain the object besides events: those that controllers make for it.
+// RelatedKinds returns the kinds of child objects that explain the object.
 func (r *Evidence) RelatedKinds() []RelatedKind { return r.kinds }
 
-// Observed reports that the status of the object is about its present generation, as far as it tells. That of a workload has
-// to tell.
+// Observed reports whether the status is about the current generation. A workload without an
+// observed generation is not observed; other objects without one are.
 func (r *Evidence) Observed() bool { return !r.unobserved }
 
-// EvidenceOf reduces an object that was judged, which is not kept.
+// EvidenceOf returns the evidence of an object with the given status. It does not keep the object.
 func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 	r := &Evidence{Ref: object.RefOf(obj), UID: obj.GetUID()}
 	kind := obj.GroupVersionKind().GroupKind()
 	if kind.Kind == "Event" {
 		r.owners = []types.UID{types.UID(text(obj, "involvedObject", "uid"))}
-		r.event = &warning{reason: text(obj, "reason"), message: oneLine(text(obj, "message")), time: eventTime(obj)}
+		r.warning = &warning{
+			reason:  text(obj, "reason"),
+			message: oneLine(text(obj, "message")),
+			time:    eventTime(obj),
+		}
 		r.healthy = text(obj, "type") != "Warning"
 		return r
 	}
@@ -66,35 +68,39 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		r.owners = append(r.owners, owner.UID)
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		r.causes = leavingCauses(obj)
+		r.causes = deletionCauses(obj)
 		return r
 	}
-	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !observed(obj)
+	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !isObserved(obj)
 	r.kinds = relatedKinds(kind, obj)
 	if read := readers[kind]; read != nil {
 		read(r, obj, s)
 	} else {
 		r.causes = conditionCauses(obj)
 	}
-	if !keepsPods(r) && (s.State == InProgress || s.State == Failed) {
-		r.weak = append(r.weak, cause(obj, "%s", oneLine(s.Message)))
+	if !hasPods(r) && (s.State == InProgress || s.State == Failed) {
+		r.fallback = append(r.fallback, cause(obj, "%s", oneLine(s.Message)))
 	}
 	return r
 }
 
-// keepsPods says whether an object is a pod or is explained by pods, which say more than its own message.
-func keepsPods(r *Evidence) bool {
-	return r.Ref.GroupKind() == podKind || slices.ContainsFunc(r.kinds, func(k RelatedKind) bool { return k.GroupKind == podKind })
+// hasPods reports whether an object is a pod or has pods, which explain more than its own message.
+func hasPods(r *Evidence) bool {
+	return r.Ref.GroupKind() == podKind ||
+		slices.ContainsFunc(r.kinds, func(k RelatedKind) bool { return k.GroupKind == podKind })
 }
 
-// outdated reports that an owned object was made from an earlier template.
-func (r *Evidence) outdated(child *Evidence) bool {
-	return r.updated != "" && len(child.marks) > 0 && !slices.Contains(child.marks, r.updated)
+// isOutdated reports whether a child object was created from an earlier template.
+func (r *Evidence) isOutdated(child *Evidence) bool {
+	return r.updateRevision != "" && len(child.podRevisions) > 0 &&
+		!slices.Contains(child.podRevisions, r.updateRevision)
 }
 
-// readers fill in the evidence of kinds of which more is known than conditions.
+// readers fill in the evidence of kinds with more than conditions.
 var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, Status){
-	{Group: "apps", Kind: "Deployment"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+	{Group: "apps", Kind: "Deployment"}: func(
+		e *Evidence, obj *unstructured.Unstructured, _ Status,
+	) {
 		e.revision = annotation(obj, "deployment.kubernetes.io/revision")
 	},
 	replicaSetKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
@@ -104,20 +110,24 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	{Kind: "ReplicationController"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		e.causes = replicaFailureCauses(obj)
 	},
-	{Group: "apps", Kind: "StatefulSet"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
-		e.updated = text(obj, "status", "updateRevision")
+	{Group: "apps", Kind: "StatefulSet"}: func(
+		e *Evidence, obj *unstructured.Unstructured, _ Status,
+	) {
+		e.updateRevision = text(obj, "status", "updateRevision")
 	},
-	{Group: "apps", Kind: "DaemonSet"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
-		e.updated = annotation(obj, "deprecated.daemonset.template.generation")
+	{Group: "apps", Kind: "DaemonSet"}: func(
+		e *Evidence, obj *unstructured.Unstructured, _ Status,
+	) {
+		e.updateRevision = annotation(obj, "deprecated.daemonset.template.generation")
 	},
 	{Kind: "Service"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "spec", "type") != "ExternalName" {
-			e.fronts = labels.Set(textsAt(obj, "spec", "selector")).String()
+			e.podSelector = labels.Set(textsAt(obj, "spec", "selector")).String()
 		}
 	},
 	endpointSliceKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		for _, endpoint := range list(obj, "endpoints") {
-			if below(endpoint, "conditions", "ready") != false { // absent means ready
+			if valueAt(endpoint, "conditions", "ready") != false { // absent means ready
 				e.endpoints++
 			}
 		}
@@ -125,16 +135,19 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	podKind: func(e *Evidence, obj *unstructured.Unstructured, s Status) {
 		e.healthy = s.State == Current
 		e.causes = podCauses(obj)
-		e.weak = append(recoveringCauses(obj), idleCauses(obj)...)
+		e.fallback = append(lastRunCauses(obj), pendingCauses(obj)...)
 		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
 			if mark := text(obj, "metadata", "labels", label); mark != "" {
-				e.marks = append(e.marks, mark)
+				e.podRevisions = append(e.podRevisions, mark)
 			}
 		}
 	},
 	{Kind: "PersistentVolumeClaim"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
-		if text(obj, "status", "phase") == "Pending" && text(obj, "spec", "storageClassName") == "" {
-			e.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that would make one")}
+		if text(obj, "status", "phase") == "Pending" && text(
+			obj, "spec", "storageClassName",
+		) == "" {
+			e.causes = []Cause{cause(obj, "no volume fits it, and it names no storage class that "+
+				"would make one")}
 		}
 	},
 }
@@ -155,7 +168,8 @@ func relatedKinds(kind schema.GroupKind, obj *unstructured.Unstructured) []Relat
 	case schema.GroupKind{Kind: "ReplicationController"}:
 		common = textsAt(obj, "spec", "selector")
 	default:
-		common = textsAt(obj, "spec", "selector", "matchLabels") // expressions only narrow it further
+		// matchExpressions select fewer objects, so matchLabels suffice.
+		common = textsAt(obj, "spec", "selector", "matchLabels")
 	}
 	related := make([]RelatedKind, len(children))
 	for i, child := range children {
@@ -164,7 +178,7 @@ func relatedKinds(kind schema.GroupKind, obj *unstructured.Unstructured) []Relat
 	return related
 }
 
-// textsAt gives the strings of the map at a path.
+// textsAt returns the strings of the map at a path.
 func textsAt(obj *unstructured.Unstructured, path ...string) map[string]string {
 	values, _ := field(obj, path...).(map[string]any)
 	found := map[string]string{}
@@ -176,13 +190,17 @@ func textsAt(obj *unstructured.Unstructured, path ...string) map[string]string {
 	return found
 }
 
-// eventTime is when an event was seen last. Times in the format of the API compare as text.
+// eventTime returns when an event was last seen. Times in the API's format compare as text.
 func eventTime(event *unstructured.Unstructured) string {
-	return cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"), text(event, "eventTime"),
-		text(event, "metadata", "creationTimestamp"))
+	return cmp.Or(
+		text(event, "series", "lastObservedTime"),
+		text(event, "lastTimestamp"),
+		text(event, "eventTime"),
+		text(event, "metadata", "creationTimestamp"),
+	)
 }
 
-// replicaFailureCauses says why pods cannot be created.
+// replicaFailureCauses returns why pods cannot be created.
 func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
 	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
 		return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
@@ -190,15 +208,15 @@ func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
 	return nil
 }
 
-// conditionCauses says what is wrong by the conditions of a custom resource. Only those count whose names say which of
-// true and false is good; a message or a reason is wanted, too.
+// conditionCauses returns the problems that the conditions of a custom resource report. It ignores
+// condition types with unknown polarity, and conditions without reason and message.
 func conditionCauses(obj *unstructured.Unstructured) []Cause {
 	if isBuiltinGroup(obj.GroupVersionKind().Group) {
 		return nil
 	}
 	var causes []Cause
 	for c := range conditions(obj) {
-		if c.bad() && c.Reason+c.Message != "" {
+		if c.isProblem() && c.Reason+c.Message != "" {
 			found := cause(obj, "%s", join(c.Type+" is "+c.Status, c.Reason, oneLine(c.Message)))
 			found.Since = c.since(Status{}).Since
 			causes = append(causes, found)
@@ -207,24 +225,43 @@ func conditionCauses(obj *unstructured.Unstructured) []Cause {
 	return causes
 }
 
-// bad says whether the condition is known to tell of something that is wrong.
-func (c Condition) bad() bool {
+// isProblem reports whether the condition has a known polarity and reports a problem.
+func (c Condition) isProblem() bool {
 	switch c.Type {
 	case "Stalled", "Degraded", "Failed", "Failure", "Error":
 		return c.isTrue()
-	case "Synced", "Healthy", "Succeeded", "Programmed", "Accepted", "ResolvedRefs", "Established", "Deployed", "Released":
+	case "Synced",
+		"Healthy",
+		"Succeeded",
+		"Programmed",
+		"Accepted",
+		"ResolvedRefs",
+		"Established",
+		"Deployed",
+		"Released":
 		return c.isFalse()
 	}
-	return c.isFalse() && (strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
+	return c.isFalse() &&
+		(strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
 }
 
-// leavingCauses says what keeps an object that is being deleted.
-func leavingCauses(obj *unstructured.Unstructured) []Cause {
+// deletionCauses returns what delays the deletion of an object.
+func deletionCauses(obj *unstructured.Unstructured) []Cause {
 	var causes []Cause
 	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
-		causes = append(causes, cause(obj, "it is being deleted and waits for its finalizers: %s", strings.Join(finalizers, ", ")))
+		causes = append(
+			causes,
+			cause(
+				obj,
+				"it is being deleted and waits for its finalizers: %s",
+				strings.Join(finalizers, ", "),
+			),
+		)
 	}
-	for _, kind := range []string{"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"} {
+	for _, kind := range []string{
+		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure",
+		"NamespaceContentRemaining", "NamespaceFinalizersRemaining",
+	} {
 		if c := ConditionOf(obj, kind); c.isTrue() {
 			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
 		}

@@ -8,43 +8,43 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// field gives what stands at a path, or nil when the path leads nowhere.
+// field returns the value at a path, or nil.
 func field(obj *unstructured.Unstructured, path ...string) any {
-	return below(obj.Object, path...)
+	return valueAt(obj.Object, path...)
 }
 
-// below gives what stands at a path under a value, or nil when the path leads nowhere.
-func below(value any, path ...string) any {
+// valueAt returns the value at a path in a value, or nil.
+func valueAt(value any, path ...string) any {
 	for _, key := range path {
 		value = member(value, key)
 	}
 	return value
 }
 
-// member gives one entry of a map, or nil when the value is no map or has no such entry.
+// member returns one entry of a map, or nil if the value is not a map or has no such entry.
 func member(value any, key string) any {
 	m, _ := value.(map[string]any)
 	return m[key]
 }
 
-// text gives the string at a path, empty when there is none.
+// text returns the string at a path, or "".
 func text(obj *unstructured.Unstructured, path ...string) string {
 	s, _ := field(obj, path...).(string)
 	return s
 }
 
-// str gives the string below a value, empty when there is none.
+// str returns the string at a path in a value, or "".
 func str(value any, path ...string) string {
-	s, _ := below(value, path...).(string)
+	s, _ := valueAt(value, path...).(string)
 	return s
 }
 
-// annotation gives an annotation's value, empty when there is none.
+// annotation returns the value of an annotation, or "".
 func annotation(obj *unstructured.Unstructured, key string) string {
 	return text(obj, "metadata", "annotations", key)
 }
 
-// whole gives a value as a whole number.
+// wholeNumber returns a value as an integer, if it is one.
 func wholeNumber(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int64:
@@ -55,7 +55,7 @@ func wholeNumber(value any) (int64, bool) {
 	return 0, false
 }
 
-// wholeOrDecimal is whole, with a string of digits allowed.
+// wholeOrDecimal extends wholeNumber to strings of digits.
 func wholeOrDecimal(value any) (int64, bool) {
 	if s, ok := value.(string); ok {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -64,12 +64,12 @@ func wholeOrDecimal(value any) (int64, bool) {
 	return wholeNumber(value)
 }
 
-// integer gives the whole number at a path.
+// integer returns the integer at a path.
 func integer(obj *unstructured.Unstructured, path ...string) (int64, bool) {
 	return wholeNumber(field(obj, path...))
 }
 
-// count gives the whole number at a path, or the fallback.
+// count returns the integer at a path, or the fallback.
 func count(obj *unstructured.Unstructured, fallback int64, path ...string) int64 {
 	if n, ok := integer(obj, path...); ok {
 		return n
@@ -77,12 +77,12 @@ func count(obj *unstructured.Unstructured, fallback int64, path ...string) int64
 	return fallback
 }
 
-// list gives the maps of the list at a path. Elements that are no maps are left out.
+// list returns the maps in the list at a path.
 func list(obj *unstructured.Unstructured, path ...string) []map[string]any {
 	return maps(field(obj, path...))
 }
 
-// maps gives the maps of a list. Elements that are no maps are left out, and all of what is no list.
+// maps returns the maps in a list and skips other elements. It returns none if value is not a list.
 func maps(value any) []map[string]any {
 	items, _ := value.([]any)
 	var found []map[string]any
@@ -94,7 +94,7 @@ func maps(value any) []map[string]any {
 	return found
 }
 
-// join puts a colon between the parts that are not empty.
+// join joins the parts that are not empty with colons.
 func join(parts ...string) string {
 	var full []string
 	for _, part := range parts {

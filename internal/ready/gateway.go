@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// gateways are the kinds of the Gateway API. Its conditions begin as Unknown, for the reason Pending, and each says which
-// generation it is about. A refusal is no failure where it depends on other objects, which may still come.
+// gateways returns the judge of a kind of the Gateway API. Its conditions start as Unknown with the
+// reason Pending, and have an observed generation. A rejection because of another object is not a
+// failure, since that object may still be created.
 func gateways(kind schema.GroupKind) judge {
 	if kind.Group != "gateway.networking.k8s.io" && kind.Group != "gateway.networking.x-k8s.io" {
 		return nil
@@ -27,14 +28,16 @@ func gateways(kind schema.GroupKind) judge {
 	return nil
 }
 
-// gateway asks the gateway itself and then its listeners: a gateway is programmed as soon as one of them works.
+// gateway reads the conditions of the gateway and of its listeners. A gateway is programmed as soon
+// as one listener works.
 func gateway(obj *unstructured.Unstructured) Status {
-	if s := unaccepted(conditions(obj), ""); s.State != "" {
+	if s := unmetCondition(conditions(obj), ""); s.State != "" {
 		return s
 	}
 	for _, listener := range list(obj, "status", "listeners") {
 		where := "listener " + str(listener, "name")
-		if s := unaccepted(conditionsIn(listener, field(obj, "metadata", "generation")), where); s.State != "" {
+		found := conditionsIn(listener, field(obj, "metadata", "generation"))
+		if s := unmetCondition(found, where); s.State != "" {
 			return s
 		}
 	}
@@ -47,8 +50,9 @@ func gateway(obj *unstructured.Unstructured) Status {
 	return Status{}
 }
 
-// unaccepted gives the first of the conditions that is not met. where names the part that they are about, if any.
-func unaccepted(conditions iter.Seq[Condition], where string) Status {
+// unmetCondition returns the status for the first condition that is not met. where names the part
+// of the object with these conditions, if any.
+func unmetCondition(conditions iter.Seq[Condition], where string) Status {
 	for c := range conditions {
 		switch c.Type {
 		case "Accepted", "Programmed", "ResolvedRefs":
@@ -62,7 +66,7 @@ func unaccepted(conditions iter.Seq[Condition], where string) Status {
 		default:
 			continue
 		}
-		if c.isFalse() && lasting(c.Reason) {
+		if c.isFalse() && isPermanent(c.Reason) {
 			return failed(c.Reason, join(where, c.text()))
 		}
 		return inProgress(c.Reason, join(where, c.text()))
@@ -70,16 +74,20 @@ func unaccepted(conditions iter.Seq[Condition], where string) Status {
 	return Status{}
 }
 
-// lasting are the reasons for which only a change of the object itself helps.
-func lasting(reason string) bool {
+// isPermanent reports whether only a change of the object itself resolves the reason.
+func isPermanent(reason string) bool {
 	switch reason {
-	case "UnsupportedValue", "IncompatibleFilters", "InvalidKind", "UnsupportedProtocol", "UnsupportedAddress":
+	case "UnsupportedValue",
+		"IncompatibleFilters",
+		"InvalidKind",
+		"UnsupportedProtocol",
+		"UnsupportedAddress":
 		return true
 	}
 	return false
 }
 
-// route asks every parent that the route names. What other parents once said does not count.
+// route reads what each parent in the specification reports. Reports of other parents are outdated.
 func route(obj *unstructured.Unstructured) Status {
 	generation := field(obj, "metadata", "generation")
 	reports := list(obj, "status", "parents")
@@ -90,19 +98,22 @@ func route(obj *unstructured.Unstructured) Status {
 				continue
 			}
 			found = true
-			if s := unaccepted(conditionsIn(report, generation), parentName(parent)); s.State != "" {
+			s := unmetCondition(conditionsIn(report, generation), parentName(parent))
+			if s.State != "" {
 				return s
 			}
 		}
 		if !found {
-			return inProgress("Pending", fmt.Sprintf("%s: no controller has reported", parentName(parent)))
+			return inProgress(
+				"Pending", fmt.Sprintf("%s: no controller has reported", parentName(parent)),
+			)
 		}
 	}
 	return current(text(obj, "kind") + " is accepted by its parents")
 }
 
-// sameParent compares a parent that the specification names with one that the status reports on. What is not said has a
-// default: a Gateway, in the route's namespace.
+// sameParent compares a parent in the specification with one in the status. The defaults are those
+// of the API: a Gateway in the route's namespace.
 func sameParent(obj *unstructured.Unstructured, a, b any) bool {
 	for _, key := range [...]struct{ name, fallback string }{
 		{"group", "gateway.networking.k8s.io"},
@@ -111,7 +122,7 @@ func sameParent(obj *unstructured.Unstructured, a, b any) bool {
 		{"name", ""},
 		{"sectionName", ""},
 	} {
-		if orElse(member(a, key.name), key.fallback) != orElse(member(b, key.name), key.fallback) {
+		if textOr(member(a, key.name), key.fallback) != textOr(member(b, key.name), key.fallback) {
 			return false
 		}
 	}
@@ -120,7 +131,7 @@ func sameParent(obj *unstructured.Unstructured, a, b any) bool {
 	return portA == portB
 }
 
-func orElse(value any, fallback string) string {
+func textOr(value any, fallback string) string {
 	if s, ok := value.(string); ok {
 		return s
 	}
@@ -128,19 +139,20 @@ func orElse(value any, fallback string) string {
 }
 
 func parentName(parent any) string {
-	name := fmt.Sprintf("%s %s", orElse(member(parent, "kind"), "Gateway"), str(parent, "name"))
+	name := fmt.Sprintf("%s %s", textOr(member(parent, "kind"), "Gateway"), str(parent, "name"))
 	if section := str(parent, "sectionName"); section != "" {
 		return name + "/" + section
 	}
 	return name
 }
 
-// attachedPolicy asks all that the policy acts on through.
+// attachedPolicy reads the conditions of all ancestors of the policy.
 func attachedPolicy(obj *unstructured.Unstructured) Status {
 	ancestors := list(obj, "status", "ancestors")
 	for _, ancestor := range ancestors {
 		where := parentName(member(ancestor, "ancestorRef"))
-		if s := unaccepted(conditionsIn(ancestor, field(obj, "metadata", "generation")), where); s.State != "" {
+		found := conditionsIn(ancestor, field(obj, "metadata", "generation"))
+		if s := unmetCondition(found, where); s.State != "" {
 			return s
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ByGeneration holds back an object whose controller has not yet seen the specification that the status should be about.
-// Some controllers (Argo Rollouts) write the observed generation as a decimal string.
+// ByGeneration returns InProgress if the status is about an earlier generation. Some controllers
+// (Argo Rollouts) write the observed generation as a decimal string.
 func ByGeneration(obj *unstructured.Unstructured) Status {
 	generation, ok := integer(obj, "metadata", "generation")
 	if !ok {
@@ -18,10 +18,15 @@ func ByGeneration(obj *unstructured.Unstructured) Status {
 		return Status{}
 	}
 	return inProgress(NotObserved, fmt.Sprintf(
-		"%s generation is %d, but latest observed generation is %d", text(obj, "kind"), generation, observed))
+		"%s generation is %d, but latest observed generation is %d",
+		text(obj, "kind"),
+		generation,
+		observed,
+	))
 }
 
-// byProgress reads the two conditions that say something only while they are true. The first in the list decides.
+// byProgress reads the conditions Reconciling and Stalled, which matter only while they are true.
+// The first in the list decides.
 func byProgress(obj *unstructured.Unstructured) Status {
 	for c := range conditions(obj) {
 		switch {
@@ -34,7 +39,7 @@ func byProgress(obj *unstructured.Unstructured) Status {
 	return Status{}
 }
 
-// byReady reads the condition Ready, which most custom resources keep.
+// byReady reads the condition Ready, which most custom resources have.
 func byReady(obj *unstructured.Unstructured) Status {
 	for c := range conditions(obj) {
 		if c.Type != "Ready" {

@@ -7,12 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// networking are the kinds that lead traffic to pods, or keep it away.
+// networking returns the judge of a kind that routes or restricts traffic to pods.
 func networking(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Kind: "Service"}:
 		return service
-	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, schema.GroupKind{Group: "extensions", Kind: "Ingress"}:
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"},
+		schema.GroupKind{Group: "extensions", Kind: "Ingress"}:
 		return ingress
 	case schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:
 		return alwaysReady
@@ -26,14 +27,15 @@ func service(obj *unstructured.Unstructured) Status {
 			return inProgress("NoIPAssigned", "ClusterIP not set. Service type: LoadBalancer")
 		}
 		if len(list(obj, "status", "loadBalancer", "ingress")) == 0 {
-			return inProgress("NoLoadBalancerAddress", "Service is waiting for a load balancer address")
+			return inProgress("NoLoadBalancerAddress", "Service is waiting for a load balancer "+
+				"address")
 		}
 	}
 	return current("Service is ready")
 }
 
-// ingress says where an ingress is reached. Many controllers never tell, so that one without an address is taken for
-// current, with the reason NotReported.
+// ingress reports the address. Many controllers never write one, so an ingress without an address
+// is current, with the reason NotReported.
 func ingress(obj *unstructured.Unstructured) Status {
 	for _, point := range list(obj, "status", "loadBalancer", "ingress") {
 		for _, key := range [...]string{"hostname", "ip"} {

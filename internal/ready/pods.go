@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// pods are the kinds that run containers themselves.
+// pods returns the judge of pods.
 func pods(kind schema.GroupKind) judge {
 	if kind == (schema.GroupKind{Kind: "Pod"}) {
 		return pod
@@ -23,7 +23,14 @@ func pod(obj *unstructured.Unstructured) Status {
 	case "Succeeded":
 		return current("Pod has completed successfully")
 	case "Failed":
-		return failed("PodFailed", join("Pod has completed, but not successfully", text(obj, "status", "reason"), text(obj, "status", "message")))
+		return failed(
+			"PodFailed",
+			join(
+				"Pod has completed, but not successfully",
+				text(obj, "status", "reason"),
+				text(obj, "status", "message"),
+			),
+		)
 	case "Pending":
 		return pendingPod(obj)
 	case "Running":
@@ -58,8 +65,9 @@ func runningPod(obj *unstructured.Unstructured) Status {
 	return inProgress("PodRunningNotReady", "Pod is running but is not Ready")
 }
 
-// byContainers explains a pod by containers that keep crashing or that cannot be started, as for a missing image or
-// ConfigMap. The latter is no failure: registries come back, and what is missing may be on its way.
+// byContainers returns the status of a pod with containers that crash or cannot start, for example
+// for lack of an image or a ConfigMap. The latter is not a failure: the missing object may still be
+// created.
 func byContainers(obj *unstructured.Unstructured) Status {
 	var crashing []string
 	var stuck Status
@@ -67,25 +75,36 @@ func byContainers(obj *unstructured.Unstructured) Status {
 		switch reason := str(c, "state", "waiting", "reason"); reason {
 		case "CrashLoopBackOff":
 			crashing = append(crashing, str(c, "name"))
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable",
-			"CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		case "ErrImagePull",
+			"ImagePullBackOff",
+			"InvalidImageName",
+			"ErrImageNeverPull",
+			"RegistryUnavailable",
+			"CreateContainerConfigError",
+			"CreateContainerError",
+			"RunContainerError":
 			if stuck.State == "" {
 				stuck = inProgress(reason, waitingFor(c))
 			}
 		}
 	}
 	if len(crashing) > 0 {
-		return failed("ContainerCrashLooping", "Containers in CrashLoop state: "+strings.Join(crashing, ","))
+		return failed(
+			"ContainerCrashLooping",
+			"Containers in CrashLoop state: "+strings.Join(crashing, ","),
+		)
 	}
 	return stuck
 }
 
-// containers gives the statuses of all containers, in the order in which they start.
+// containers returns the statuses of all containers, in the order in which they start.
 func containers(obj *unstructured.Unstructured) []map[string]any {
-	return append(list(obj, "status", "initContainerStatuses"), list(obj, "status", "containerStatuses")...)
+	return append(
+		list(obj, "status", "initContainerStatuses"),
+		list(obj, "status", "containerStatuses")...)
 }
 
-// waitingFor names a container and what it waits for, in the kubelet's words.
+// waitingFor names a container and the kubelet's reason why it waits.
 func waitingFor(container map[string]any) string {
 	why := str(container, "state", "waiting", "message")
 	if why == "" {

@@ -1,11 +1,11 @@
-// Package ready judges what state one live object is in, and why.
+// Package ready computes the status of a live object, and the causes why it is not ready.
 //
-// In goes an object as the API server returned it; out comes a Status. The judgement is pure: it reads no clock, no
-// children and no cluster, so that a watch may ask for it on every event. Fields of the wrong type count as absent, and no
-// object makes it panic. Built-in kinds have a small function each; all others are judged by conventions, those that
-// kstatus describes (observedGeneration and the conditions Reconciling, Stalled and Ready) before weaker ones. Rules come
-// first: those that users write (Parse) and those that come with the tool (Operators). Waiting, deadlines and the state
-// of owned objects are the engine's business.
+// The status depends on the object alone: no clock, no child objects and no cluster, so that it can
+// be computed for each event of a watch. Fields of the wrong type count as missing, and no object
+// causes a panic. Built-in kinds have a function each. All others follow conventions: first that of
+// kstatus (observedGeneration and the conditions Reconciling, Stalled and Ready), then weaker ones.
+// Rules of users and of package rules precede both. The engine handles waiting, deadlines and child
+// objects.
 package ready
 
 import (
@@ -15,54 +15,52 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// State is one of the words below, which are those of kstatus. The zero value is no state at all: a Rule returns it to
-// pass the question on.
+// State is a state of kstatus. A Rule returns the zero value if it does not apply.
 type State string
 
 const (
-	// Current objects are as their specification wants them.
+	// Current objects match their specification.
 	Current State = "Current"
-	// InProgress objects are on their way; waiting is worth while.
+	// InProgress objects are being reconciled.
 	InProgress State = "InProgress"
-	// Failed objects will not become current without a change from outside.
+	// Failed objects need a change to become current.
 	Failed State = "Failed"
-	// Terminating objects are marked for deletion but still there.
+	// Terminating objects have a deletion timestamp.
 	Terminating State = "Terminating"
-	// NotFound is the state of an object that the cluster does not have.
+	// NotFound objects do not exist.
 	NotFound State = "NotFound"
-	// Unknown objects carry a status that no rule understands, or could not be read.
+	// Unknown objects have a status that no rule understands, or could not be read.
 	Unknown State = "Unknown"
 )
 
 const (
-	// NotReported is the reason of an object that is Current only because nobody has said anything about it: a custom
-	// resource without any status, an Ingress without an address. Its controller may not have seen it yet, or may never
-	// report. Whoever waits should give such an object a moment before taking it for ready.
+	// NotReported is the reason of an object that is Current without a report of its controller: a
+	// custom resource without a status, or an Ingress without an address. The controller may not
+	// have seen the object yet, or may never report. Callers that wait should wait a moment longer.
 	NotReported = "NotReported"
-	// NotObserved is the reason of an object whose status, or a condition in it, is about an earlier generation.
+	// NotObserved is the reason of an object with a status or condition of an earlier generation.
 	NotObserved = "LatestGenerationNotObserved"
 )
 
-// Status is the judgement of one object. Reason is a CamelCase word for machines and may be empty, Message a sentence for
-// people.
+// Status is the status of one object. Reason is a CamelCase word or empty, Message a sentence.
 type Status struct {
 	State   State  `json:"status"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 
-	// Since is when the condition was written by which the object is Failed; zero if that is not known. A controller may have
-	// written it before it saw what the object is now, even where the generations agree.
+	// Since is the time at which the condition was written that makes the object Failed; zero if
+	// unknown. The condition may be older than the last change even if the generations agree.
 	Since time.Time `json:"-"`
 }
 
-// Same reports whether two judgements say the same, though perhaps by conditions of different times.
+// Same reports whether two statuses are equal except for Since.
 func (s Status) Same(other Status) bool {
 	return s.State == other.State && s.Reason == other.Reason && s.Message == other.Message
 }
 
-// Of judges an object. A nil object is NotFound and one that is being deleted is Terminating. Then those of the given
-// rules that match are asked, in order and before everything that is built in, the comparison of generations included;
-// then the conventions and the built-in kinds. Of may be called concurrently.
+// Of returns the status of an object. A nil object is NotFound, one in deletion Terminating. The
+// given rules that match come first, in order, even before the comparison of generations. The
+// conventions and the built-in kinds follow. Of may be called concurrently.
 func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 	if obj == nil {
 		return Status{State: NotFound, Message: "Resource not found"}
@@ -71,7 +69,7 @@ func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 		return terminating()
 	}
 	kind := kindOf(obj)
-	if s := ask(rules, kind, obj); s.State != "" {
+	if s := applyRules(rules, kind, obj); s.State != "" {
 		return s
 	}
 	if s := ByGeneration(obj); s.State != "" {
@@ -88,12 +86,12 @@ func Of(obj *unstructured.Unstructured, rules ...Rule) Status {
 	return byConvention(kind, obj)
 }
 
-// kindOf gives the type of an object without its version.
+// kindOf returns the group and kind of an object.
 func kindOf(obj *unstructured.Unstructured) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(text(obj, "apiVersion"), text(obj, "kind")).GroupKind()
 }
 
-// builtin gives the judge of a kind that has a function of its own, family by family, or nil.
+// builtin returns the judge of a kind that has a function of its own, or nil.
 func builtin(kind schema.GroupKind) judge {
 	for _, family := range [...]func(schema.GroupKind) judge{
 		workloads, pods, batch, networking, gateways, storage, scaling, clusterKinds, admission,
@@ -105,7 +103,7 @@ func builtin(kind schema.GroupKind) judge {
 	return nil
 }
 
-// judge is what knows a kind. It returns the zero Status when it has nothing to say.
+// judge returns the status of an object, or the zero Status if it does not apply.
 type judge = func(obj *unstructured.Unstructured) Status
 
 func current(message string) Status {

@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestOf judges every file of testdata. The first line of a file is the status that its object must get, in the form
+// TestOf judges every file of testdata. The first line of a file is the status that its object
+// must get, in the form
 //
 //	# STATE REASON: MESSAGE
 //
@@ -48,13 +49,17 @@ func TestNothing(t *testing.T) {
 	if diff := cmp.Diff("# NotFound: Resource not found", line(Of(nil))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("# Current: Resource is current", line(Of(&unstructured.Unstructured{}))); diff != "" {
+	if diff := cmp.Diff(
+		"# Current: Resource is current", line(Of(&unstructured.Unstructured{})),
+	); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestGivenRulesComeFirst(t *testing.T) {
-	kind := func(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
+	kind := func(group, kind string) schema.GroupKind {
+		return schema.GroupKind{Group: group, Kind: kind}
+	}
 	says := func(s Status) func(*unstructured.Unstructured) Status {
 		return func(*unstructured.Unstructured) Status { return s }
 	}
@@ -64,13 +69,38 @@ func TestGivenRulesComeFirst(t *testing.T) {
 		name, file, want string
 		rules            []Rule
 	}{
-		{"before the built-in one", "deployment-available", line(mine), []Rule{{kind("apps", "Deployment"), says(mine)}}},
-		{"before the generations", "deployment-generation", line(mine), []Rule{{kind("apps", "Deployment"), says(mine)}}},
-		{"in order", "crontab-ready", line(mine), []Rule{{kind("stable.example.com", "CronTab"), says(mine)}, {kind("stable.example.com", "CronTab"), says(other)}}},
-		{"passing on", "crontab-ready", line(other), []Rule{{kind("stable.example.com", "CronTab"), says(Status{})}, {kind("stable.example.com", "CronTab"), says(other)}}},
-		{"passing on to the conventions", "crontab-ready", "# Current: Resource is Ready", []Rule{{kind("stable.example.com", "CronTab"), says(Status{})}}},
-		{"of another group", "crontab-ready", "# Current: Resource is Ready", []Rule{{kind("", "CronTab"), says(mine)}}},
-		{"after deletion", "deployment-terminating", "# Terminating: Resource scheduled for deletion", []Rule{{kind("apps", "Deployment"), says(mine)}}},
+		{
+			"before the built-in one", "deployment-available", line(mine),
+			[]Rule{{kind("apps", "Deployment"), says(mine)}},
+		},
+		{
+			"before the generations", "deployment-generation", line(mine),
+			[]Rule{{kind("apps", "Deployment"), says(mine)}},
+		},
+		{
+			"in order", "crontab-ready", line(mine),
+			[]Rule{
+				{kind("stable.example.com", "CronTab"), says(mine)},
+				{kind("stable.example.com", "CronTab"), says(other)},
+			},
+		},
+		{
+			"passing on", "crontab-ready", line(other),
+			[]Rule{
+				{kind("stable.example.com", "CronTab"), says(Status{})},
+				{kind("stable.example.com", "CronTab"), says(other)},
+			},
+		},
+		{
+			"passing on to the conventions", "crontab-ready", "# Current: Resource is Ready",
+			[]Rule{{kind("stable.example.com", "CronTab"), says(Status{})}},
+		},
+		{
+			"of another group", "crontab-ready", "# Current: Resource is Ready",
+			[]Rule{{kind("", "CronTab"), says(mine)}},
+		},
+		{"after deletion", "deployment-terminating", "# Terminating: Resource scheduled for " +
+			"deletion", []Rule{{kind("apps", "Deployment"), says(mine)}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, obj := load(t, filepath.Join("testdata", tc.file+".yaml"))
@@ -81,7 +111,8 @@ func TestGivenRulesComeFirst(t *testing.T) {
 	}
 }
 
-// FuzzOf looks for objects, given as JSON, that make a rule panic or leave an object without a state.
+// FuzzOf looks for objects, given as JSON, that make a rule panic or leave an object without a
+// state.
 func FuzzOf(f *testing.F) {
 	for _, path := range files(f) {
 		_, obj := load(f, path)
@@ -126,7 +157,8 @@ func files(t testing.TB) []string {
 	return paths
 }
 
-// load gives the first line of a file and its object, with numbers as a client of the API server sees them.
+// load returns the first line of a file and its object, with numbers as a client of the API server
+// sees them.
 func load(t testing.TB, path string) (string, *unstructured.Unstructured) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -137,7 +169,7 @@ func load(t testing.TB, path string) (string, *unstructured.Unstructured) {
 	return string(first), decode(t, data)
 }
 
-// decode gives an object written as YAML, with numbers as a client of the API server sees them.
+// decode returns an object written as YAML, with numbers as a client of the API server sees them.
 func decode(t testing.TB, data []byte) *unstructured.Unstructured {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSON(data)

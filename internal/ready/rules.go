@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// wildcard as a kind matches every kind. At the beginning of a group it stands for whatever comes before the rest.
+// wildcard as a kind matches every kind; as the prefix of a group it matches any prefix.
 const wildcard = "*"
 
-// Rule judges the objects of one type, whatever their version. The kind "*" matches every kind, and a group that begins
-// with "*" matches all groups that end with the rest. Judge must not change the object or keep it; it returns the zero
-// Status when it has nothing to say, and then the next rule is asked.
+// Rule judges the objects of one type in all versions. The kind "*" matches every kind; a group
+// that begins with "*" matches all groups with the rest as a suffix. Judge must not change or keep
+// the object. It returns the zero Status if the next rule should decide.
 type Rule struct {
 	GroupKind schema.GroupKind
 	Judge     func(obj *unstructured.Unstructured) Status
@@ -29,13 +29,13 @@ func (r Rule) matches(kind schema.GroupKind) bool {
 	return r.GroupKind.Group == kind.Group
 }
 
-// isPattern says whether the rule matches more than one type.
+// isPattern reports whether the rule can match more than one type.
 func (r Rule) isPattern() bool {
 	return r.GroupKind.Kind == wildcard || strings.HasPrefix(r.GroupKind.Group, wildcard)
 }
 
-// ask gives the answer of the first rule for the object's type that has one.
-func ask(rules []Rule, kind schema.GroupKind, obj *unstructured.Unstructured) Status {
+// applyRules returns the status from the first matching rule that applies, or the zero Status.
+func applyRules(rules []Rule, kind schema.GroupKind, obj *unstructured.Unstructured) Status {
 	for _, rule := range rules {
 		if !rule.matches(kind) {
 			continue
@@ -47,14 +47,14 @@ func ask(rules []Rule, kind schema.GroupKind, obj *unstructured.Unstructured) St
 	return Status{}
 }
 
-// RuleSet keeps many rules so that those for a type are found at once. It is never changed and may be used concurrently;
-// nil holds no rules.
+// RuleSet indexes rules by type. It is immutable and may be used concurrently. A nil set has no
+// rules.
 type RuleSet struct {
 	exact    map[schema.GroupKind][]Rule // with the patterns that match
 	patterns []Rule
 }
 
-// NewRuleSet gives a set of rules that are asked in the given order.
+// NewRuleSet returns a set of rules that apply in the given order.
 func NewRuleSet(rules ...Rule) *RuleSet {
 	set := &RuleSet{exact: map[schema.GroupKind][]Rule{}}
 	for _, rule := range rules {
@@ -78,7 +78,7 @@ func NewRuleSet(rules ...Rule) *RuleSet {
 	return set
 }
 
-// For gives the rules that match a type, in order.
+// For returns the rules that match a type, in order.
 func (s *RuleSet) For(kind schema.GroupKind) []Rule {
 	if s == nil {
 		return nil
@@ -86,10 +86,12 @@ func (s *RuleSet) For(kind schema.GroupKind) []Rule {
 	if rules, ok := s.exact[kind]; ok {
 		return rules
 	}
-	return slices.DeleteFunc(slices.Clone(s.patterns), func(r Rule) bool { return !r.matches(kind) })
+	return slices.DeleteFunc(
+		slices.Clone(s.patterns), func(r Rule) bool { return !r.matches(kind) },
+	)
 }
 
-// Of judges an object as the function Of does, by the rules of the set.
+// Of returns the status of an object by the rules of the set; see the function Of.
 func (s *RuleSet) Of(obj *unstructured.Unstructured) Status {
 	if s == nil || obj == nil {
 		return Of(obj)

@@ -10,7 +10,11 @@ import (
 
 func TestRuleSet(t *testing.T) {
 	says := func(message string) Rule {
-		return Rule{Judge: func(*unstructured.Unstructured) Status { return Status{State: Failed, Message: message} }}
+		return Rule{
+			Judge: func(*unstructured.Unstructured) Status {
+				return Status{State: Failed, Message: message}
+			},
+		}
 	}
 	silent := Rule{Judge: func(*unstructured.Unstructured) Status { return Status{} }}
 	at := func(group, kind string, rule Rule) Rule {
@@ -35,7 +39,9 @@ func TestRuleSet(t *testing.T) {
 		{"other.com", "Gadget", "Resource is current", 0},
 		{"", "Widget", "Resource is current", 0},
 	} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": tc.group + "/v1", "kind": tc.kind}}
+		obj := &unstructured.Unstructured{
+			Object: map[string]any{"apiVersion": tc.group + "/v1", "kind": tc.kind},
+		}
 		if got := set.Of(obj).Message; got != tc.want {
 			t.Errorf("%s.%s: %s, want %s", tc.kind, tc.group, got, tc.want)
 		}
@@ -62,18 +68,24 @@ func TestNoRuleSet(t *testing.T) {
 func TestFirstConsumer(t *testing.T) {
 	rule := FirstConsumer(func(class string) bool { return class == "delayed" })
 	for _, tc := range []struct{ name, class, node, volume, phase, want string }{
-		{"nobody uses it", "delayed", "", "", "Pending", "# Current: PVC is waiting for its first consumer"},
-		{"a pod has a node", "delayed", "node-1", "", "Pending", "# InProgress NotBound: PVC is not Bound. phase: Pending"},
-		{"it names a volume", "delayed", "", "disk-1", "Pending", "# InProgress NotBound: PVC is not Bound. phase: Pending"},
-		{"of another class", "immediate", "", "", "Pending", "# InProgress NotBound: PVC is not Bound. phase: Pending"},
+		{"nobody uses it", "delayed", "", "", "Pending", "# Current: PVC is waiting for its " +
+			"first consumer"},
+		{"a pod has a node", "delayed", "node-1", "", "Pending", "# InProgress NotBound: PVC is " +
+			"not Bound. phase: Pending"},
+		{"it names a volume", "delayed", "", "disk-1", "Pending", "# InProgress NotBound: PVC is " +
+			"not Bound. phase: Pending"},
+		{"of another class", "immediate", "", "", "Pending", "# InProgress NotBound: PVC is not " +
+			"Bound. phase: Pending"},
 		{"bound", "delayed", "", "", "Bound", "# Current: PVC is Bound"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			obj := &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-				"metadata": map[string]any{"annotations": map[string]any{"volume.kubernetes.io/selected-node": tc.node}},
-				"spec":     map[string]any{"storageClassName": tc.class, "volumeName": tc.volume},
-				"status":   map[string]any{"phase": tc.phase},
+				"metadata": map[string]any{
+					"annotations": map[string]any{"volume.kubernetes.io/selected-node": tc.node},
+				},
+				"spec":   map[string]any{"storageClassName": tc.class, "volumeName": tc.volume},
+				"status": map[string]any{"phase": tc.phase},
 			}}
 			if diff := cmp.Diff(tc.want, line(Of(obj, rule))); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)

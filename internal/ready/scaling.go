@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// scaling are the kinds that say how many pods there may be.
+// scaling returns the judge of a kind that limits or sets the number of pods.
 func scaling(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:
@@ -21,9 +21,10 @@ func scaling(kind schema.GroupKind) judge {
 	return nil
 }
 
-// autoscaler waits until the autoscaler can scale its target. Metrics that it cannot read hold nobody up for long: a cluster
-// without a metrics server never has them, and the target runs all the same. Nor does an autoscaler that was not looked at
-// yet, which its controller does every 15 seconds only. A target scaled to zero is not scaled, by intention.
+// autoscaler waits until the autoscaler can scale its target. Missing metrics only delay it
+// briefly, by the reason NotReported: a cluster without a metrics server never has them. The same
+// holds before the first evaluation, which may take 15 seconds. A target with 0 replicas is not
+// scaled on purpose.
 func autoscaler(obj *unstructured.Unstructured) Status {
 	if c := ConditionOf(obj, "AbleToScale"); c.isFalse() {
 		return c.pending()
@@ -38,13 +39,16 @@ func autoscaler(obj *unstructured.Unstructured) Status {
 	case c.Type != "":
 		return notReported(join("HorizontalPodAutoscaler does not scale yet", c.text()))
 	}
-	if field(obj, "status", "conditions") == nil && field(obj, "status", "observedGeneration") != nil {
+	if field(obj, "status", "conditions") == nil && field(
+		obj, "status", "observedGeneration",
+	) != nil {
 		return current("HorizontalPodAutoscaler has been observed")
 	}
 	return notReported("HorizontalPodAutoscaler has not been evaluated yet")
 }
 
-// disruptionBudget is never waited for: without pods, or with pods that nothing controls, it only allows no disruption.
+// disruptionBudget never waits: a budget without pods, or with unmanaged pods, only permits no
+// disruption.
 func disruptionBudget(obj *unstructured.Unstructured) Status {
 	if c := ConditionOf(obj, "DisruptionAllowed"); c.isFalse() && c.Reason == "SyncFailed" {
 		return current(join("AllowedDisruptions cannot be computed", c.Message))
@@ -52,7 +56,7 @@ func disruptionBudget(obj *unstructured.Unstructured) Status {
 	return current("AllowedDisruptions has been computed.")
 }
 
-// resourceQuota waits until the limits are those in effect, which the status repeats. A quota has no generation.
+// resourceQuota waits until the status repeats the limits. A quota has no generation.
 func resourceQuota(obj *unstructured.Unstructured) Status {
 	limits, _ := field(obj, "spec", "hard").(map[string]any)
 	for name, limit := range limits {
@@ -63,7 +67,7 @@ func resourceQuota(obj *unstructured.Unstructured) Status {
 	return current("ResourceQuota is in effect")
 }
 
-// sameQuantity compares two amounts, which may be written differently.
+// sameQuantity reports whether two quantities are equal, in whatever format.
 func sameQuantity(a, b any) bool {
 	x, err := resource.ParseQuantity(fmt.Sprint(a))
 	if err != nil {

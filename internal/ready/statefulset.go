@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// statefulSet waits for the number of pods under every update strategy, and for their revision where the controller is
-// to update them. (kstatus calls one with OnDelete current without looking at its pods.)
+// statefulSet waits for the number of pods under every update strategy, and for their revision if
+// the controller updates them. (With OnDelete, kstatus ignores the pods.)
 func statefulSet(obj *unstructured.Unstructured) Status {
 	n := replicasOf(obj)
 	switch {
@@ -19,8 +19,8 @@ func statefulSet(obj *unstructured.Unstructured) Status {
 		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", n.have-n.want))
 	case count(obj, 0, "spec", "minReadySeconds") > 0 && n.want > n.available:
 		return inProgress("LessAvailable", fmt.Sprintf("Available: %d/%d", n.available, n.want))
-	case n.want == 0 && !observed(obj):
-		return unseen(obj)
+	case n.want == 0 && !isObserved(obj):
+		return generationMissing(obj)
 	}
 	if text(obj, "spec", "updateStrategy", "type") == "OnDelete" {
 		return current("StatefulSet is using the ondelete update strategy")
@@ -32,15 +32,17 @@ func statefulSet(obj *unstructured.Unstructured) Status {
 	return fullRollout(obj, n)
 }
 
-// partitionedRollout judges a stateful set whose pods from the partition's ordinal on are to be updated.
+// partitionedRollout judges a stateful set that updates the pods from the partition's ordinal on.
 func partitionedRollout(n replicas, partition int64) Status {
 	if n.updated < n.want-partition {
-		return inProgress("PartitionRollout", fmt.Sprintf("updated: %d/%d", n.updated, n.want-partition))
+		return inProgress(
+			"PartitionRollout", fmt.Sprintf("updated: %d/%d", n.updated, n.want-partition),
+		)
 	}
 	return current(fmt.Sprintf("Partition rollout complete. updated: %d", n.updated))
 }
 
-// fullRollout judges a stateful set all of whose pods are to be updated.
+// fullRollout judges a stateful set that updates all pods.
 func fullRollout(obj *unstructured.Unstructured, n replicas) Status {
 	if n.want > n.current {
 		return inProgress("LessCurrent", fmt.Sprintf("current: %d/%d", n.current, n.want))

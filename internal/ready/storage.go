@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// storage are the kinds that keep data: volumes, and the two that keep it in the API server and are ready at once.
+// storage returns the judge of a kind that holds data. A ConfigMap or Secret is always ready.
 func storage(kind schema.GroupKind) judge {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
@@ -20,7 +20,7 @@ func storage(kind schema.GroupKind) judge {
 	return nil
 }
 
-// volumeClaim waits for a volume. A claim does not tell whether it has none because nobody uses it: see FirstConsumer.
+// volumeClaim waits for a volume. FirstConsumer handles claims that wait for a pod.
 func volumeClaim(obj *unstructured.Unstructured) Status {
 	phase := text(obj, "status", "phase")
 	if phase == "" {
@@ -31,7 +31,10 @@ func volumeClaim(obj *unstructured.Unstructured) Status {
 	case "Bound":
 		return current("PVC is Bound")
 	case "Lost":
-		return failed("Lost", fmt.Sprintf("%s: its volume %q is gone", message, text(obj, "spec", "volumeName")))
+		return failed(
+			"Lost",
+			fmt.Sprintf("%s: its volume %q is gone", message, text(obj, "spec", "volumeName")),
+		)
 	}
 	if by := provisioner(obj); by != "" {
 		message += ": waiting for a volume of " + by
@@ -39,7 +42,7 @@ func volumeClaim(obj *unstructured.Unstructured) Status {
 	return inProgress("NotBound", message)
 }
 
-// provisioner gives what makes the claim's volume, once the claim's controller has asked for one.
+// provisioner returns the provisioner of the claim's volume, once the controller has requested one.
 func provisioner(obj *unstructured.Unstructured) string {
 	if by := annotation(obj, "volume.kubernetes.io/storage-provisioner"); by != "" {
 		return by
@@ -47,30 +50,36 @@ func provisioner(obj *unstructured.Unstructured) string {
 	return annotation(obj, "volume.beta.kubernetes.io/storage-provisioner")
 }
 
-// FirstConsumer is a rule by which claims that nobody uses are current and not stuck. The fact stands in no field of the
-// claim: its storage class has the binding mode WaitForFirstConsumer, which delayed says of a class by its name, and no
-// pod that uses it has been scheduled, which would have set the annotation for the selected node. A claim that names its
-// volume itself is bound at once.
+// FirstConsumer returns a rule that makes unused claims current. Such a claim has a storage class
+// with the binding mode WaitForFirstConsumer, and no selected node, since no pod with the claim was
+// scheduled. delayed reports whether the class of a name has that mode. A claim with a volume name
+// is bound at once and not affected.
 func FirstConsumer(delayed func(class string) bool) Rule {
-	return Rule{schema.GroupKind{Kind: "PersistentVolumeClaim"}, func(obj *unstructured.Unstructured) Status {
-		switch {
-		case text(obj, "status", "phase") != "Pending",
-			text(obj, "spec", "volumeName") != "",
-			annotation(obj, "volume.kubernetes.io/selected-node") != "",
-			!delayed(text(obj, "spec", "storageClassName")):
-			return Status{}
-		}
-		return current("PVC is waiting for its first consumer")
-	}}
+	return Rule{
+		schema.GroupKind{Kind: "PersistentVolumeClaim"},
+		func(obj *unstructured.Unstructured) Status {
+			switch {
+			case text(obj, "status", "phase") != "Pending",
+				text(obj, "spec", "volumeName") != "",
+				annotation(obj, "volume.kubernetes.io/selected-node") != "",
+				!delayed(text(obj, "spec", "storageClassName")):
+				return Status{}
+			}
+			return current("PVC is waiting for its first consumer")
+		},
+	}
 }
 
-// volume judges a volume for itself; whether a claim uses it is the claim's business.
+// volume judges a volume, whether or not a claim uses it.
 func volume(obj *unstructured.Unstructured) Status {
 	switch phase := text(obj, "status", "phase"); phase {
 	case "Available", "Bound", "Released":
 		return current("PV is " + phase)
 	case "Failed":
-		return failed("VolumeFailed", join("PV is Failed", text(obj, "status", "reason"), text(obj, "status", "message")))
+		return failed(
+			"VolumeFailed",
+			join("PV is Failed", text(obj, "status", "reason"), text(obj, "status", "message")),
+		)
 	case "":
 		return inProgress("NotAvailable", "PV phase not available")
 	default:

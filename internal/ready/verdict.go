@@ -7,7 +7,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Verdict is the judgement of an object by rules that may see its child objects.
+// Verdict is the status of an object by rules that may use its child objects.
 type Verdict struct {
 	Status
 	// Final means that a Failed object is not expected to recover, so that nobody waits for it.
@@ -35,7 +35,7 @@ func (s *RuleSet) Judge(obj *unstructured.Unstructured, _ []*unstructured.Unstru
 	return Verdict{Status: s.Of(obj)}
 }
 
-// Leaving returns the status of an object that is waited for until it is gone.
+// Leaving returns the status of an object that is being deleted.
 func (s *RuleSet) Leaving(obj *unstructured.Unstructured) Status { return s.Of(obj) }
 
 // Children returns nothing: the rules of a RuleSet need no child objects.

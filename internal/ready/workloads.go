@@ -7,23 +7,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// workloads are the kinds that keep a number of pods.
+// workloads returns the judge of a kind that keeps a number of pods.
 func workloads(kind schema.GroupKind) judge {
 	switch kind {
-	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "extensions", Kind: "Deployment"}:
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		schema.GroupKind{Group: "extensions", Kind: "Deployment"}:
 		return deployment
-	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}, schema.GroupKind{Group: "extensions", Kind: "ReplicaSet"},
+	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
+		schema.GroupKind{Group: "extensions", Kind: "ReplicaSet"},
 		schema.GroupKind{Kind: "ReplicationController"}:
 		return replicaSet
 	case schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
 		return statefulSet
-	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "extensions", Kind: "DaemonSet"}:
+	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
+		schema.GroupKind{Group: "extensions", Kind: "DaemonSet"}:
 		return daemonSet
 	}
 	return nil
 }
 
-// replicas are the counters that a workload's status keeps beside the number that its specification wants.
+// replicas are the counters in the status of a workload, and the number that its specification
+// wants.
 type replicas struct {
 	want, have, labelled, updated, ready, available, current int64
 }
@@ -40,23 +44,27 @@ func replicasOf(obj *unstructured.Unstructured) replicas {
 	}
 }
 
-// observed says whether a controller has looked at the object, as far as that can be told.
-func observed(obj *unstructured.Unstructured) bool {
+// isObserved reports whether a controller has seen the object; true if the object has no
+// generation.
+func isObserved(obj *unstructured.Unstructured) bool {
 	_, counted := integer(obj, "metadata", "generation")
 	_, ok := integer(obj, "status", "observedGeneration")
 	return ok || !counted
 }
 
-// unseen holds back a workload that no controller has looked at. Without pods to wait for, an empty status looks like that
-// of a current one.
-func unseen(obj *unstructured.Unstructured) Status {
-	return inProgress("NoObservedGeneration", text(obj, "kind")+" status.observedGeneration not found")
+// generationMissing returns the status of a workload that no controller has seen. With 0 replicas
+// its empty status would look current.
+func generationMissing(obj *unstructured.Unstructured) Status {
+	return inProgress("NoObservedGeneration", text(obj, "kind")+" status.observedGeneration not "+
+		"found")
 }
 
-// replicaSet judges a ReplicaSet or a ReplicationController, whose statuses have the same fields.
+// replicaSet judges a ReplicaSet or a ReplicationController; their statuses have the same fields.
 func replicaSet(obj *unstructured.Unstructured) Status {
 	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
-		return inProgress("ReplicaFailure", join("Replica Failure condition. Check Pods", c.Message))
+		return inProgress(
+			"ReplicaFailure", join("Replica Failure condition. Check Pods", c.Message),
+		)
 	}
 	n := replicasOf(obj)
 	switch {
@@ -68,8 +76,8 @@ func replicaSet(obj *unstructured.Unstructured) Status {
 		return inProgress("LessReady", fmt.Sprintf("Ready: %d/%d", n.ready, n.want))
 	case n.have > n.want:
 		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", n.have-n.want))
-	case n.want == 0 && !observed(obj):
-		return unseen(obj)
+	case n.want == 0 && !isObserved(obj):
+		return generationMissing(obj)
 	}
 	return current(fmt.Sprintf("%s is available. Replicas: %d", text(obj, "kind"), n.have))
 }

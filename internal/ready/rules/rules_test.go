@@ -16,25 +16,31 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// TestParse reads rules.yaml of each archive. Its output is the error, or the status of every object of objects.yaml, with
-// its name.
+// TestParse reads rules.yaml of each archive. Its output is the error, or the status of every
+// object of objects.yaml, with its name.
 func TestParse(t *testing.T) {
-	golden.Run(t, "testdata/parse/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
-		rules, err := Parse("rules.yaml", []byte(files["rules.yaml"]))
-		if err != nil {
-			return map[string]string{"error": err.Error() + "\n"}
-		}
-		var out strings.Builder
-		for document := range bytes.SplitSeq([]byte(files["objects.yaml"]), []byte("\n---\n")) {
-			obj := decode(t, document)
-			out.WriteString(obj.GetName() + strings.TrimPrefix(line(ready.Of(obj, rules...)), "#") + "\n")
-		}
-		return map[string]string{"status": out.String()}
-	})
+	golden.Run(
+		t,
+		"testdata/parse/*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			rules, err := Parse("rules.yaml", []byte(files["rules.yaml"]))
+			if err != nil {
+				return map[string]string{"error": err.Error() + "\n"}
+			}
+			var out strings.Builder
+			for document := range bytes.SplitSeq([]byte(files["objects.yaml"]), []byte("\n---\n")) {
+				obj := decode(t, document)
+				out.WriteString(
+					obj.GetName() + strings.TrimPrefix(line(ready.Of(obj, rules...)), "#") + "\n",
+				)
+			}
+			return map[string]string{"status": out.String()}
+		},
+	)
 }
 
-// TestBuiltin compiles all embedded rules and judges, by them, every file of the folder of each operator. The files are
-// like those of TestOf.
+// TestBuiltin compiles all embedded rules and judges, by them, every file of the folder of each
+// operator. The files are like those of TestOf.
 func TestBuiltin(t *testing.T) {
 	rules, err := Builtin()
 	if err != nil {
@@ -53,7 +59,11 @@ func TestBuiltin(t *testing.T) {
 		if _, err := Parse(entry.Name(), data); err != nil {
 			t.Error(err)
 		}
-		paths, err := filepath.Glob(filepath.Join("testdata/operators", strings.TrimSuffix(entry.Name(), ".yaml"), "*.yaml"))
+		paths, err := filepath.Glob(
+			filepath.Join(
+				"testdata/operators", strings.TrimSuffix(entry.Name(), ".yaml"), "*.yaml",
+			),
+		)
 		if err != nil || len(paths) == 0 {
 			t.Errorf("no test data for %s: %v", entry.Name(), err)
 		}
@@ -71,7 +81,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for files that make Parse panic, and for rules that judge an object wrongly formed.
+// FuzzParse looks for files that make Parse panic, and for rules that judge an object wrongly
+// formed.
 func FuzzParse(f *testing.F) {
 	entries, err := operators.ReadDir("operators")
 	if err != nil {
@@ -85,8 +96,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte("- {group: example.com, kind: Widget, current: self.status.ready}"))
-	f.Add([]byte("- &a {group: '*', kind: ['*'], failed: 'true', message: self.kind}\n- *a\n---\nrules: [*a]"))
-	obj := decode(f, []byte("{apiVersion: example.com/v1, kind: Widget, status: {ready: [1, {}, null]}}"))
+	f.Add([]byte("- &a {group: '*', kind: ['*'], failed: 'true', message: self.kind}\n- " +
+		"*a\n---\nrules: [*a]"))
+	obj := decode(f, []byte("{apiVersion: example.com/v1, kind: Widget, status: {ready: [1, {}, "+
+		"null]}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rules, err := Parse("rules.yaml", data)
 		if err != nil {
@@ -153,13 +166,14 @@ func BenchmarkBuiltin(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Parse("rules.yaml", []byte("- {group: example.com, kind: Widget, current: self.status.ready}")); err != nil {
+		if _, err := Parse("rules.yaml", []byte("- {group: example.com, kind: Widget, current: "+
+			"self.status.ready}")); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// decode gives an object written as YAML, with numbers as a client of the API server sees them.
+// decode returns an object written as YAML, with numbers as a client of the API server sees them.
 func decode(t testing.TB, data []byte) *unstructured.Unstructured {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSON(data)
