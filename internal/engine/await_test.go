@@ -27,27 +27,27 @@ func TestAppear(t *testing.T) {
 		took  time.Duration
 	}{
 		{name: "that exists", there: true, wait: true, want: `
-			acted appear deployment.apps/theirs succeeded
-			waiting appear deployment.apps/theirs (InProgress)
-			settled appear deployment.apps/theirs succeeded (Current)`, took: 2 * time.Second},
+			acted await-created deployment.apps/theirs succeeded
+			waiting await-created deployment.apps/theirs (InProgress)
+			settled await-created deployment.apps/theirs succeeded (Current)`, took: 2 * time.Second},
 		{name: "later", after: time.Minute, wait: true, took: time.Minute + 2*time.Second, want: `
-			retried appear deployment.apps/theirs: External resource doesn't exists
-			acted appear deployment.apps/theirs succeeded
-			waiting appear deployment.apps/theirs (InProgress)
-			settled appear deployment.apps/theirs succeeded (Current)`},
+			retried await-created deployment.apps/theirs: External resource doesn't exists
+			acted await-created deployment.apps/theirs succeeded
+			waiting await-created deployment.apps/theirs (InProgress)
+			settled await-created deployment.apps/theirs succeeded (Current)`},
 		{name: "later, by reading again and again", after: time.Minute + time.Second, wait: true, polls: true, took: time.Minute + 4*time.Second, want: `
-			retried appear deployment.apps/theirs: External resource doesn't exists
-			acted appear deployment.apps/theirs succeeded
-			waiting appear deployment.apps/theirs (InProgress)
-			settled appear deployment.apps/theirs succeeded (Current)`},
+			retried await-created deployment.apps/theirs: External resource doesn't exists
+			acted await-created deployment.apps/theirs succeeded
+			waiting await-created deployment.apps/theirs (InProgress)
+			settled await-created deployment.apps/theirs succeeded (Current)`},
 		{name: "and in whatever state", after: time.Minute, took: time.Minute, want: `
-			retried appear deployment.apps/theirs: External resource doesn't exists
-			acted appear deployment.apps/theirs succeeded
-			settled appear deployment.apps/theirs succeeded (InProgress)`},
+			retried await-created deployment.apps/theirs: External resource doesn't exists
+			acted await-created deployment.apps/theirs succeeded
+			settled await-created deployment.apps/theirs succeeded (InProgress)`},
 		{name: "never", took: 5 * time.Minute, want: `
-			retried appear deployment.apps/theirs: External resource doesn't exists
-			acted appear deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists
-			settled appear deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists`},
+			retried await-created deployment.apps/theirs: External resource doesn't exists
+			acted await-created deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists
+			settled await-created deployment.apps/theirs failed: timed out after 5m0s: External resource doesn't exists`},
 	} {
 		each(t, tc.name, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{Polls: tc.polls})
@@ -108,9 +108,9 @@ func TestAppearWithoutDialect(t *testing.T) {
 			create("ConfigMap/a", 0),
 		)
 		w.expect(t, `
-			retried appear configmap/theirs: External resource doesn't exists
-			acted appear configmap/theirs succeeded
-			settled appear configmap/theirs succeeded (Current)
+			retried await-created configmap/theirs: External resource doesn't exists
+			acted await-created configmap/theirs succeeded
+			settled await-created configmap/theirs succeeded (Current)
 			acted create configmap/a succeeded
 			settled create configmap/a succeeded (Current)`)
 	})
@@ -154,8 +154,8 @@ func TestVanish(t *testing.T) {
 			plan.Step{Ref: ref("ConfigMap/a"), Op: plan.AwaitDeleted, Wait: true},
 		)
 		w.expect(t, `
-			acted vanish configmap/a succeeded
-			settled vanish configmap/a succeeded (NotFound)`)
+			acted await-deleted configmap/a succeeded
+			settled await-deleted configmap/a succeeded (NotFound)`)
 	})
 }
 
@@ -222,9 +222,9 @@ func TestIdle(t *testing.T) {
 			settled create deployment.apps/b succeeded (Current)
 			settled create deployment.apps/c timed out (InProgress)
 			settled create deployment.apps/d timed out (InProgress)
-			acted appear configmap/theirs skipped
+			acted await-created configmap/theirs skipped
 			acted create configmap/z skipped
-			settled appear configmap/theirs skipped: External resource doesn't exists
+			settled await-created configmap/theirs skipped: External resource doesn't exists
 			settled create configmap/z skipped`)
 	})
 }

@@ -251,7 +251,7 @@ func TestReadyAtOnceIsNotWatched(t *testing.T) {
 	if len(w.Watched)+len(w.Asked)+len(w.Queries) > 0 || len(w.Sent) != 2 {
 		t.Errorf("watches %v, reads %v, surveys %v, writes %v", w.Watched, w.Asked, w.Queries, w.Sent)
 	}
-	if !slices.Contains(w.lines, "settled appear configmap/there succeeded (Current)") {
+	if !slices.Contains(w.lines, "settled await-created configmap/there succeeded (Current)") {
 		t.Errorf("%q", w.lines)
 	}
 }

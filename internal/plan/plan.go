@@ -30,12 +30,12 @@ const (
 	Update       Op = "update"
 	Unchanged    Op = "unchanged"
 	Delete       Op = "delete"
-	Orphan       Op = "orphan"  // leave the object in the cluster and remove it from the record
-	Keep         Op = "keep"    // leave the object in the cluster and in the record
-	Skip         Op = "skip"    // do not apply the object
-	AwaitCreated Op = "appear"  // others create the object: wait until it exists
-	AwaitDeleted Op = "vanish"  // others delete the object: wait until it is gone
-	Observe      Op = "observe" // emit the status of the object, and do nothing
+	Orphan       Op = "orphan"        // leave the object in the cluster and remove it from the record
+	Keep         Op = "keep"          // leave the object in the cluster and in the record
+	Skip         Op = "skip"          // do not apply the object
+	AwaitCreated Op = "await-created" // others create the object: wait until it exists
+	AwaitDeleted Op = "await-deleted" // others delete the object: wait until it is gone
+	Observe      Op = "observe"       // emit the status of the object, and do nothing
 	Barrier      Op = "barrier"
 	Guard        Op = "guard"
 )

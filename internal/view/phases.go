@@ -154,7 +154,7 @@ func (m *phasePrinter) Event(e event.Event) {
 }
 
 func (m *phasePrinter) phaseOf(step int) Phase {
-	if m.state.Plan.Steps[step].Op.Removes() {
+	if op := m.state.Plan.Steps[step].Op; op.Removes() || op == plan.AwaitDeleted {
 		return Removing
 	}
 	return Applying

@@ -50,12 +50,13 @@ func NewRunState(p *plan.Plan) *RunState {
 	return b
 }
 
-// writes returns the counters of an operation, nil for barriers and guards.
+// writes returns the counters of an operation, nil for barriers and guards. Objects that others
+// create or delete count like those of the run.
 func (b *RunState) writes(op plan.Op) *WriteCounts {
 	switch {
-	case op.Applies():
+	case op.Applies() || op == plan.AwaitCreated:
 		return &b.Applies
-	case op.Removes():
+	case op.Removes() || op == plan.AwaitDeleted:
 		return &b.Removes
 	default:
 		return nil

@@ -24,10 +24,11 @@ type eventPrinter struct {
 	flags    applyFlags
 	steps    int // of the plan
 	progress *ui.Progress
-	stop     func()       // stops calling Progress.Tick
-	errs     []stepError  // in the order of the events
-	refused  map[int]bool // the steps whose write failed, which was printed then
-	overdue  []string     // the objects that were waited for when the time of the run was up
+	stop     func()         // stops calling Progress.Tick
+	errs     []stepError    // in the order of the events
+	refused  map[int]bool   // the steps whose write failed, which was printed then
+	overdue  []string       // the objects that were waited for when the time of the run was up
+	causes   map[int]string // the first cause of each step that was explained
 }
 
 // stepError is the error of a step.
@@ -51,7 +52,7 @@ func newEventPrinter(u *ui.UI, flags applyFlags, steps []plan.Step) *eventPrinte
 		}
 	}
 	p := &eventPrinter{
-		ui: u, flags: flags, steps: len(steps), progress: ui.NewProgress(u, items), refused: map[int]bool{},
+		ui: u, flags: flags, steps: len(steps), progress: ui.NewProgress(u, items), refused: map[int]bool{}, causes: map[int]string{},
 	}
 	p.stop = p.startTicking()
 	return p
@@ -151,10 +152,12 @@ func (p *eventPrinter) acted(w *apps.Work, e event.Event, line *ui.Event) {
 
 // explained prints why an object is not ready: a line for each cause, with the end of a log below.
 func (p *eventPrinter) explained(w *apps.Work, e event.Event) {
-	p.ui.Info(w.Change.Description() + " is not " + view.Goal(e.Op) + ":")
-	for _, line := range view.Causes(e) {
-		p.ui.Info(line)
+	lines := view.Causes(e)
+	if len(lines) == 0 {
+		return
 	}
+	p.causes[e.Step] = strings.TrimSpace(lines[0])
+	p.progress.Note(append([]string{w.Change.Description() + " is not " + view.Goal(e.Op) + ":"}, lines...)...)
 }
 
 // rebasedMessage returns the message of a change whose object others changed before it was written.
@@ -222,7 +225,10 @@ func (p *eventPrinter) settled(w *apps.Work, e event.Event, line *ui.Event) {
 		p.record(e, errored(verb, c.Description(), e.Err))
 	default:
 		line.State = "fail"
-		p.record(e, failed(verb, c.Description(), e.Status.Message))
+		if cause := p.causes[e.Step]; cause != "" && e.Status.State != ready.Failed {
+			line.Message = cause // the object is stuck, although its status does not say so
+		}
+		p.record(e, failed(verb, c.Description(), line.Message))
 	}
 }
 

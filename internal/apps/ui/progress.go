@@ -162,6 +162,13 @@ func (p *Progress) Take(e Event) {
 	p.advance()
 }
 
+// Note prints a block of lines that belongs to no round, such as why an object is not ready.
+func (p *Progress) Note(block ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.print(block...)
+}
+
 // Tick prints states that were too early to print, and repeats states that were printed more than a
 // minute ago. The caller calls it about once a second.
 func (p *Progress) Tick() {
