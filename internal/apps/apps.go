@@ -2,9 +2,12 @@
 //
 // An app is a name and the set of objects that carry its label. Each use case is a function of a
 // cluster and a request. It has no flags, standard output, environment or clock of its own: its
-// caller hands these in and prints the result. Errors and lines use kapp's words, which scripts of
-// its users read. The packages below hold the parts: the record of an app (app), its configuration
-// (config), the calculation of changes (change) and their order (graph).
+// caller passes these and prints the result. Errors and lines use kapp's words, which scripts of
+// its users read.
+//
+// A deployment or deletion becomes a plan that the engine runs, with the app as its record.Store.
+// The packages below hold the parts: the record of an app (app), its configuration (config), the
+// calculation of changes (change) and their order (changegraph).
 package apps
 
 import (

@@ -1,7 +1,35 @@
-// Package engine reads the world, plans, runs a plan and records what came of it.
+// Package engine plans a set of objects, runs the plan and records the result.
 //
-// It is handed a cluster, a record and policy, and emits events. It prints nothing, asks nothing,
-// and knows neither the annotations nor the wording of any tool.
+// Its input is a cluster, a record and policy; its output is events. It prints nothing, asks
+// nothing, and knows neither the annotations nor the wording of any tool.
+//
+// # Runs
+//
+// The goroutine of the loop owns all state of a run. Workers, one for each write, and watches send
+// it messages. A step starts when its edges allow it and a slot is free. It holds the slot during
+// its write, not while it is waited for, and settles exactly once. A paused step holds no slot. It
+// resumes at a time, or when a watch shows that its object was deleted or created, and it ends with
+// the run.
+//
+// # Readiness
+//
+// Observations from before the run's own write are ignored; resource versions identify them. Two
+// statuses are doubted for a while: Current because no controller has reported anything, and Failed
+// because of a condition from before the write. An object that failed may recover while others are
+// waited for. The run ends early if all objects that it waits for have failed, nothing is being
+// written and no step can start.
+//
+// Rules may need child objects. They are watched once an object is judged not ready: with a watch
+// for the labels of each object, or, if a run has many objects of the kind in a namespace, with one
+// for the labels that all have in common.
+//
+// # Causes
+//
+// An object makes no progress if its controller has seen it and nothing changes for a moment. The
+// run then watches related objects: ReplicaSets and Pods of workloads, EndpointSlices of Services,
+// and Warning events. One watch selects the related objects of a few objects by a label; for many
+// objects it covers a kind in a namespace. The watch reduces each object to a ready.Evidence. New
+// causes are emitted at once, and those of failed objects once more after the record is saved.
 package engine
 
 import (

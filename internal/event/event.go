@@ -1,4 +1,4 @@
-// Package event defines what can happen to the steps of a run.
+// Package event defines the events that a run emits about its steps.
 //
 // The engine emits events from one goroutine, in order; a view prints them. Events hold facts only:
 // no sentences, colours or times.

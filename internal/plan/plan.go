@@ -4,6 +4,11 @@
 // output is a Plan: one step for each object in execution order, with the steps it has to wait for.
 // The package reads no clock, file or server. It knows no annotation of a particular tool: dialects
 // pass those as policy.
+//
+// A desired object that takes values from other objects has a draft and substitutions. Build
+// predicts the completed object from the planned sources, so that plans and dry runs show it. The
+// run completes the step again, from the last known state of the sources. An object that takes
+// values from a Secret, directly or through other objects, is sensitive: its diff has no values.
 package plan
 
 import (

@@ -1,5 +1,9 @@
-// Package record defines the neutral form of a record: the objects of a set and how the last run
-// left them.
+// Package record defines the neutral form of a record: the objects of a set and the result of the
+// last run.
+//
+// At every moment the stored record covers every object that may exist because of the set. The
+// engine saves the objects that it is about to write before the first write, and removes deleted
+// objects from the record after the last one. Only the namespace of the record is created earlier.
 //
 // A dialect decides how a record is stored (a ResourceGroup, a ConfigMap). This package defines the
 // data and the interface and talks to no server.

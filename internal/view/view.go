@@ -1,7 +1,6 @@
 // Package view prints plans and events.
 //
-// It knows forms of output (lines, tables, totals) and no wording: a dialect passes that in as
-// functions.
+// It formats lines, tables and totals. It contains no wording: a dialect passes that as functions.
 package view
 
 import (

@@ -1,6 +1,11 @@
 // Package inventory holds the formats in which packages describe and store their record:
-// ResourceGroup, ConfigMap and the inventory section of a Kptfile. Its Store keeps a record in the
-// cluster, in several objects if it is too large for one.
+// ResourceGroup, ConfigMap and the inventory section of a Kptfile.
+//
+// Its Store keeps a record in the cluster. A record that is too large for one object is divided
+// into shards. A save writes the shards, then the main object, which holds the number of shards,
+// and then deletes the shards that the main object does not reference. A save that adds members to
+// a shard always writes the main object too. Its resource version therefore orders concurrent
+// saves, and the later one gets a conflict.
 package inventory
 
 import (
