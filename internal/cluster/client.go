@@ -2,6 +2,19 @@
 // watches objects, finds out which kinds there are, and retries what may be retried.
 //
 // It decides nothing about what should happen to an object.
+//
+// Read finds objects by name with few lists: one for each kind and namespace, or for each kind in
+// many namespaces. Where a list is forbidden, or has too many other objects, the missing objects
+// are read one by one. The list of a single object selects its name, so that the answer has a
+// resource version to watch from. Select finds objects by labels. Neither takes an object that may
+// not be read for absent: Read returns an error and Select reports the kind to Unlisted. Read
+// returns objects of kinds that are not served as Snapshot.Unserved, because they may exist.
+//
+// A watch starts at the earliest version at which its kind was listed, if lists have covered all
+// its objects. So it misses no change and needs no list of its own.
+//
+// Requests are repeated after transient errors, for a limited time. The client has no rate limit:
+// it waits when the server answers 429 with Retry-After.
 package cluster
 
 import (

@@ -19,8 +19,8 @@ type choice struct {
 	refusal string // instead of the usual error; a %q in it stands for the value
 }
 
-// outputs, adoptions, statusPolicies, propagations and orderings return choices that several
-// commands have.
+// outputs returns the choice of the output format. It and the functions below return the choices
+// that several commands have.
 func outputs() choice {
 	return choice{value: "events", meaning: "output", allowed: []string{"events", "json", "table"}}
 }

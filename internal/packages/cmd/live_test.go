@@ -42,7 +42,8 @@ func TestLive(t *testing.T) {
 					return liveLines(out, p, seen, liveReasons(""))
 				},
 				"json": func(out *bytes.Buffer) view.Printer {
-					return view.Phases(p, phased, view.JSONLines{Out: out, Now: now, Reason: liveReasons("")}.Print)
+					lines := view.JSONLines{Out: out, Now: now, Reason: liveReasons("")}
+					return view.Phases(p, phased, lines.Print)
 				},
 				"native.json": func(out *bytes.Buffer) view.Printer {
 					return view.Phases(
