@@ -61,7 +61,7 @@ func (r *run) skipAborted(i int) {
 	)
 }
 
-// beingWritten reports whether a worker has the step.
+// beingWritten reports whether a worker is writing the step.
 func (r *run) beingWritten(i int) bool {
 	return r.schedule.state[i] == writing && r.tracks[i].pause == ""
 }

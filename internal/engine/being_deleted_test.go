@@ -15,7 +15,8 @@ import (
 
 // An object that somebody is deleting is said to be that, by a dry run as by the run.
 func TestBeingDeleted(t *testing.T) {
-	for _, dryRun := range []engine.DryRun{engine.DryRunNone, engine.DryRunClient, engine.DryRunServer} {
+	for _, dryRun := range []engine.DryRun{engine.DryRunNone, engine.DryRunClient,
+		engine.DryRunServer} {
 		synctest.Test(t, func(t *testing.T) {
 			held := thing("ConfigMap/held", "owner=me")
 			now := metav1.Now()

@@ -11,29 +11,29 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// childWatch is a watch of the objects of a place that have the labels.
+// childWatch is a watch of the objects of a kind and namespace that match a selector.
 type childWatch struct {
 	selector labels.Set
-	listed   bool // it has reported all that it met at its beginning
+	listed   bool // its initial list is complete
 }
 
-// childSet is the set of known child objects of a place.
+// childSet is the cache of child objects of a kind and namespace.
 type childSet struct {
 	surveys []*childWatch
 	objects map[object.Ref]*unstructured.Unstructured
-	indexes map[string]*childIndex // by the keys of labels
+	indexes map[string]*childIndex // by label keys
 }
 
-// childIndex finds child objects, and the steps that need them, by the values of some labels.
+// childIndex is an index of child objects, and of the steps that need them, by label values.
 type childIndex struct {
 	keys    []string
 	objects map[string]map[object.Ref]*unstructured.Unstructured
 	steps   map[string][]int
-	over    map[string]bool // values that nobody wants any more
+	over    map[string]bool // values that no step needs any more
 }
 
-// survey returns the watch that covers objects with the labels, and whether it is new and has to
-// be started. After objects were forgotten it is always new.
+// survey returns a watch that covers objects with the labels, and whether the caller has to start
+// it. It returns a new one if objects were dropped from the cache.
 func (in *childSet) survey(some labels.Set, forgotten bool) (survey *childWatch, isNew bool) {
 	for _, survey := range in.surveys {
 		if !forgotten && within(survey.selector, some) {
@@ -73,8 +73,7 @@ func (in *childSet) index(with map[string]string) *childIndex {
 	return in.indexes[name]
 }
 
-// put stores the present state of an object, nil if it is gone, and returns the steps that it
-// concerns.
+// put stores the state of an object, nil if it is gone, and returns the steps that need it.
 func (in *childSet) put(ref object.Ref, obj *unstructured.Unstructured) []int {
 	var steps []int
 	if before := in.objects[ref]; before != nil {
@@ -93,7 +92,7 @@ func (in *childSet) put(ref object.Ref, obj *unstructured.Unstructured) []int {
 	return slices.Compact(steps)
 }
 
-// over reports whether an object is one that somebody wanted to see, and nobody does any more.
+// over reports whether only settled steps needed an object.
 func (in *childSet) over(obj *unstructured.Unstructured) bool {
 	met := false
 	for _, index := range in.indexes {

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// apart is for how many objects of a kind and namespace there are surveys of what was made for each
-// of them. More of them share one, of what the labels have in common.
+// maxPerObjectWatches is the number of objects of a kind and namespace whose children are watched
+// one by one. Above it, one watch selects by the labels that they have in common.
 const maxPerObjectWatches = 4
 
 // childTracker watches child objects for the rules that see them. It belongs to one goroutine,
@@ -28,7 +28,7 @@ type childTracker struct {
 	news    chan childEvent
 }
 
-// wish is what a step wants to see of a place.
+// childInterest is the interest of a step in child objects of a kind and namespace.
 type childInterest struct {
 	childSet *childSet
 	index    *childIndex
@@ -52,8 +52,8 @@ func newChildTracker(c Cluster) *childTracker {
 	}
 }
 
-// want watches, until the context ends, the child objects of a step: of some kinds, in a
-// namespace, with the labels. The watch selects by the labels in some.
+// want watches the child objects of a step until the context ends: objects of the kinds in the
+// namespace that have the labels. The watch selects by the labels in some.
 func (c *childTracker) want(
 	ctx context.Context,
 	step int,
@@ -83,7 +83,7 @@ func (c *childTracker) want(
 	}
 }
 
-// watchChildren starts watching the child objects that the rules want to see for a step.
+// watchChildren starts watches of the child objects that the rules need for a step.
 func (r *run) watchChildren(ctx context.Context, i int) {
 	ref, query := r.plan.Steps[i].Ref, r.tracks[i].seen.children
 	selector := labels.Set(query.labels)
@@ -132,7 +132,7 @@ func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey 
 		Labels:    survey.selector.AsSelector().String(),
 	}
 	c.cluster.WatchQuery(ctx, s, func(seen cluster.ObjectEvent) {
-		if seen.Object != nil { // what owns its fields is half of many objects, and no part of a judgement
+		if seen.Object != nil { // managed fields are large, and no rule reads them
 			seen.Object = reheaded(seen.Object, func(map[string]any) {})
 		}
 		select {
@@ -142,8 +142,8 @@ func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey 
 	})
 }
 
-// take records one event and returns the steps whose judgement may change: none before the watch
-// has listed all of its objects.
+// take records one event and returns the steps whose status may change: none before the initial
+// list of the watch is complete.
 func (c *childTracker) take(n childEvent) []int {
 	if n.seen.Listed {
 		n.survey.listed = true
@@ -156,7 +156,7 @@ func (c *childTracker) take(n childEvent) []int {
 	return steps
 }
 
-// leave forgets the child objects that only a settled step needed.
+// leave drops the child objects that only a settled step needed.
 func (c *childTracker) leave(step int) {
 	for _, w := range c.of[step] {
 		steps := slices.DeleteFunc(w.index.steps[w.value], func(other int) bool { return other == step })
@@ -171,8 +171,8 @@ func (c *childTracker) leave(step int) {
 	delete(c.of, step)
 }
 
-// made returns the child objects of a step, sorted by kind and name. Until a watch has listed all
-// of its objects there are none of its kind.
+// made returns the child objects of a step, sorted by kind and name. It omits kinds whose initial
+// list is not complete.
 func (c *childTracker) made(step int) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, w := range c.of[step] {

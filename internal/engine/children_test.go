@@ -102,7 +102,8 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 			}
 			for i := range tc.number {
 				want := fmt.Sprintf(
-					"settled create deployment.apps/d%d succeeded [pod/d%d-a running] [pod/d%d-b running] (Current)",
+					"settled create deployment.apps/d%d succeeded [pod/d%d-a running] [pod/d%d-b running] "+
+						"(Current)",
 					i,
 					i,
 					i,

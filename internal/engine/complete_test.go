@@ -89,11 +89,13 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 func TestValueIsTakenWhenItIsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("a", "old"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(given("a", "old"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines = nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("a", "new"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(given("a", "new"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -148,11 +150,13 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 func TestValueOfAKeptObjectIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("a", "old"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(given("a", "old"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines, w.Asked = nil, nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -170,7 +174,8 @@ func TestValueOfAKeptObjectIsRead(t *testing.T) {
 func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/old"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("ConfigMap/old"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines = nil
@@ -209,7 +214,8 @@ func TestDryRunKnowsValues(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(given("there", "x"))...); err != nil {
+				if _, err := w.apply(t.Context(), policy(), engine.Options{},
+					want(given("there", "x"))...); err != nil {
 					t.Fatal(err)
 				}
 				w.lines, w.Wrote = nil, nil
@@ -235,8 +241,10 @@ func TestDryRunKnowsValues(t *testing.T) {
 				want := []string{
 					"acted create configmap/a succeeded",
 					"acted create configmap/b succeeded",
-					"acted create configmap/c succeeded: to be completed: n/configmap/a has no value at $.status.value yet",
-					"acted create configmap/d failed: failed to mutate: n/configmap/there has no value at $.data.absent",
+					"acted create configmap/c succeeded: to be completed: n/configmap/a has no value at " +
+						"$.status.value yet",
+					"acted create configmap/d failed: failed to mutate: n/configmap/there has no value at " +
+						"$.data.absent",
 					"acted unchanged configmap/there succeeded",
 				}
 				if diff := cmp.Diff(want, acted); diff != "" || len(w.Wrote) != 0 {
@@ -256,7 +264,8 @@ func TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied(t *testing.T) {
 				Script: map[object.Ref][]enginetest.Change{ref("Deployment/w"): {{Status: available}}},
 			},
 		)
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("Widget/w"))...); err != nil {
 			t.Fatal(err)
 		}
 		moved := thing("Deployment/w", "owner=me")
@@ -264,7 +273,8 @@ func TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied(t *testing.T) {
 		w.Put(moved)
 		w.Fails = map[object.Ref]error{ref("Deployment/w"): enginetest.ErrDead}
 		for _, stays := range []bool{true, false} {
-			if _, err := w.apply(t.Context(), plan.Policy{Owner: policy().Owner}, engine.Options{}, want(thing("Deployment/w", "new=annotation"))...); err != nil {
+			if _, err := w.apply(t.Context(), plan.Policy{Owner: policy().Owner}, engine.Options{},
+				want(thing("Deployment/w", "new=annotation"))...); err != nil {
 				t.Fatal(err)
 			}
 			found := false

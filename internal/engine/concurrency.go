@@ -9,7 +9,7 @@ const (
 
 	worth     = 1.1             // how much faster more at once has to make a run
 	holdFor   = 8               // windows for which nothing is tried after what was tried did not help
-	easeEvery = 2 * time.Second // the server says of everything that is under way that it is too much: that counts once
+	easeEvery = 2 * time.Second // many writes may be throttled at once; this counts as one event
 )
 
 // pace decides how many writes are under way at once: DefaultConcurrency at first, more as long as

@@ -20,7 +20,8 @@ func TestPace(t *testing.T) {
 			steps = append(steps, create(fmt.Sprintf("ConfigMap/c%d", i)))
 		}
 		began := time.Now()
-		if summary := newWorld(c).run(t.Context(), t, engine.Options{Concurrency: concurrency}, steps...); summary.Failures() > 0 {
+		if summary := newWorld(c).run(t.Context(), t, engine.Options{Concurrency: concurrency},
+			steps...); summary.Failures() > 0 {
 			t.Errorf("%+v", summary)
 		}
 		return time.Since(began)
@@ -31,7 +32,8 @@ func TestPace(t *testing.T) {
 		}, &enginetest.Cluster{
 			Takes: 100 * time.Millisecond,
 		}
-		if took, other := run(t, paced, 3000, 0), run(t, fixed, 3000, engine.DefaultConcurrency); took > other/2 ||
+		if took, other := run(t, paced, 3000, 0), run(t, fixed, 3000,
+			engine.DefaultConcurrency); took > other/2 ||
 			paced.Most() != 128 ||
 			fixed.Most() != 32 {
 			t.Errorf("%s with up to %d at once, %s with up to %d", took, paced.Most(), other, fixed.Most())
@@ -40,7 +42,8 @@ func TestPace(t *testing.T) {
 	each(t, "too much", func(t *testing.T) {
 		paced := &enginetest.Cluster{Takes: 100 * time.Millisecond, TooMuch: 10}
 		fixed := &enginetest.Cluster{Takes: 100 * time.Millisecond, TooMuch: 10}
-		if took, other := run(t, paced, 1000, 0), run(t, fixed, 1000, engine.DefaultConcurrency); took > other*3/2 ||
+		if took, other := run(t, paced, 1000, 0), run(t, fixed, 1000,
+			engine.DefaultConcurrency); took > other*3/2 ||
 			paced.Throttled() > fixed.Throttled()/4 {
 			t.Errorf("%s with %d refused, %s with %d", took, paced.Throttled(), other, fixed.Throttled())
 		}

@@ -56,7 +56,8 @@ func crashWorld(t *testing.T) *world {
 		},
 		Lingers: map[object.Ref]time.Duration{ref("Deployment/old"): time.Second},
 	})
-	if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2}, before()...); err != nil {
+	if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2},
+		before()...); err != nil {
 		t.Fatal(err)
 	}
 	w.Wrote, w.lines = nil, nil
@@ -175,7 +176,8 @@ func TestFailureAfterEveryEvent(t *testing.T) {
 				w.Refuse(forbidden)
 			}
 		}
-		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2, StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, after()...); err != nil {
+		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2,
+			StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, after()...); err != nil {
 			t.Fatal(err)
 		}
 		w.Refuse(nil)

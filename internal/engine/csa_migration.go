@@ -52,7 +52,8 @@ func adoptUpdates(
 		return step, err
 	}
 	taken, err := c.Write(ctx, cluster.Write{
-		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data, Manager: p.Manager,
+		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+		Manager: p.Manager,
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Un
 			return err
 		}
 		_, err = c.Write(ctx, cluster.Write{
-			Object: live, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data, Manager: p.Manager,
+			Object: live, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+			Manager: p.Manager,
 		})
 		if !apierrors.IsConflict(err) || attempt == attempts {
 			return err

@@ -9,9 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Two things that are seen of an object which we changed are not believed for a while: that it is
-// current because nobody has reported on it, as a controller may be about to; and that it has
-// failed by a condition from before our change, which its controller may be about to take back.
+// After a write, a status may be stale for a while. settlePeriod is for objects that count as ready
+// because no controller has reported a status. stalePeriod is for failures by a condition that
+// predates the write: the controller may still clear it.
 const (
 	settlePeriod = 2 * time.Second
 	stalePeriod  = 10 * time.Second
@@ -35,8 +35,8 @@ func (t *track) predatesWrite(since time.Time) bool {
 	return !t.created && !since.IsZero() && !since.After(t.written)
 }
 
-// isDoubted reports whether the status of an object is not believed yet. The time for that starts
-// once, at the first doubt.
+// isDoubted reports whether the status of an object may be stale. The period starts once, at the
+// first such status.
 func (r *run) isDoubted(i int) bool {
 	t := &r.tracks[i]
 	period := settlePeriod
@@ -53,29 +53,29 @@ func (r *run) isDoubted(i int) bool {
 	return time.Now().Before(t.rests)
 }
 
-// alarm is a moment at which a step is due, if it is waited for by then.
+// alarm is a time at which a step is checked, if the run still waits for it.
 type alarm struct {
 	at     time.Time
 	step   int
 	reason reason
 }
 
-// reason is what a step is due for.
+// reason is the reason of an alarm.
 type reason int
 
 const (
-	rested    reason = iota // what was seen is believed now
-	expired                 // its time is up
-	pauseOver               // it is tried again or, if it was paused for something that has not come, ends
+	rested    reason = iota // its status is trusted from now on
+	expired                 // its deadline has passed
+	pauseOver               // it is retried, or ends if it waited in vain
 )
 
-// alarms is a heap, the earliest first.
+// alarms is a heap of alarms, the earliest first.
 type alarms []alarm
 
 func (a alarms) Len() int      { return len(a) }
 func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
 
-// Less puts those of one moment in the order of the plan.
+// Less compares alarms by time, then by the order of the plan.
 func (a alarms) Less(i, j int) bool {
 	if a[i].at.Equal(a[j].at) {
 		return a[i].step < a[j].step
@@ -83,10 +83,10 @@ func (a alarms) Less(i, j int) bool {
 	return a[i].at.Before(a[j].at)
 }
 
-// Push and Pop are for package heap.
+// Push adds an element for package heap.
 func (a *alarms) Push(x any) { *a = append(*a, x.(alarm)) }
 
-// Pop takes the last element.
+// Pop removes the last element for package heap.
 func (a *alarms) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]
@@ -139,7 +139,7 @@ func (r *run) arm(timer *time.Timer) {
 	}
 }
 
-// concerns reports whether an alarm still matters.
+// concerns reports whether an alarm still applies to its step.
 func (r *run) concerns(a alarm) bool {
 	t := &r.tracks[a.step]
 	if a.reason == pauseOver {
@@ -170,7 +170,7 @@ func (r *run) endIdle() {
 	r.abort(first)
 }
 
-// expire handles everything that is due: diagnoses, doubts that are over, and deadlines.
+// expire handles all alarms and diagnoses that are due.
 func (r *run) expire(ctx context.Context, now time.Time) {
 	if at := r.diagnosis.at; !at.IsZero() && !at.After(now) {
 		r.diagnose(ctx, now)
@@ -194,14 +194,14 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 	}
 }
 
-// timeOut ends a step whose time is over.
+// timeOut settles a step whose deadline has passed.
 func (r *run) timeOut(i int) {
 	r.conclusion(i, r.timeoutOutcome(i), nil, r.plan.Steps[i].Timeout > 0)
 	r.endIfMust(i)
 }
 
-// timeoutOutcome returns the outcome of a step whose time is over: a failure if the object has
-// failed, a success if only the wait for a report was cut short.
+// timeoutOutcome returns the outcome of a step whose deadline has passed: a failure if the object
+// has failed, a success if only the wait for a report was cut short.
 func (r *run) timeoutOutcome(i int) event.Outcome {
 	switch {
 	case r.tracks[i].seen.verdict.State == ready.Failed:

@@ -56,12 +56,12 @@ type Cluster interface {
 	// Delete asks for one deletion; gone means that there is nothing left to wait for.
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
 	// Watch reports changes of the refs, all of one kind, until the context ends: everything since
-	// they were read, or their present state first if they were not. It returns at once; see is called
-	// by one goroutine at a time.
+	// they were read, or their present state first if they were not. It returns at once; see is
+	// called by one goroutine at a time.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
-	// WatchQuery reports objects that are not known by name, those that explain others: what there is,
-	// then Listed, then changes until the context ends. It returns at once; see is called by one
-	// goroutine at a time.
+	// WatchQuery reports objects that are not known by name, those that explain others: what there
+	// is, then Listed, then changes until the context ends. It returns at once; see is called by
+	// one goroutine at a time.
 	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
 	// Log returns the last lines of the log of a pod's container, in its present run or the one
 	// before; none if it cannot.

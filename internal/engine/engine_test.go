@@ -194,8 +194,10 @@ func TestDependantStartsWhenDependencyIsReady(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/db"):  {{After: time.Minute, Status: available}},
 			ref("Deployment/web"): {{After: time.Second, Status: available}},
-		}, Lingers: map[object.Ref]time.Duration{ref("Deployment/db"): time.Second, ref("Deployment/web"): time.Second}})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Deployment/web", "after=Deployment/db"), thing("Deployment/db"))...); err != nil {
+		}, Lingers: map[object.Ref]time.Duration{ref("Deployment/db"): time.Second,
+			ref("Deployment/web"): time.Second}})
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("Deployment/web", "after=Deployment/db"), thing("Deployment/db"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -249,8 +251,9 @@ func TestWaitEnds(t *testing.T) {
 		},
 		{
 			name: "early when all that is left has failed", took: time.Second,
-			changes: []enginetest.Change{{After: time.Second, Status: stuck}, {After: 2 * time.Second, Status: available}},
-			want:    `settled create deployment.apps/web failed (Failed)`,
+			changes: []enginetest.Change{{After: time.Second, Status: stuck},
+				{After: 2 * time.Second, Status: available}},
+			want: `settled create deployment.apps/web failed (Failed)`,
 		},
 		{
 			name: "when somebody deletes the object", took: time.Second,
@@ -271,7 +274,9 @@ func TestWaitEnds(t *testing.T) {
 						Script: map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
 					},
 				)
-				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, want(thing("Deployment/web"))...); err != nil {
+				if _, err := w.apply(t.Context(), policy(),
+					engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}},
+					want(thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
 				if got := w.lines[len(w.lines)-1]; got != tc.want {
@@ -308,7 +313,8 @@ func TestFailedObjectMayRecoverWhileOthersAreWaitedFor(t *testing.T) {
 func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/old"), thing("ConfigMap/kept"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("ConfigMap/old"), thing("ConfigMap/kept"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines = nil
@@ -336,7 +342,8 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		)
 
 		w.Fails = nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(
@@ -355,7 +362,8 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/old"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("ConfigMap/old"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.Put(thing("ConfigMap/theirs", "owner=them"))
@@ -384,7 +392,8 @@ func TestUnchangedRunWritesNothing(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		for range 2 {
 			w.Wrote = nil
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/a"), thing("ConfigMap/b"))...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), engine.Options{},
+				want(thing("ConfigMap/a"), thing("ConfigMap/b"))...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -405,7 +414,8 @@ func TestWritesAreConcurrentUpToTheLimit(t *testing.T) {
 		for i := range 95 {
 			objects = append(objects, thing(fmt.Sprintf("ConfigMap/c%d", i)))
 		}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{Concurrency: 10}, want(objects...)...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{Concurrency: 10},
+			want(objects...)...); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took != 10*time.Second || w.Most() != 10 {
@@ -447,14 +457,17 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 		)
 		home := policy()
 		home.RecordNamespace = ref("Namespace/n")
-		if _, err := w.apply(t.Context(), home, engine.Options{}, want(thing("ConfigMap/a"), thing("Namespace/n"))...); err != nil {
+		if _, err := w.apply(t.Context(), home, engine.Options{},
+			want(thing("ConfigMap/a"), thing("Namespace/n"))...); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"create namespace/n", "save record", "create n/configmap/a", "save record"}, w.Wrote); diff != "" {
+		if diff := cmp.Diff([]string{"create namespace/n", "save record", "create n/configmap/a",
+			"save record"}, w.Wrote); diff != "" {
 			t.Error(diff)
 		}
 		w.Wrote = nil
-		if _, err := w.apply(t.Context(), home, engine.Options{Limits: engine.Limits{Delete: time.Second}}); err != nil {
+		if _, err := w.apply(t.Context(), home, engine.Options{
+			Limits: engine.Limits{Delete: time.Second}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.Object(ref("Namespace/n")) == nil {
@@ -479,10 +492,12 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 	}{
 		{name: "nobody ever does", took: 2 * time.Second},
 		{name: "nobody does in the time that there is", timeout: time.Second, took: time.Second},
-		{name: "one does in time", took: time.Second, changes: []enginetest.Change{{After: time.Second, Status: reports("True")}}},
+		{name: "one does in time", took: time.Second,
+			changes: []enginetest.Change{{After: time.Second, Status: reports("True")}}},
 		{
 			name: "one does, and is waited for", took: 9 * time.Second,
-			changes: []enginetest.Change{{After: time.Second, Status: reports("False")}, {After: 9 * time.Second, Status: reports("True")}},
+			changes: []enginetest.Change{{After: time.Second, Status: reports("False")},
+				{After: 9 * time.Second, Status: reports("True")}},
 		},
 		{
 			name: "one does, and is not done", timeout: 5 * time.Second, took: 5 * time.Second, bad: 1,
@@ -510,7 +525,8 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 					return
 				}
 				start = time.Now()
-				if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/w"))...); err != nil ||
+				if _, err := w.apply(t.Context(), policy(), engine.Options{},
+					want(thing("Widget/w"))...); err != nil ||
 					time.Since(start) != 0 {
 					t.Errorf("an unchanged object was given time again: %v, %s", err, time.Since(start))
 				}

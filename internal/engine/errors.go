@@ -11,7 +11,9 @@ type TimedOutError struct {
 	Last  error // of the last attempt
 }
 
-func (e *TimedOutError) Error() string { return fmt.Sprintf("timed out after %s: %v", e.After, e.Last) }
+func (e *TimedOutError) Error() string {
+	return fmt.Sprintf("timed out after %s: %v", e.After, e.Last)
+}
 
 // Unwrap returns the last error.
 func (e *TimedOutError) Unwrap() error { return e.Last }

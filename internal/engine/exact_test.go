@@ -31,7 +31,10 @@ func (w *world) exactly(t *testing.T, o engine.Options, step plan.Step) {
 		Manager:       "me",
 		Decider:       w.decider,
 	}
-	if _, err := e.Apply(t.Context(), p, o, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+	if _, err := e.Apply(t.Context(), p, o, func(
+		ev event.Event) {
+		w.lines = append(w.lines, line(ev))
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -46,8 +49,9 @@ func methods(w *world) (all []cluster.Method) {
 // managed says that a manager made all of an object by an update.
 func managed(obj *unstructured.Unstructured, manager string) *unstructured.Unstructured {
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
-		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:is":{}}}}`),
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
+		FieldsType: "FieldsV1",
+		FieldsV1:   metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:is":{}}}}`),
 	}})
 	return obj
 }
@@ -55,7 +59,8 @@ func managed(obj *unstructured.Unstructured, manager string) *unstructured.Unstr
 // What the manager wrote by updates is its own to apply from then on; what others wrote stays
 // theirs.
 func TestExact(t *testing.T) {
-	for manager, want := range map[string][]cluster.Method{"me": {cluster.Patch, cluster.Apply}, "other": {cluster.Apply}} {
+	for manager, want := range map[string][]cluster.Method{"me": {cluster.Patch, cluster.Apply},
+		"other": {cluster.Apply}} {
 		w := newWorld(&enginetest.Cluster{})
 		step := update(w.put(managed(thing("ConfigMap/a", "is=old"), manager)), "new")
 		step.FullReplace = false
@@ -96,7 +101,8 @@ func TestExactConflict(t *testing.T) {
 	asked := 0
 	o := w.judging()
 	w.decider = decisions{
-		replan: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+		replan: func(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step,
+			error) {
 			asked++
 			next := *step
 			next.Have = live

@@ -56,7 +56,8 @@ var (
 
 // crashesAgain reads like quits, but the pod is waiting for its next start.
 var crashesAgain = map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
-	"name": "c", "image": "x", "state": map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
+	"name": "c", "image": "x", "state": map[string]any{
+		"waiting": map[string]any{"reason": "CrashLoopBackOff"}},
 	"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1)}},
 }}}
 
@@ -109,14 +110,16 @@ func TestCausesAreEmittedAtOnce(t *testing.T) {
 			func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", noImage)) },
 		) // nothing new
 		after(30*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", quits)) })
-		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2}, want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2},
+			want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.explained()
 		w.expect(t, `
 			explained create deployment.apps/slow: container c: image "x": no such image
 			explained create deployment.apps/slow: container c: image "x": no such image: container c crashes: it ended with exit code 1 [two three]`)
-		if diff := cmp.Diff([]time.Duration{1050 * time.Millisecond, 30300 * time.Millisecond}, *at); diff != "" {
+		if diff := cmp.Diff([]time.Duration{1050 * time.Millisecond, 30300 * time.Millisecond},
+			*at); diff != "" {
 			t.Errorf("explained at (-want +got):\n%s", diff)
 		}
 	})
@@ -138,13 +141,15 @@ func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 				objects = append(objects, want(thing("Deployment/slow"))...)
 			}
 			start := time.Now()
-			if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}}, objects...); err != nil {
+			if _, err := w.apply(t.Context(), policy(),
+				engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}}, objects...); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); !long && took > 100*time.Millisecond {
 				t.Errorf("took %s although nothing was left to wait for", took)
 			}
-			// Nothing is wrong with the pod as far as one can see, and yet that is all there is to say.
+			// Nothing is wrong with the pod as far as one can see, and yet that is all there is to
+			// say.
 			w.explained()
 			w.expect(t, "explained create deployment.apps/failed: is being started by node n")
 		})
@@ -167,7 +172,8 @@ func TestFailFast(t *testing.T) {
 				settled create deployment.apps/a failed (InProgress)
 				settled create deployment.apps/b skipped (InProgress)
 				settled create deployment.apps/c skipped`,
-			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+			record: []string{"deployment.apps/a Apply Succeeded Failed",
+				"deployment.apps/b Apply Succeeded Skipped"},
 		},
 		{
 			name: "a pod that crashes once more", pod: quits, then: crashesAgain,
@@ -175,7 +181,8 @@ func TestFailFast(t *testing.T) {
 				settled create deployment.apps/a failed (InProgress)
 				settled create deployment.apps/b skipped (InProgress)
 				settled create deployment.apps/c skipped`,
-			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+			record: []string{"deployment.apps/a Apply Succeeded Failed",
+				"deployment.apps/b Apply Succeeded Skipped"},
 		},
 		{
 			name: "a pod that may still start", pod: quits,
@@ -183,18 +190,22 @@ func TestFailFast(t *testing.T) {
 				settled create deployment.apps/a timed out (InProgress)
 				settled create deployment.apps/b skipped (InProgress)
 				settled create deployment.apps/c skipped`,
-			record: []string{"deployment.apps/a Apply Succeeded Timeout", "deployment.apps/b Apply Succeeded Skipped"},
+			record: []string{"deployment.apps/a Apply Succeeded Timeout",
+				"deployment.apps/b Apply Succeeded Skipped"},
 		},
 		{
-			name: "a failed object", script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): {{After: time.Second, Status: stuck}}},
+			name: "a failed object", script: map[object.Ref][]enginetest.Change{
+				ref("Deployment/a"): {{After: time.Second, Status: stuck}}},
 			want: `
 				settled create deployment.apps/a failed (Failed)
 				settled create deployment.apps/b skipped (InProgress)
 				settled create deployment.apps/c skipped`,
-			record: []string{"deployment.apps/a Apply Succeeded Failed", "deployment.apps/b Apply Succeeded Skipped"},
+			record: []string{"deployment.apps/a Apply Succeeded Failed",
+				"deployment.apps/b Apply Succeeded Skipped"},
 		},
 		{
-			name: "a write that is refused", fails: map[object.Ref]error{ref("Deployment/a"): apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))},
+			name: "a write that is refused", fails: map[object.Ref]error{
+				ref("Deployment/a"): apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))},
 			want: `
 				settled create deployment.apps/a failed: forbidden: no
 				settled create deployment.apps/b skipped (InProgress)
@@ -308,7 +319,8 @@ func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
 			ref("Deployment/a"): {{After: 5 * time.Second, Status: available}},
 		}
 		objects[2].Object.SetAnnotations(map[string]string{"after": "Deployment/a"})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, objects...); err != nil {
+		if _, err := w.apply(t.Context(), policy(),
+			engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, objects...); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -352,7 +364,8 @@ func TestObserveExplains(t *testing.T) {
 // A pod that fits on no node for a moment may fit on one soon.
 func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 	unplaced := map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
-		"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available",
+		"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+		"message": "0/2 nodes are available",
 	}}}
 	for _, tc := range []struct {
 		name  string
@@ -448,7 +461,8 @@ func TestOutagesAreEmittedOnce(t *testing.T) {
 func TestKnownCausesAreNotEmitted(t *testing.T) {
 	stalled := func(at time.Time) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{
-			"type": "Stalled", "status": "True", "message": "no room", "lastTransitionTime": at.UTC().Format(time.RFC3339),
+			"type": "Stalled", "status": "True", "message": "no room",
+			"lastTransitionTime": at.UTC().Format(time.RFC3339),
 		}}}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -470,7 +484,8 @@ func TestKnownCausesAreNotEmitted(t *testing.T) {
 			})
 		}
 		at := w.times()
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/a", "changed=yes"), thing("Deployment/b"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("Widget/a", "changed=yes"), thing("Deployment/b"))...); err != nil {
 			t.Fatal(err)
 		}
 		if len(*at) == 0 || (*at)[0] < 10*time.Second {

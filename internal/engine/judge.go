@@ -135,7 +135,8 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	}
 	t.settled, r.active = outcome, time.Now()
 	r.emit(event.Event{
-		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome, Status: t.seen.verdict.Status, Facts: t.seen.facts,
+		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome,
+		Status: t.seen.verdict.Status, Facts: t.seen.facts,
 		Children: t.seen.verdict.Children, StepTimeout: own && outcome == event.TimedOut, Err: t.err,
 	})
 	if t.next = nil; !r.sources[r.plan.Steps[i].Ref] {

@@ -41,8 +41,9 @@ func TestObserve(t *testing.T) {
 			name: "until all that is left has failed", took: time.Second,
 			options: engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: time.Minute},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
-			changes: []enginetest.Change{{After: time.Second, Status: stuck}, {After: 2 * time.Second, Status: available}},
-			want:    `configmap/a Current, deployment.apps/web InProgress, deployment.apps/web Failed`,
+			changes: []enginetest.Change{{After: time.Second, Status: stuck},
+				{After: 2 * time.Second, Status: available}},
+			want: `configmap/a Current, deployment.apps/web InProgress, deployment.apps/web Failed`,
 		},
 		{
 			name: "until all are gone", met: true, took: time.Second,
@@ -71,7 +72,8 @@ func TestObserve(t *testing.T) {
 					Script:   map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
 					Unserved: map[schema.GroupKind]bool{{Group: "example.com", Kind: "Widget"}: true},
 				})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 1}}, want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
+				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 1}},
+					want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
 				var lines []string

@@ -13,13 +13,13 @@ import (
 // child objects, too. Rules are called by several goroutines at once and must not change what they
 // are given.
 type Rules interface {
-	// Judge returns the verdict on a live object. Children are the child objects that Children asked
-	// for, once all of them are known; before that there are none.
+	// Judge returns the verdict on a live object. Children are the child objects that Children
+	// asked for, once all of them are known; before that there are none.
 	Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict
 	// Leaving returns the status of an object that is waited for until it is gone.
 	Leaving(obj *unstructured.Unstructured) ready.Status
-	// Children returns the kinds and labels of the child objects that Judge wants to see of an object
-	// that is not ready, all in the namespace of the object; no kinds if it needs none.
+	// Children returns the kinds and labels of the child objects that Judge wants to see of an
+	// object that is not ready, all in the namespace of the object; no kinds if it needs none.
 	Children(obj *unstructured.Unstructured) (kinds []schema.GroupKind, labels map[string]string)
 }
 
@@ -55,12 +55,12 @@ type Limits struct {
 	Apply  time.Duration // for an applied object to become ready, from its write
 	Delete time.Duration // for a deleted object to be gone, from its deletion
 
-	// PerWave starts the limits of all objects that are waited for again at every write: one limit for
-	// each wave of a plan with waves, as --reconcile-timeout of kpt live means it.
+	// PerWave starts the limits of all objects that are waited for again at every write: one limit
+	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it.
 	PerWave bool
-	// Idle is for a run in which nothing happens: every finished write and every settled step starts
-	// it again. Then all objects that are waited for time out and the run ends, as --wait-timeout of
-	// kapp means it.
+	// Idle is for a run in which nothing happens: every finished write and every settled step
+	// starts it again. Then all objects that are waited for time out and the run ends, as
+	// --wait-timeout of kapp means it.
 	Idle time.Duration
 }
 
@@ -69,7 +69,7 @@ type Limits struct {
 type StopOn struct {
 	WriteError bool // a write failed
 	WaitError  bool // an object failed or timed out while it was waited for
-	Stuck      bool // an object cannot start without a change, by a cause such as a bad image; the object fails
+	Stuck      bool // an object cannot start without a change, such as of a bad image
 }
 
 // Retry says how writes are repeated that failed because a webhook could not be called: it may be a

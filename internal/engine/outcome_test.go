@@ -22,7 +22,8 @@ import (
 func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("Widget/x"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(thing("Widget/x"))...); err != nil {
 			t.Fatal(err)
 		}
 		moved := w.Object(ref("Widget/x"))
@@ -31,7 +32,9 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 		next := thing("Widget/x", "new=yes")
 		next.SetAPIVersion("other.example.com/v1")
 		w.Fails = map[object.Ref]error{object.RefOf(next): forbidden}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, want(next)...); err != nil {
+		if _, err := w.apply(t.Context(), policy(),
+			engine.Options{StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}},
+			want(next)...); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped")
@@ -91,7 +94,8 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 		p.Owner.Adoption = plan.AdoptUnowned
 		live := given("a", "old", "last={}")
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
-			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+			Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate,
+			APIVersion: "v1", FieldsType: "FieldsV1",
 			FieldsV1: metav1.NewFieldsV1(
 				`{"f:data":{"f:value":{}},"f:metadata":{"f:annotations":{"f:last":{}}}}`,
 			),
@@ -174,7 +178,8 @@ func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.apply(t.Context(), patient(home()), engine.Options{Limits: engine.Limits{Delete: time.Minute}}); err != nil {
+		if _, err := w.apply(t.Context(), patient(home()),
+			engine.Options{Limits: engine.Limits{Delete: time.Minute}}); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(
@@ -197,7 +202,8 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 			w := newWorld(
 				&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}},
 			)
-			if _, err := w.apply(t.Context(), home(), engine.Options{}, want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
+			if _, err := w.apply(t.Context(), home(), engine.Options{},
+				want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
 				t.Fatal(err)
 			}
 			w.hear = func(e event.Event) {

@@ -11,15 +11,16 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// pause is why a step that was started is not being written. It continues later and holds no slot.
+// pause is the reason why a started step is not being written. A paused step continues later and
+// holds no slot.
 type pause string
 
 // The pauses. The zero value is none.
 const (
-	passing   pause = "passing"   // its write failed for a reason that passes: until its alarm
-	lingering pause = "lingering" // until the deleted object is gone, which is then recreated
-	absent    pause = "absent"    // somebody else is to create its object: until that is there
-	due       pause = "due"       // over: it waits for a slot
+	passing   pause = "passing"   // transient error of its write: until its alarm
+	lingering pause = "lingering" // object to recreate is being deleted: until it is gone
+	absent    pause = "absent"    // object that others create: until it exists
+	due       pause = "due"       // resumed: until a slot is free
 )
 
 // find looks for the object of a step that others create.
@@ -107,7 +108,7 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, annou
 		}
 		at = now.Add(every)
 		if end := limit(t.tried, r.options.Retry.For); !end.IsZero() && end.Before(at) {
-			at = end // once more, at the end of the time
+			at = end // last attempt
 		}
 		return at, true
 	}

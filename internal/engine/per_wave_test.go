@@ -32,7 +32,8 @@ func TestTimeTogetherBeginsWithTheLatestWrite(t *testing.T) {
 				Limits:      engine.Limits{Apply: 5 * time.Second, PerWave: tc.together},
 				Concurrency: 1,
 			}
-			if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c"))...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), o,
+				want(thing("Deployment/a"), thing("Deployment/b"), thing("Deployment/c"))...); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(began).Truncate(time.Second); took != tc.took {

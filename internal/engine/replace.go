@@ -65,9 +65,11 @@ func recreateStep(step *plan.Step) *plan.Step {
 	if step.Recreate != nil {
 		rest.Want = step.Recreate
 	}
-	rest.Op, rest.Have, rest.FullReplace, rest.Replace, rest.Recreate = plan.Create, nil, false, "", nil
+	rest.Op, rest.Have, rest.FullReplace, rest.Replace, rest.Recreate = plan.Create, nil, false, "",
+		nil
 	rest.Want = reheaded(rest.Want, func(metadata map[string]any) {
-		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp",
+			"deletionTimestamp", "deletionGracePeriodSeconds"} {
 			delete(metadata, field)
 		}
 	})

@@ -100,7 +100,8 @@ func TestReplace(t *testing.T) {
 		{name: "without deleting it again", replace: plan.ReplaceAlways, there: []string{"deleted"}, limit: time.Second, took: time.Second, want: `
 			acted update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists
 			settled update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists`},
-		{name: "and again if creating it fails for a reason that passes", replace: plan.ReplaceAlways, answers: []error{nil, hiccup, hiccup}, is: "new",
+		{name: "and again if creating it fails for a reason that passes", replace: plan.ReplaceAlways,
+			answers: []error{nil, hiccup, hiccup}, is: "new",
 			took: 2 * time.Second, want: `
 			retried update configmap/a: ` + hiccup.Error() + `
 			retried update configmap/a: ` + hiccup.Error() + `
@@ -278,7 +279,8 @@ func TestObservationBetweenWrites(t *testing.T) {
 		}})
 		o := w.judging()
 		w.decider = decisions{
-			amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			amend: func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured,
+				error) {
 				if step.Ref != ref("Deployment/web") || stored.GetAnnotations()["is"] == "amended" {
 					return nil, nil
 				}

@@ -57,7 +57,8 @@ func TestAgain(t *testing.T) {
 			w.expect(t, tc.want)
 			timedOut := (*engine.TimedOutError)(nil)
 			if tc.limit > 0 &&
-				(!errors.As(last, &timedOut) || timedOut.After != tc.limit || !apierrors.IsInternalError(timedOut.Last)) {
+				(!errors.As(last, &timedOut) || timedOut.After != tc.limit ||
+					!apierrors.IsInternalError(timedOut.Last)) {
 				t.Errorf("the error is %#v", last)
 			}
 		})

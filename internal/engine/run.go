@@ -13,51 +13,50 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// track is what a run knows of one step. It belongs to the goroutine of the loop.
+// track is the state of one step in a run. Only the goroutine of loop uses it.
 type track struct {
-	acted   event.Outcome // empty until the write is over
-	settled event.Outcome // empty until the end
-	ran     bool          // its turn came; else it was blocked or cut short
-	stored  bool          // it failed, but a part of it was carried out
-	gone    bool          // its deletion is not waited for, but the object is gone
+	acted   event.Outcome // outcome of the write; empty until it has ended
+	settled event.Outcome // final outcome; empty until the step has settled
+	ran     bool          // it was started; false if it was blocked or skipped
+	stored  bool          // it failed, but a part of it was stored
+	gone    bool          // the object of a deletion without a wait is gone
 	err     error
 
-	waiting   bool      // written, not yet settled
+	waiting   bool      // written, not settled
 	announced bool      // the Waiting event was emitted
-	shown     shown     // what the last event said of it
-	missed    int       // how often in a row it was not found by a look without a version
-	failing   bool      // its status is Failed; it may still recover while others are waited for
-	written   time.Time // when this run changed the object, by the clock of the server; zero if it did not
-	created   bool      // this run made the object
-	rests     time.Time // until then what is seen of the object is not believed; zero if it was never doubted
+	shown     shown     // the status in the last event of the step
+	missed    int       // consecutive reads without a version that did not find the object
+	failing   bool      // its status is Failed; it may recover while the run waits for others
+	written   time.Time // time of the change by the clock of the server; zero without a change
+	created   bool      // this run created the object
+	rests     time.Time // end of the period in which its status is not trusted; or zero
 
-	since   time.Time // when waiting began, or the object was last seen as its controller did not know it
-	changed time.Time // when something was seen of the object last
+	since   time.Time // start of the wait, or the last time its controller was not up to date
+	changed time.Time // time of the last observation
 
-	began     time.Time     // when it was written
-	stuck     time.Time     // since when there is a cause that will hardly pass; zero if there is none
-	causes    []ready.Cause // that were emitted
+	began     time.Time     // time of the write
+	stuck     time.Time     // first time of a cause that needs a change by the user; or zero
+	causes    []ready.Cause // causes that were emitted
 	explained bool          // no more causes are emitted
 
-	tried   time.Time  // when its turn came
-	pause   pause      // why it is not being written although its turn came; empty if it is
-	next    *plan.Step // what of it is carried out next; nil is the step itself
+	tried   time.Time  // time of the first attempt to write
+	pause   pause      // reason why a started step is not being written; empty if it is
+	next    *plan.Step // step to write next in place of the step itself; may be nil
 	queried bool       // its child objects are watched
 
-	base observation // the object as our write left it, or as it was when its deletion was asked for
-	seen observation // the latest that was seen of the object
+	base observation // the object after our write, or when its deletion was requested
+	seen observation // the latest observation of the object
 }
 
-// message is what workers and watches tell the loop.
+// message is a report of a worker or a watch to the loop.
 type message struct {
 	step int
-	done *result // the write is over
+	done *result // result of a write that has ended
 	seen observation
 }
 
-// run carries out one plan. All fields belong to the goroutine of loop, others reach it through
-// messages alone; but what never changes, which is engine, plan, options and index, workers read as
-// well.
+// run carries out one plan. Only the goroutine of loop uses its fields. Other goroutines send it
+// messages. Workers also read the fields that never change: engine, plan, options and index.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -66,29 +65,30 @@ type run struct {
 	summary  event.Summary
 	schedule *schedule
 	tracks   []track
-	early    map[int]*result // steps done before the record was saved
+	early    map[int]*result // results of steps written before the record was saved
 	groupOf  func(object.Ref) group
-	groups   map[group][]int // the steps of each
+	groups   map[group][]int // steps by group
 	watched  map[group]bool
-	shared   map[group]labels.Set // what all that is made for their objects has in common, once that was needed
+	// labels that all child objects of a group have in common; filled on demand
+	shared   map[group]labels.Set
 	index    plan.Index
-	sources  map[object.Ref]bool // objects that others take values from
+	sources  map[object.Ref]bool // objects from which other objects take values
 	messages chan message
 
-	inFlight int // writes under way
+	inFlight int // writes in progress
 	writes   writeLimit
 	pausing  int // paused steps
-	waiting  int // steps written but not settled
-	failing  int // of these, how many have failed
+	waiting  int // written steps that have not settled
+	failing  int // waiting steps whose objects have failed
 	alarms   alarms
-	latest   time.Time // the latest deadline by the time of the run
-	outage   string    // why the cluster cannot be seen; empty if it can
-	due      []int     // resumed steps that wait for a slot, and some that have ended since
-	active   time.Time // when a write was over or a step settled last
-	ended    bool      // it failed fast: nothing new is started or waited for
-	endedBy  int       // because of this step
+	latest   time.Time // latest deadline set by the limit of the run
+	outage   string    // error of a cluster that cannot be reached; else empty
+	due      []int     // resumed steps that wait for a slot; may contain settled ones
+	active   time.Time // last time that a write ended or a step settled
+	ended    bool      // aborted by a failure: nothing is started or waited for
+	endedBy  int       // the step that failed
 
-	interrupted bool // by the context: as above
+	interrupted bool // aborted by the context
 
 	diagnosis    diagnosis
 	observing    *observing // nil for runs that apply a plan
@@ -211,7 +211,7 @@ func (r *run) start(ctx context.Context) {
 	}
 }
 
-// begin does what a step needs done now, or has a worker do it.
+// begin starts a step: it settles it at once or starts a worker.
 func (r *run) begin(ctx context.Context, i int) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	if t.next != nil {
@@ -231,8 +231,8 @@ func (r *run) begin(ctx context.Context, i int) {
 	default:
 		r.inFlight++
 		known := r.sourceObjects(step)
-		// The loop waits for this goroutine: it ends with its one message. The write is not cut short by
-		// an interrupt.
+		// The loop waits for this goroutine: it ends with its one message. The write is not cut
+		// short by an interrupt.
 		go func() {
 			done := r.act(context.WithoutCancel(ctx), step, known)
 			r.messages <- message{step: i, done: done}
@@ -250,8 +250,9 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 	t := &r.tracks[m.step]
 	if m.seen.err == nil &&
-		(t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting && m.seen.before(t.base)) {
-		return // nobody waits for the object any more, or the observation is older than our write
+		(t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting &&
+			m.seen.before(t.base)) {
+		return // no step waits for the object, or the observation predates our write
 	}
 	if m.seen.err != nil {
 		r.unseen(m.step, m.seen.err)
@@ -262,7 +263,7 @@ func (r *run) handle(ctx context.Context, m message) {
 		t.since = t.changed
 	}
 	if t.base.object != nil && !r.sources[r.plan.Steps[m.step].Ref] {
-		t.base.object = nil // one of them is enough to judge by
+		t.base.object = nil // seen.object is enough
 	}
 	if t.seen = m.seen; m.seen.unversioned() {
 		t.missed++

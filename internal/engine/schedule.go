@@ -8,32 +8,32 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// schedule decides which step may start. It does no I/O and knows no time. One goroutine reports to
-// it what happened, and asks for the next step.
+// schedule decides which step may start, in topological order. It does no I/O and uses no clock.
+// One goroutine reports outcomes to it and requests the next step.
 type schedule struct {
 	steps         []plan.Step
 	state         []phase
 	outcome       []event.Outcome
-	edges         []int        // edges of a step that have not settled yet
-	dependants    [][]int      // steps that have an edge on a step
+	edges         []int        // number of unsettled dependencies of a step
+	dependants    [][]int      // dependents of a step
 	blockedByStep []bool       // steps that never started because of another one
-	by            map[int]int  // of those that join others: which one
-	released      map[int]bool // steps whose dependants do not wait for them any more
+	by            map[int]int  // for guards: the step that blocked it
+	released      map[int]bool // steps whose dependents may start
 	startable     stepQueue
 	stuck         []blocked
-	writing       map[int]int // how many steps are being written, by rank
+	writing       map[int]int // number of steps being written, by rank
 	unsettled     int
 }
 
-// phase is how far the schedule has let a step go.
+// phase is the progress of a step.
 type phase int
 
 const (
 	pending phase = iota
-	writing       // handed out by next
+	writing       // returned by next
 	written       // reported by acted
 	settled
-	stopped // blocked: it never starts, and settles as soon as the caller says so
+	stopped // blocked: it never starts; the caller settles it
 )
 
 // blocked is a step that never starts because another one did not succeed.
@@ -69,13 +69,13 @@ func newSchedule(steps []plan.Step) *schedule {
 	return s
 }
 
-// next hands out a step that may start now: one whose edges have settled, of the lowest rank,
+// next returns a step that may start now: one whose edges have settled, of the lowest rank,
 // unless a step of a lower rank is still being written.
 func (s *schedule) next() (int, bool) {
 	for s.startable.Len() > 0 {
 		i := s.startable.members[0]
 		if s.state[i] != pending {
-			heap.Pop(&s.startable) // stopped in the meantime
+			heap.Pop(&s.startable) // blocked after it was queued
 			continue
 		}
 		for rank := range s.writing {
@@ -90,7 +90,7 @@ func (s *schedule) next() (int, bool) {
 	return 0, false
 }
 
-// take lets a step start, whatever it waits for.
+// take starts a step even if its dependencies have not settled.
 func (s *schedule) take(i int) {
 	s.state[i] = writing
 	s.writing[s.steps[i].Rank]++

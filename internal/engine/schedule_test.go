@@ -78,8 +78,9 @@ func TestSchedule(t *testing.T) {
 				guarded 2 -> succeeded`,
 		},
 		{
-			name:  "a guard fails when a step before it was blocked",
-			steps: []plan.Step{{}, {Needs: []int{0}}, {Op: plan.Guard, After: []int{0, 1}}, {Needs: []int{2}}},
+			name: "a guard fails when a step before it was blocked",
+			steps: []plan.Step{{}, {Needs: []int{0}}, {Op: plan.Guard, After: []int{0, 1}},
+				{Needs: []int{2}}},
 			script: `next -> 0
 				settle 0 skipped
 				blocked -> 1<0

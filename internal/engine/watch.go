@@ -15,17 +15,18 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// observation is one look at an object, reduced to what the run needs. The zero value is no look at
-// all.
+// observation is the state of an object at one time, reduced to the fields that the run needs. The
+// zero value means that the object was never observed.
 type observation struct {
 	uid      types.UID // empty when the object is gone
-	version  string    // resource version; of the list that did not have it, or of its deletion, when the object is gone
+	version  string    // of the object; if it is gone, of the list or of the deletion
 	verdict  ready.Verdict
 	facts    *ready.Facts
-	evidence *ready.Evidence            // for a diagnosis; nil when the object is ready or gone
-	err      error                      // why the object cannot be seen at present
-	object   *unstructured.Unstructured // kept for steps that take values from it, AwaitCreated, and rules that see children
-	children *childQuery                // the child objects that the rules want to see; nil if none
+	evidence *ready.Evidence // for a diagnosis; nil when the object is ready or gone
+	err      error           // error of reading the object
+	// for steps that take values, AwaitCreated, and rules with children
+	object   *unstructured.Unstructured
+	children *childQuery // the child objects that the rules need; nil if none
 }
 
 // childQuery selects the child objects of one object.
@@ -40,10 +41,12 @@ func (s observation) isZero() bool {
 }
 
 // unversioned reports whether the object was not found by a read without a resource version.
-func (s observation) unversioned() bool { return s.verdict.State == ready.NotFound && s.version == "" }
+func (s observation) unversioned() bool {
+	return s.verdict.State == ready.NotFound && s.version == ""
+}
 
-// before reports whether the look is older than another one. Versions that cannot be compared count
-// as newer.
+// before reports whether it is older than another observation. Versions that cannot be compared
+// count as newer.
 func (s observation) before(other observation) bool {
 	order, err := resourceversion.CompareResourceVersion(s.version, other.version)
 	return s.isZero() || err == nil && order < 0

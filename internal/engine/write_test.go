@@ -38,7 +38,8 @@ func sized(colour, size string) *unstructured.Unstructured {
 func TestConflictIsMergedAgain(t *testing.T) {
 	for conflicts, outcome := range map[int]event.Outcome{9: event.Succeeded, 10: event.Failed} {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			want(sized("red", "small"))...); err != nil {
 			t.Fatal(err)
 		}
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
@@ -57,7 +58,8 @@ func TestConflictIsMergedAgain(t *testing.T) {
 			w.Answers[ref("ConfigMap/a")] = append(w.Answers[ref("ConfigMap/a")], conflict)
 		}
 		var last event.Event
-		if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { last = ev }); err != nil {
+		if _, err := e.Apply(t.Context(), p, engine.Options{},
+			func(ev event.Event) { last = ev }); err != nil {
 			t.Fatal(err)
 		}
 		colour, _, _ := unstructured.NestedString(w.Object(ref("ConfigMap/a")).Object, "data", "colour")
@@ -72,7 +74,8 @@ func TestConflictIsMergedAgain(t *testing.T) {
 // resized applies an object and plans a change of it.
 func (w *world) resized(t *testing.T) (*engine.Engine, *plan.Plan) {
 	t.Helper()
-	if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(sized("red", "small"))...); err != nil {
+	if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		want(sized("red", "small"))...); err != nil {
 		t.Fatal(err)
 	}
 	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
@@ -92,7 +95,8 @@ func TestConflictWithAnotherObject(t *testing.T) {
 	w.Put(other)
 	w.Answers = map[object.Ref][]error{ref("ConfigMap/a"): {conflict}}
 	var last event.Event
-	if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { last = ev }); err != nil {
+	if _, err := e.Apply(t.Context(), p, engine.Options{},
+		func(ev event.Event) { last = ev }); err != nil {
 		t.Fatal(err)
 	}
 	if last.Outcome != event.Failed ||
@@ -155,9 +159,11 @@ func TestObjectExistsMeanwhile(t *testing.T) {
 			if tc.there != nil {
 				w.Put(tc.there)
 			} else {
-				w.Answers = map[object.Ref][]error{ref(tc.object): {apierrors.NewAlreadyExists(schema.GroupResource{Resource: "configmaps"}, "a")}}
+				w.Answers = map[object.Ref][]error{ref(tc.object): {apierrors.NewAlreadyExists(
+					schema.GroupResource{Resource: "configmaps"}, "a")}}
 			}
-			if _, err := e.Apply(t.Context(), made, engine.Options{}, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+			if _, err := e.Apply(t.Context(), made, engine.Options{},
+				func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 				t.Fatal(err)
 			}
 			w.expect(t, tc.want)
@@ -177,7 +183,8 @@ func TestObjectGoneMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.lines = nil
-	if _, err := e.Apply(t.Context(), p, engine.Options{}, func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+	if _, err := e.Apply(t.Context(), p, engine.Options{},
+		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}
 	w.expect(t, `

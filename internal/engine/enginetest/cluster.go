@@ -23,46 +23,49 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// ErrDead is what a client sees of a server that died, or of a connection that its own death cut.
+// ErrDead is the error of requests to a server that died, or of a client that did.
 var ErrDead = errors.New("connection lost")
 
-// Change is what happens to an object some time after it was written.
+// Change is an event in the life of an object some time after it was written.
 type Change struct {
 	After  time.Duration
-	Status map[string]any             // replaces the status; the observed generation is set to the object's own
-	Gone   bool                       // somebody deletes the object
-	Again  bool                       // others delete and recreate the object
-	Makes  *unstructured.Unstructured // a controller creates this, or changes it to this; nothing else happens
+	Status map[string]any             // replaces the status; the observed generation is set as well
+	Gone   bool                       // another client deletes the object
+	Again  bool                       // another client deletes and recreates the object
+	Makes  *unstructured.Unstructured // a controller creates or updates this object; no other change
 }
 
-// Cluster is the server. Its exported fields are set before it is used.
+// Cluster is a simulated API server. Its exported fields are set before it is used.
 type Cluster struct {
-	Script   map[object.Ref][]Change      // what controllers do after each write of an object
-	Lingers  map[object.Ref]time.Duration // how long a deleted object stays; without an entry it is gone at once, or stays if it has finalizers
-	Fails    map[object.Ref]error         // what a write or a deletion of an object answers
-	Answers  map[object.Ref][]error       // what the next writes of an object answer, one each; nil carries the write out
-	Takes    time.Duration                // how long every write takes
-	TooMuch  int                          // beyond how many writes at once the server has the others come again after a second; 0 is never
-	Slow     map[object.Ref]time.Duration // how long those of an object take in addition
+	Script map[object.Ref][]Change // changes by controllers after each write of an object
+	// time from deletion to removal; by default 0 without finalizers
+	Lingers map[object.Ref]time.Duration
+	Fails   map[object.Ref]error   // errors of writes and deletions
+	Answers map[object.Ref][]error // results of the next writes, in order; nil stores the write
+	Takes   time.Duration          // duration of a write
+	// limit of concurrent writes; others get a retry-after of 1s; 0 is none
+	TooMuch  int
+	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
-	Polls    bool                         // watching is refused: objects are read again and again instead
-	Dies     int                          // die at this change, counted from 1: it is stored, its answer is lost
-	Wrote    []string                     // every change that was stored: method and object
-	Asked    [][]object.Ref               // what each Read asked for
+	Polls    bool                         // watches are refused: objects are polled
+	Dies     int                          // change, counted from 1, that is stored but not answered
+	Wrote    []string                     // stored changes: method and object
+	Asked    [][]object.Ref               // arguments of each Read
 	Logs     map[object.Ref][]string      // the logs of pods
-	Queries  []cluster.Query              // every query that was asked for
-	Watched  [][]object.Ref               // what each Watch asked for
-	Sent     []cluster.Write              // every write that came, whatever it was answered
+	Queries  []cluster.Query              // all queries
+	Watched  [][]object.Ref               // arguments of each Watch
+	Sent     []cluster.Write              // all writes, successful or not
 
-	Kinds        map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
-	Broken       map[schema.GroupVersion]error     // group versions that the server cannot describe
-	Unlistable   map[schema.GroupKind][]string     // kinds that only single namespaces list, without these; see Everywhere
-	ListFails    map[schema.GroupKind]error        // errors of lists of Select
-	Unreadable   map[object.Ref]error              // objects that Read may not read, and why
-	Denied       map[string]bool                   // what Allowed denies: "VERB RESOURCE"
-	Discovers    func()                            // called by Rediscover; may be nil
-	Rediscovered int                               // how often Rediscover was called
-	Selections   []cluster.Selection               // every selection of Select
+	Kinds  map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
+	Broken map[schema.GroupVersion]error     // group versions that the server cannot describe
+	// namespaces that cannot list a kind; see Everywhere
+	Unlistable   map[schema.GroupKind][]string
+	ListFails    map[schema.GroupKind]error // errors of lists of Select
+	Unreadable   map[object.Ref]error       // objects that Read may not read, and why
+	Denied       map[string]bool            // what Allowed denies: "VERB RESOURCE"
+	Discovers    func()                     // called by Rediscover; may be nil
+	Rediscovered int                        // how often Rediscover was called
+	Selections   []cluster.Selection        // every selection of Select
 
 	mu        sync.Mutex
 	objects   map[object.Ref]*unstructured.Unstructured

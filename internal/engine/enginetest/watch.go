@@ -12,10 +12,10 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// watcher is one Watch call: what it has still to see, in order.
+// watcher is one Watch call, with the events that it has not received, in order.
 type watcher struct {
 	wants func(cluster.ObjectEvent) bool
-	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // how it sees what it wants; nil changes nothing
+	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // transforms its events; may be nil
 	queue []cluster.ObjectEvent
 	more  chan struct{} // holds one token while the queue is not empty
 }
@@ -59,7 +59,8 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 		c.follow(ctx, w, see)
 		return
 	}
-	selected := object.NewSet() // what was reported: it is gone for the survey when it loses its labels
+	// A reported object that loses its labels counts as deleted.
+	selected := object.NewSet()
 	w.wants = func(seen cluster.ObjectEvent) bool {
 		matches := seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels()))
 		in := s.Namespace == "" || seen.Ref.Namespace == s.Namespace

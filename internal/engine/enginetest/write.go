@@ -165,7 +165,8 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	case w.Method != cluster.Create && w.Object.GetUID() != "" && w.Object.GetUID() != live.GetUID():
 		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
 	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion(),
-		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" && w.Object.GetResourceVersion() != live.GetResourceVersion():
+		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" &&
+			w.Object.GetResourceVersion() != live.GetResourceVersion():
 		return nil, apierrors.NewConflict(
 			resourceOf(ref),
 			ref.Name,
