@@ -39,15 +39,15 @@ var notVerbs = regexp.MustCompile(
 // exceptions are banned words that stay. An empty file stands for every file.
 var exceptions = []struct{ file, word, reason string }{
 	{"internal/english_test.go", "", "the list itself"},
+	{"internal/apps/cmd/errors.go", "anew", "errors that scripts of kapp's users read"},
+	{"internal/apps/cmd/output_events.go", "as it is", "lines that scripts of kapp's users read"},
 	{"internal/apps/ytt/overlay.go", "what is there", "errors that users of kapp's rules read"},
 	{"internal/apps/ytt/replace.go", "what is there", "errors that users of kapp's rules read"},
 	{"internal/apps/ytt/ytt_test.go", "what is there", "errors that users of kapp's rules read"},
 }
 
 // unfinished are folders and files that do not follow the rules yet. The list may only shrink.
-var unfinished = []string{
-	"internal/apps", "internal/engine",
-}
+var unfinished []string
 
 // TestEnglish checks the language of Go files and documents in both modules: banned words, comments
 // of functions, and the length of lines.

@@ -74,8 +74,8 @@ func (w *world) output() string {
 	return text
 }
 
-// testPrinter is a RunPrinter that keeps the first error of a step. It calls the function execute of
-// its world when the last step has settled, before the record is saved.
+// testPrinter is a RunPrinter that keeps the first error of a step. It calls the function execute
+// of its world when the last step has settled, before the record is saved.
 type testPrinter struct {
 	*world
 	open   int // steps that have not settled
@@ -119,7 +119,8 @@ func (w *world) request(manifests ...string) DeployRequest {
 			Files: []string{"-"},
 			Stdin: strings.NewReader(strings.Join(manifests, "\n---\n")),
 		},
-		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(), Run: w.runOptions(),
+		Adopt: true, ScopeSelectors: true, Summarize: true, KeepChanges: 10, Review: w.review(),
+		Run: w.runOptions(),
 	}
 }
 
@@ -133,7 +134,11 @@ func (w *world) deploy(manifests ...string) {
 
 // deleteRequest returns a request that deletes the app "web".
 func (w *world) deleteRequest() DeleteRequest {
-	return DeleteRequest{App: Name{Name: "web", Namespace: "demo"}, Review: w.review(), Run: w.runOptions()}
+	return DeleteRequest{
+		App:    Name{Name: "web", Namespace: "demo"},
+		Review: w.review(),
+		Run:    w.runOptions(),
+	}
 }
 
 // find returns the app "web".

@@ -36,8 +36,12 @@ type decider struct {
 	ctx context.Context // of the run, for looking up the owners of objects
 }
 
-// Amend returns the object with the record of what was applied, unless the first write had the right one.
-func (d decider) Amend(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// Amend returns the object with the record of what was applied, unless the first write had the
+// right one.
+func (d decider) Amend(
+	step *plan.Step,
+	stored *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	w := WorkOf(step.Tag)
 	wanted := w.Change.New
 	if wanted == nil {
@@ -61,7 +65,11 @@ func (d decider) Amend(step *plan.Step, stored *unstructured.Unstructured) (*uns
 }
 
 // Replan returns the step for a change whose object is not as it was when the change was shown.
-func (d decider) Replan(step *plan.Step, live *unstructured.Unstructured, refused error) (*plan.Step, error) {
+func (d decider) Replan(
+	step *plan.Step,
+	live *unstructured.Unstructured,
+	refused error,
+) (*plan.Step, error) {
 	d.deciding.Lock() // masked values are numbered across all changes
 	defer d.deciding.Unlock()
 	w := WorkOf(step.Tag)
@@ -79,13 +87,15 @@ func (d decider) Replan(step *plan.Step, live *unstructured.Unstructured, refuse
 	if err != nil {
 		return nil, err
 	}
-	next.Ref, next.Source, next.Wait, next.Timeout, next.Tag = step.Ref, step.Source, step.Wait, step.Timeout, w
+	next.Ref, next.Source, next.Wait, next.Timeout, next.Tag = step.Ref, step.Source, step.Wait,
+		step.Timeout, w
 	return &next, nil
 }
 
 // requests are kapp's words for the request of each operation.
 var requests = map[change.Op]string{
-	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting", change.Exists: "Checking existence of",
+	change.Add: "Creating", change.Update: "Updating", change.Delete: "Deleting",
+	change.Exists: "Checking existence of",
 }
 
 // RequestError returns an error of the server with the request that it refused.
@@ -94,5 +104,6 @@ func RequestError(c *change.Change, op change.Op, err error) error {
 	if !errors.As(err, &status) || strings.Contains(err.Error(), "API server says: ") {
 		return err
 	}
-	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", requests[op], c.Description(), err, status.Status().Reason)
+	return fmt.Errorf("%s resource %s: API server says: %w (reason: %s)", requests[op],
+		c.Description(), err, status.Status().Reason)
 }

@@ -123,7 +123,8 @@ func (d *deletion) calculate(ctx context.Context) (*Run, error) {
 	}
 	some := Filter(d.objects, matching)
 	run := &Run{
-		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app, deletes: true,
+		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
+		deletes: true,
 	}
 	if err := run.calculate(some, nil); err != nil {
 		return nil, err
@@ -157,7 +158,9 @@ func (d *deletion) execute(ctx context.Context, run *Run) error {
 	if err := run.buildPlan(ctx); err != nil {
 		return err
 	}
-	namespaces := append(namespacesOf(nil, withoutTransient(d.objects)), d.app.Meta.LastDeployment.Namespaces...)
+	namespaces := append(
+		namespacesOf(nil, withoutTransient(d.objects)),
+		d.app.Meta.LastDeployment.Namespaces...)
 	var kept error // why the record was not deleted
 	records := &runRecord{begin: func(ctx context.Context) error {
 		return d.app.Begin(ctx, "delete", namespaces, false)

@@ -26,7 +26,11 @@ func TestDelete(t *testing.T) {
 		{"all", nil, "", "", ""},
 		{"filtered", func(_ *world, r *DeleteRequest) { r.Filter.Names = []string{"a"} }, rest,
 			partial, ""},
-		{"filter of changes", func(_ *world, r *DeleteRequest) { r.Run.ChangeFilter = `{"existingResource": {"names": ["a"]}}` },
+		{"filter of changes",
+			func(_ *world, r *DeleteRequest) {
+				r.Run.ChangeFilter = `{"existingResource": {"names": ` +
+					`["a"]}}`
+			},
 			rest, partial, ""},
 		{"invalid filter", func(_ *world, r *DeleteRequest) { r.Filter.Age = "x" }, all, "", "age"},
 		{"dry run", func(_ *world, r *DeleteRequest) { r.Review.DryRun = true }, all, "", ""},

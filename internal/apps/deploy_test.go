@@ -199,7 +199,8 @@ func TestDeployPreviousName(t *testing.T) {
 // An object that belongs to another app is refused, unless the request or its annotations allow it.
 func TestDeployOwnership(t *testing.T) {
 	annotated := func(key string) string {
-		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/" + key + ": ''}}}"
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/" + key +
+			": ''}}}"
 	}
 	const label = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: " +
 		"{kapp.k14s.io/app: '7'}}}"
@@ -373,7 +374,8 @@ func TestDeployListFails(t *testing.T) {
 	checkError(
 		t,
 		err,
-		`Listing schema.GroupVersionResource{Group:"", Version:"v1", Resource:"configmaps"}, namespaced: true: no`,
+		`Listing schema.GroupVersionResource{Group:"", Version:"v1", Resource:"configmaps"}, `+
+			`namespaced: true: no`,
 	)
 }
 

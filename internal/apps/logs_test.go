@@ -78,7 +78,8 @@ func TestLogs(t *testing.T) {
 			[]string{},
 			"# waiting for 'b > main' logs to become available..."},
 		{"forbidden", nil, []string{enginetest.Everywhere},
-			`Pod watching error: pods is forbidden: User cannot list resource "pods" in API group "" in the namespace(s) "demo"`},
+			`Pod watching error: pods is forbidden: User cannot list resource "pods" in API group "" in ` +
+				`the namespace(s) "demo"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

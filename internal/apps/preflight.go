@@ -35,7 +35,8 @@ func (d *deployment) preflight(ctx context.Context, changes []*change.Change) er
 		}
 	}
 	return preflight.Run(ctx, names, writes, preflight.Cluster{
-		ServerSideApply: d.req.Run.ServerSide, Reviewer: d.Cluster, Resource: d.servedResource, Get: d.getObject,
+		ServerSideApply: d.req.Run.ServerSide, Reviewer: d.Cluster, Resource: d.servedResource,
+		Get: d.getObject,
 	})
 }
 

@@ -23,7 +23,10 @@ func (r *Run) readyRules() readyRules {
 }
 
 // Judge returns kapp's judgement of an object. One that kapp calls failed is final.
-func (r readyRules) Judge(obj *unstructured.Unstructured, children []*unstructured.Unstructured) ready.Verdict {
+func (r readyRules) Judge(
+	obj *unstructured.Unstructured,
+	children []*unstructured.Unstructured,
+) ready.Verdict {
 	for _, rule := range r.options.Rules.For(obj.GroupVersionKind().GroupKind()) {
 		if s := rule.Judge(obj); s.State != "" {
 			return ready.Verdict{Status: s}
@@ -38,7 +41,8 @@ func (r readyRules) Judge(obj *unstructured.Unstructured, children []*unstructur
 		_, v.Releases, _ = r.config.Judge(obj)
 	}
 	for _, child := range j.Children {
-		v.Children = append(v.Children, ready.Child{Ref: child.Ref, Version: child.Version, Status: statusOf(child)})
+		v.Children = append(v.Children,
+			ready.Child{Ref: child.Ref, Version: child.Version, Status: statusOf(child)})
 	}
 	return v
 }
@@ -51,7 +55,9 @@ func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
 // Children returns the child objects that kapp shows, which carry the labels of the app. Runs that
 // do not show them need them only where the judgement depends on them. The objects of apps that are
 // given by labels have no label that their child objects share.
-func (r readyRules) Children(obj *unstructured.Unstructured) ([]schema.GroupKind, map[string]string) {
+func (r readyRules) Children(
+	obj *unstructured.Unstructured,
+) ([]schema.GroupKind, map[string]string) {
 	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
 	if !r.options.ShowChildren && !counts {
 		return nil, nil
@@ -84,7 +90,8 @@ func statusOf(j judge.Judgement) ready.Status {
 	return ready.Status{State: state, Message: j.Message}
 }
 
-// lastTransition returns the time at which a condition of an object changed last; zero if no condition says.
+// lastTransition returns the time at which a condition of an object changed last; zero if no
+// condition says.
 func lastTransition(obj *unstructured.Unstructured) time.Time {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	var last time.Time

@@ -164,7 +164,8 @@ func (keepExisting) StripExisting(*unstructured.Unstructured) error { return nil
 func (r *Run) sort() error {
 	nodes := make([]changegraph.Node, len(r.changes))
 	for i, c := range r.changes {
-		node, err := changegraph.NodeOf(c.Description(), changegraph.Op(c.GraphOp()), c.Object(), r.config)
+		node, err := changegraph.NodeOf(c.Description(), changegraph.Op(c.GraphOp()), c.Object(),
+			r.config)
 		if err != nil {
 			return err
 		}
@@ -172,7 +173,8 @@ func (r *Run) sort() error {
 		nodes[i] = node
 	}
 	var err error
-	r.graph, err = changegraph.Build(nodes, changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged})
+	r.graph, err = changegraph.Build(nodes,
+		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged})
 	return err
 }
 
@@ -239,7 +241,8 @@ func (r *Run) execute(ctx context.Context, records record.Store) (failed, unreco
 		return err, nil
 	}
 	if summary.Interrupted {
-		failed = errors.New("Interrupted: what was begun is in the record (hint: run the command again to continue)")
+		failed = errors.New(
+			"Interrupted: what was begun is in the record (hint: run the command again to continue)")
 	}
 	return failed, unrecorded
 }

@@ -13,9 +13,12 @@ import (
 // With server-side apply the server merges the inputs into the live objects. The result is computed
 // here as well, since diffs show it.
 
-// serverSideObject returns the object that the server merges into the live object of an update, with
-// the record of what was applied.
-func serverSideObject(c *change.Change, becomes *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// serverSideObject returns the object that the server merges into the live object of an update,
+// with the record of what was applied.
+func serverSideObject(
+	c *change.Change,
+	becomes *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	sent, err := c.ApplyConfiguration()
 	if err != nil {
 		return nil, err
@@ -23,9 +26,11 @@ func serverSideObject(c *change.Change, becomes *unstructured.Unstructured) (*un
 	return lastapplied.CopyAnnotations(becomes, sent), nil
 }
 
-// serverSideMerge returns a live object after the server has merged an input into it: fields that were
-// applied last and are not desired any more are removed, fields of others stay.
-func serverSideMerge(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// serverSideMerge returns a live object after the server has merged an input into it: fields that
+// were applied last and are not desired any more are removed, fields of others stay.
+func serverSideMerge(
+	live, before, want *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	owners := before.GetManagedFields()
 	before, want = before.DeepCopy(), want.DeepCopy()
 	before.SetManagedFields(nil)
@@ -50,8 +55,8 @@ func serverSideMerge(live, before, want *unstructured.Unstructured) (*unstructur
 }
 
 // addEmptyMaps adds to the desired object, in place, the recorded maps that it lacks, without their
-// fields: a map is not removed as a whole, since others may have fields in it. It returns the paths of
-// these maps, the inner ones first.
+// fields: a map is not removed as a whole, since others may have fields in it. It returns the paths
+// of these maps, the inner ones first.
 func addEmptyMaps(path []string, want, recorded map[string]any) (paths [][]string) {
 	for key, value := range recorded {
 		fields, isMap := value.(map[string]any)

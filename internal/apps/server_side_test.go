@@ -15,15 +15,22 @@ import (
 func TestMerged(t *testing.T) {
 	for _, tc := range []struct{ name, recorded, live, want, becomes string }{
 		{"fields of others stay, those that are not wanted any more go",
-			"{data: {a: '1', b: '1'}}", "{data: {a: '1', b: '1', c: '1'}}", "{data: {a: '2'}}", "{data: {a: '2', c: '1'}}"},
+			"{data: {a: '1', b: '1'}}", "{data: {a: '1', b: '1', c: '1'}}", "{data: {a: '2'}}",
+			"{data: {a: '2', c: '1'}}"},
 		{"so do maps of which nothing is wanted any more",
-			"{data: {a: '1'}, binaryData: {b: ''}}", "{data: {a: '1', c: '1'}, binaryData: {b: ''}}", "{}", "{data: {c: '1'}}"},
-		{"annotations of others stay, too", "{metadata: {annotations: {ours: '1'}}}", "{metadata: {annotations: {ours: '1', theirs: '1'}}}", "{}",
+			"{data: {a: '1'}, binaryData: {b: ''}}", "{data: {a: '1', c: '1'}, binaryData: {b: ''}}", "{}",
+			"{data: {c: '1'}}"},
+		{"annotations of others stay, too", "{metadata: {annotations: {ours: '1'}}}",
+			"{metadata: {annotations: {ours: '1', theirs: '1'}}}", "{}",
 			"{metadata: {annotations: {theirs: '1'}}}"},
-		{"what others took away comes back", "{data: {a: '1'}}", "{data: {}}", "{data: {a: '1'}}", "{data: {a: '1'}}"},
-		{"nothing is known of what was applied", "", "{data: {a: '1', b: '1'}}", "{data: {a: '2'}}", "{data: {a: '2', b: '1'}}"},
-		{"who manages what stays as it is", "{data: {a: '1'}}", "{metadata: {managedFields: [{manager: kapp}]}, data: {a: '1'}}",
-			"{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}", "{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}"},
+		{"what others took away comes back", "{data: {a: '1'}}", "{data: {}}", "{data: {a: '1'}}",
+			"{data: {a: '1'}}"},
+		{"nothing is known of what was applied", "", "{data: {a: '1', b: '1'}}", "{data: {a: '2'}}",
+			"{data: {a: '2', b: '1'}}"},
+		{"managed fields stay unchanged", "{data: {a: '1'}}",
+			"{metadata: {managedFields: [{manager: kapp}]}, data: {a: '1'}}",
+			"{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}",
+			"{metadata: {managedFields: [{manager: kapp}]}, data: {a: '2'}}"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := configMapOf(t, tc.live)
@@ -33,7 +40,12 @@ func TestMerged(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				live.SetAnnotations(map[string]string{resource.AnnOriginal: string(original), resource.AnnOriginalDiffMD5: "stale"})
+				live.SetAnnotations(
+					map[string]string{
+						resource.AnnOriginal:        string(original),
+						resource.AnnOriginalDiffMD5: "stale",
+					},
+				)
 			}
 			want := configMapOf(t, tc.want)
 			got, err := serverSideMerge(live, before, want)

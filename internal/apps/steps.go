@@ -49,7 +49,8 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
-		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout, Sensitive: r.options.Mask && r.config.Masks(obj),
+		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout,
+		Sensitive: r.options.Mask && r.config.Masks(obj),
 	}
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // the server names the object
@@ -101,7 +102,9 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 
 // signed returns the object to send for a change, with its identity and the expected record of what
 // was applied.
-func (r *Run) signed(sent, described, existing *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (r *Run) signed(
+	sent, described, existing *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	sent, err := lastapplied.Annotate(sent, described, existing, r.config)
 	if err == nil {
 		sent.SetManagedFields(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// What the server says of an object is told without its values where these are masked.
+// TestStepsAreDiscreet checks that masked values are redacted in messages of the server.
 func TestStepsAreDiscreet(t *testing.T) {
 	rules := resource.Resource{Unstructured: liveOf(t, `
 apiVersion: kapp.k14s.io/v1alpha1

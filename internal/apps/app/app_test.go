@@ -19,7 +19,14 @@ import (
 // TestJSON reads and writes what kapp 0.60 stored for an app and a change of it.
 func TestJSON(t *testing.T) {
 	for _, text := range []string{
-		`{"labelKey":"kapp.k14s.io/app","labelValue":"1795253170392718630","lastChangeName":"web-change-qjv8x","lastChange":{"startedAt":"2026-11-21T09:26:13.690091419Z","finishedAt":"2026-11-21T09:26:13.821191908Z","successful":true,"description":"update: Op: 0 create, 0 delete, 2 update, 0 noop, 0 exists / Wait to: 2 reconcile, 0 delete, 0 noop","namespaces":["demo"]},"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Service"},{"Group":"apps","Kind":"Deployment"}]}`,
+		`{"labelKey":"kapp.k14s.io/app","labelValue":"1795253170392718630",` +
+			`"lastChangeName":"web-change-qjv8x",` +
+			`"lastChange":{"startedAt":"2026-11-21T09:26:13.690091419Z",` +
+			`"finishedAt":"2026-11-21T09:26:13.821191908Z","successful":true,"description":"update: ` +
+			`Op: 0 create, 0 delete, 2 update, 0 noop, 0 exists / Wait to: 2 reconcile, 0 delete, 0 ` +
+			`noop","namespaces":["demo"]},"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"",` +
+			`"Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Service"},{"Group":"apps",` +
+			`"Kind":"Deployment"}]}`,
 		spec("1", "[]"), spec("1", "null"),
 	} {
 		m, err := parseMeta(text)
@@ -95,21 +102,26 @@ func TestRun(t *testing.T) {
 		[]schema.GroupKind{deployment, secret, deployment},
 		nil,
 	)
-	if err := app.Begin(t.Context(), "update: x", []string{"demo", "(cluster)", "demo"}, true); err != nil {
+	if err := app.Begin(t.Context(), "update: x", []string{"demo", "(cluster)", "demo"},
+		true); err != nil {
 		t.Fatal(err)
 	}
 	sent("create demo/web-change-*", "replace demo/web")
-	running := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"0001-01-01T00:00:00Z","description":"update: x","namespaces":["(cluster)","demo"]}`
-	head := `{"labelKey":"kapp.k14s.io/app","labelValue":"1795253174690091420","lastChangeName":"web-change-*","lastChange":`
+	running := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"0001-01-01T00:00:00Z",` +
+		`"description":"update: x","namespaces":["(cluster)","demo"]}`
+	head := `{"labelKey":"kapp.k14s.io/app","labelValue":"1795253174690091420",` +
+		`"lastChangeName":"web-change-*","lastChange":`
 	stored(
-		head + running + `,"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"},{"Group":"apps","Kind":"Deployment"}]}`,
+		head + running + `,"usedGVs":[{"Group":"apps","Version":"v1"},{"Group":"","Version":"v1"}],` +
+			`"usedGKs":[{"Group":"","Kind":"Secret"},{"Group":"apps","Kind":"Deployment"}]}`,
 	)
 	name := last(t, specOf(t, f, "demo", "web"))
 	if got := specOf(t, f, "demo", name); got != running {
 		t.Errorf("record of the change: %s, want %s", got, running)
 	}
 	want = map[string]string{
-		"kapp.k14s.io/is-app-change": "", "kapp.k14s.io/app-change-app": "web", "kapp.k14s.io/app-change-app-label": "1795253174690091420",
+		"kapp.k14s.io/is-app-change": "", "kapp.k14s.io/app-change-app": "web",
+		"kapp.k14s.io/app-change-app-label": "1795253174690091420",
 	}
 	if diff := cmp.Diff(want, f.objects[ref("demo", name)].GetLabels()); diff != "" {
 		t.Errorf("labels of the change (-want +got):\n%s", diff)
@@ -120,9 +132,12 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent("replace demo/web", "replace demo/web-change-*")
-	ended := `{"startedAt":"2026-11-21T09:26:15.690091421Z","finishedAt":"2026-11-21T09:26:16.690091422Z","successful":true,"description":"update: x","namespaces":["demo"]}`
+	ended := `{"startedAt":"2026-11-21T09:26:15.690091421Z",` +
+		`"finishedAt":"2026-11-21T09:26:16.690091422Z","successful":true,"description":"update: x",` +
+		`"namespaces":["demo"]}`
 	stored(
-		head + ended + `,"usedGVs":[{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"","Kind":"Secret"}]}`,
+		head + ended + `,"usedGVs":[{"Group":"","Version":"v1"}],"usedGKs":[{"Group":"",` +
+			`"Kind":"Secret"}]}`,
 	)
 	if got := specOf(t, f, "demo", name); got != ended {
 		t.Errorf("record of the change: %s, want %s", got, ended)
@@ -208,7 +223,8 @@ func TestConflict(t *testing.T) {
 	}
 	f.refuse = nil
 	delete(f.objects, ref("demo", "web"))
-	const gone = `App 'web' (namespace: demo) was deleted by another run meanwhile: run the command again: Updating app: configmaps "web" not found`
+	const gone = `App 'web' (namespace: demo) was deleted by another run meanwhile: run the ` +
+		`command again: Updating app: configmaps "web" not found`
 	if err := two.Begin(t.Context(), "update", nil, true); err == nil || err.Error() != gone {
 		t.Errorf("begin without a record: %v", err)
 	}
@@ -218,7 +234,8 @@ func TestConflict(t *testing.T) {
 	if err := two.Restore(t.Context(), []string{"b", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{both, `"successful":false`, `"namespaces":["a","b"]`, two.Meta.LabelValue} {
+	for _, part := range []string{both, `"successful":false`, `"namespaces":["a","b"]`,
+		two.Meta.LabelValue} {
 		if got := specOf(t, f, "demo", "web"); !strings.Contains(got, part) {
 			t.Errorf("restored: %s, want %s in it", got, part)
 		}
@@ -258,7 +275,8 @@ func TestBeginFails(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	for _, tc := range []struct{ have, keep, deleted int }{{3, 5, 0}, {3, 3, 0}, {3, 2, 1}, {3, 0, 3}, {0, 0, 0}, {2, -1, 2}} {
+	for _, tc := range []struct{ have, keep, deleted int }{{3, 5, 0}, {3, 3, 0}, {3, 2, 1}, {3, 0, 3},
+		{0, 0, 0}, {2, -1, 2}} {
 		f := newFake()
 		app, err := newStore(f).Ensure(t.Context(), Request{Name: "web", Namespace: "demo"})
 		if err != nil {
@@ -298,7 +316,8 @@ func TestLabelled(t *testing.T) {
 	}
 	app.SetKinds(nil, []schema.GroupKind{secret}, nil)
 	_, _, trimmed := app.TrimRecords(t.Context(), 0)
-	for _, err := range []error{app.Begin(t.Context(), "update", nil, true), app.Finish(t.Context(), true, nil), app.Delete(t.Context()), trimmed} {
+	for _, err := range []error{app.Begin(t.Context(), "update", nil, true),
+		app.Finish(t.Context(), true, nil), app.Delete(t.Context()), trimmed} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -311,8 +330,10 @@ func TestLabelled(t *testing.T) {
 	}
 	for selector, want := range map[string]string{
 		"x=y": "x=y", "x in (y)": "x=y", "x": "Expected label selector to check for equality",
-		"x!=y": "Expected label selector to check for equality", "a=b,c=d": "Expected label selector to have one label KV",
-		"x in (a,b)": "Expected label selector to check against single label value", "": "Expected label selector to have one label KV",
+		"x!=y":       "Expected label selector to check for equality",
+		"a=b,c=d":    "Expected label selector to have one label KV",
+		"x in (a,b)": "Expected label selector to check against single label value",
+		"":           "Expected label selector to have one label KV",
 	} {
 		app, err := s.Find(t.Context(), "label:"+selector, "demo")
 		if err != nil {
@@ -360,14 +381,17 @@ func TestList(t *testing.T) {
 		t.Fatal(absent, err)
 	}
 	const hint = " (hint: found app 'web' in other namespaces: b, c, d, ...)"
-	if got, want := absent.NotFoundError(t.Context()).Error(), "App 'web' (namespace: a) does not exist: "+hint; got != want {
+	if got, want := absent.NotFoundError(t.Context()).Error(),
+		"App 'web' (namespace: a) does not exist: "+hint; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := absent.NotFoundText(t.Context()), "App 'web' (namespace: a) does not exist"+hint; got != want {
+	if got, want := absent.NotFoundText(t.Context()),
+		"App 'web' (namespace: a) does not exist"+hint; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	f.refuse = func(string) error { return apierrors.NewForbidden(configMaps, "", nil) }
-	if got, want := absent.NotFoundText(t.Context()), "App 'web' (namespace: a) does not exist"; got != want {
+	if got, want := absent.NotFoundText(t.Context()),
+		"App 'web' (namespace: a) does not exist"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -383,22 +407,30 @@ func TestUsed(t *testing.T) {
 		unseen        []schema.GroupKind
 		during, after used
 	}{
-		{"a new app", used{nil, kinds()}, nil, used{[]schema.GroupVersion{core}, kinds(secret)}, used{[]schema.GroupVersion{core}, kinds(secret)}},
+		{"a new app", used{nil, kinds()}, nil, used{[]schema.GroupVersion{core}, kinds(secret)},
+			used{[]schema.GroupVersion{core}, kinds(secret)}},
 		{"a kind less", used{[]schema.GroupVersion{apps}, kinds(deployment)}, nil,
-			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}, used{[]schema.GroupVersion{core}, kinds(secret)}},
-		{"a kind that could not be seen", used{[]schema.GroupVersion{apps}, kinds(deployment)}, []schema.GroupKind{deployment, service},
-			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}, used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}},
-		{"unknown kinds", used{nil, nil}, nil, used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core}, kinds(secret)}},
+			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)},
+			used{[]schema.GroupVersion{core}, kinds(secret)}},
+		{"a kind that could not be seen", used{[]schema.GroupVersion{apps}, kinds(deployment)},
+			[]schema.GroupKind{deployment, service},
+			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)},
+			used{[]schema.GroupVersion{apps, core}, kinds(secret, deployment)}},
+		{"unknown kinds", used{nil, nil}, nil, used{[]schema.GroupVersion{core}, nil},
+			used{[]schema.GroupVersion{core}, kinds(secret)}},
 		{"unknown kinds of which one could not be seen", used{nil, nil}, []schema.GroupKind{service},
-			used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core}, kinds(secret, service)}},
+			used{[]schema.GroupVersion{core}, nil}, used{[]schema.GroupVersion{core},
+				kinds(secret, service)}},
 	} {
 		app := &App{used: tc.recorded}
 		app.AddKinds([]schema.GroupVersion{core}, []schema.GroupKind{secret})
-		if diff := cmp.Diff(tc.during, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(tc.during, app.used, cmp.AllowUnexported(used{}),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s, during (-want +got):\n%s", tc.name, diff)
 		}
 		app.SetKinds([]schema.GroupVersion{core}, []schema.GroupKind{secret}, tc.unseen)
-		if diff := cmp.Diff(tc.after, app.used, cmp.AllowUnexported(used{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(tc.after, app.used, cmp.AllowUnexported(used{}),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s, after (-want +got):\n%s", tc.name, diff)
 		}
 	}
@@ -420,7 +452,8 @@ func TestDeleteMeetsAnother(t *testing.T) {
 	if err := two.Begin(t.Context(), "update", nil, false); err != nil {
 		t.Fatal(err)
 	}
-	const want = "Deleting app: another run has changed the app meanwhile, so that it is kept (hint: run the command again): "
+	const want = "Deleting app: another run has changed the app meanwhile, so that it is kept " +
+		"(hint: run the command again): "
 	if err := one.Delete(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("delete: %v, want %s…", err, want)
 	}

@@ -27,18 +27,28 @@ func TestNames(t *testing.T) {
 		{name: "new", ask: "web", left: []string{"n/web"}, isNew: true},
 		{name: "new, in a dry run", ask: "web", dry: true, isNew: true},
 		{name: "new, in full", ask: "web", full: true, left: []string{"n/web.apps.k14s.io"}, isNew: true},
-		{name: "new, asked for in full", ask: "web.apps.k14s.io", full: true, left: []string{"n/web.apps.k14s.io"}, isNew: true},
+		{name: "new, asked for in full", ask: "web.apps.k14s.io", full: true,
+			left: []string{"n/web.apps.k14s.io"}, isNew: true},
 		{name: "plain stays", have: []string{"web=1"}, ask: "web", left: []string{"n/web"}},
-		{name: "full stays", have: []string{"web.apps.k14s.io=1"}, ask: "web", left: []string{"n/web.apps.k14s.io"}},
-		{name: "plain becomes full", have: []string{"web=1"}, ask: "web", full: true, left: []string{"n/web.apps.k14s.io"}},
-		{name: "but not in a dry run", have: []string{"web=1"}, ask: "web", full: true, dry: true, left: []string{"n/web"}},
-		{name: "an interrupted migration ends", have: []string{"web=1", "web.apps.k14s.io=1"}, ask: "web", left: []string{"n/web.apps.k14s.io"}},
-		{name: "two apps stay two", have: []string{"web=2", "web.apps.k14s.io=1"}, ask: "web", left: []string{"n/web", "n/web.apps.k14s.io"}},
+		{name: "full stays", have: []string{"web.apps.k14s.io=1"}, ask: "web",
+			left: []string{"n/web.apps.k14s.io"}},
+		{name: "plain becomes full", have: []string{"web=1"}, ask: "web", full: true,
+			left: []string{"n/web.apps.k14s.io"}},
+		{name: "but not in a dry run", have: []string{"web=1"}, ask: "web", full: true, dry: true,
+			left: []string{"n/web"}},
+		{name: "an interrupted migration ends", have: []string{"web=1", "web.apps.k14s.io=1"}, ask: "web",
+			left: []string{"n/web.apps.k14s.io"}},
+		{name: "two apps stay two", have: []string{"web=2", "web.apps.k14s.io=1"}, ask: "web",
+			left: []string{"n/web", "n/web.apps.k14s.io"}},
 		{name: "previous", have: []string{"old=1"}, ask: "web", prev: "old", left: []string{"n/web"}},
-		{name: "previous, full", have: []string{"old.apps.k14s.io=1"}, ask: "web", prev: "old", left: []string{"n/web.apps.k14s.io"}},
-		{name: "previous becomes full", have: []string{"old=1"}, ask: "web", prev: "old", full: true, left: []string{"n/web.apps.k14s.io"}},
-		{name: "previous, in a dry run", have: []string{"old=1"}, ask: "web", prev: "old", dry: true, left: []string{"n/old"}},
-		{name: "previous is not looked for", have: []string{"old=2", "web=1"}, ask: "web", prev: "old", left: []string{"n/old", "n/web"}},
+		{name: "previous, full", have: []string{"old.apps.k14s.io=1"}, ask: "web", prev: "old",
+			left: []string{"n/web.apps.k14s.io"}},
+		{name: "previous becomes full", have: []string{"old=1"}, ask: "web", prev: "old", full: true,
+			left: []string{"n/web.apps.k14s.io"}},
+		{name: "previous, in a dry run", have: []string{"old=1"}, ask: "web", prev: "old", dry: true,
+			left: []string{"n/old"}},
+		{name: "previous is not looked for", have: []string{"old=2", "web=1"}, ask: "web", prev: "old",
+			left: []string{"n/old", "n/web"}},
 		{name: "no previous", ask: "web", prev: "old", left: []string{"n/web"}, isNew: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,17 +124,27 @@ func TestRename(t *testing.T) {
 	}{
 		{name: "name", have: []string{"a=1"}, to: "b", ns: "n", want: []string{"n/b"}},
 		{name: "namespace", have: []string{"a=1"}, to: "a", ns: "m", want: []string{"m/a"}},
-		{name: "stays full", have: []string{"a.apps.k14s.io=1"}, to: "b", ns: "n", want: []string{"n/b.apps.k14s.io"}},
-		{name: "no second suffix", have: []string{"a.apps.k14s.io=1"}, to: "b.apps.k14s.io", ns: "n", want: []string{"n/b.apps.k14s.io"}},
-		{name: "becomes full", have: []string{"a=1"}, to: "a", ns: "n", full: true, want: []string{"n/a.apps.k14s.io"}},
-		{name: "an interrupted attempt ends", have: []string{"a=1", "b=1"}, to: "b", ns: "n", want: []string{"n/b"}},
-		{name: "itself", have: []string{"a=1"}, to: "a", ns: "n", want: []string{"n/a"}, refused: `Creating app: configmaps "a" already exists`},
-		{name: "taken", have: []string{"a=1", "b=2"}, to: "b", ns: "n", want: []string{"n/a", "n/b"}, refused: `Creating app: configmaps "b" already exists`},
-		{name: "taken in full", have: []string{"a=1", "b.apps.k14s.io=2"}, to: "b", ns: "n", want: []string{"n/a", "n/b.apps.k14s.io"},
+		{name: "stays full", have: []string{"a.apps.k14s.io=1"}, to: "b", ns: "n",
+			want: []string{"n/b.apps.k14s.io"}},
+		{name: "no second suffix", have: []string{"a.apps.k14s.io=1"}, to: "b.apps.k14s.io", ns: "n",
+			want: []string{"n/b.apps.k14s.io"}},
+		{name: "becomes full", have: []string{"a=1"}, to: "a", ns: "n", full: true,
+			want: []string{"n/a.apps.k14s.io"}},
+		{name: "an interrupted attempt ends", have: []string{"a=1", "b=1"}, to: "b", ns: "n",
+			want: []string{"n/b"}},
+		{name: "itself", have: []string{"a=1"}, to: "a", ns: "n", want: []string{"n/a"},
+			refused: `Creating app: configmaps "a" already exists`},
+		{name: "taken", have: []string{"a=1", "b=2"}, to: "b", ns: "n", want: []string{"n/a", "n/b"},
+			refused: `Creating app: configmaps "b" already exists`},
+		{name: "taken in full", have: []string{"a=1", "b.apps.k14s.io=2"}, to: "b", ns: "n",
+			want:    []string{"n/a", "n/b.apps.k14s.io"},
 			refused: `Creating app: configmaps "b.apps.k14s.io" already exists`},
-		{name: "impossible", have: []string{"a=1"}, to: "B", ns: "n", want: []string{"n/a"}, refused: "Expected app name 'B' to be usable"},
-		{name: "empty", have: []string{"a=1"}, ns: "n", want: []string{"n/a"}, refused: "Expected app name to be non-empty"},
-		{name: "labels", have: []string{"a=1"}, to: "label:x=y", ns: "n", want: []string{"n/a"}, refused: "Expected new app name"},
+		{name: "impossible", have: []string{"a=1"}, to: "B", ns: "n", want: []string{"n/a"},
+			refused: "Expected app name 'B' to be usable"},
+		{name: "empty", have: []string{"a=1"}, ns: "n", want: []string{"n/a"},
+			refused: "Expected app name to be non-empty"},
+		{name: "labels", have: []string{"a=1"}, to: "label:x=y", ns: "n", want: []string{"n/a"},
+			refused: "Expected new app name"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake()
@@ -184,26 +204,38 @@ func TestRenameMeetsAnother(t *testing.T) {
 	if diff := cmp.Diff([]string{"n/b"}, f.names()); diff != "" {
 		t.Fatalf("records (-want +got):\n%s", diff)
 	}
-	if got, want := specOf(t, f, "n", "b"), spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`); got != want {
+	if got, want := specOf(t, f, "n", "b"), spec("1",
+		`[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`); got != want {
 		t.Errorf("record %s, want %s", got, want)
 	}
 }
 
 // Whatever is wrong with a record, nothing is written and nothing deleted.
 func TestBadRecords(t *testing.T) {
-	const unreadable = "App 'web' (namespace: n) backed by ConfigMap 'web' did not contain parseable app metadata: "
+	const unreadable = "App 'web' (namespace: n) backed by ConfigMap 'web' did not contain " +
+		"parseable app metadata: "
 	const hint = " (hint: ConfigMap was overriden by another user?)"
 	for text, want := range map[string]string{
-		"":                                      unreadable + "Parsing app metadata: unexpected end of JSON input" + hint,
-		`{"labelKey":3}`:                        unreadable + "Parsing app metadata: json: cannot unmarshal number into Go struct field Meta.labelKey of type string" + hint,
-		"null":                                  unreadable + "Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
-		`{"labelKey":"a"}`:                      unreadable + "Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
-		`{"labelValue":"a"}`:                    unreadable + "Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
-		`{"labelKey":"a b","labelValue":"1"}`:   unreadable + "Expected 'labelKey' to be a label key, but was 'a b': ",
-		`{"labelKey":"a","labelValue":"1,b=c"}`: unreadable + "Expected 'labelValue' to be a label value, but was '1,b=c': ",
+		"": unreadable +
+			"Parsing app metadata: unexpected end of JSON input" + hint,
+		`{"labelKey":3}`: unreadable +
+			"Parsing app metadata: json: cannot unmarshal number into Go struct field Meta.labelKey of " +
+			"type string" + hint,
+		"null": unreadable +
+			"Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
+		`{"labelKey":"a"}`: unreadable +
+			"Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
+		`{"labelValue":"a"}`: unreadable +
+			"Expected 'labelKey' and 'labelValue' to be non-empty" + hint,
+		`{"labelKey":"a b","labelValue":"1"}`: unreadable +
+			"Expected 'labelKey' to be a label key, but was 'a b': ",
+		`{"labelKey":"a","labelValue":"1,b=c"}`: unreadable +
+			"Expected 'labelValue' to be a label value, but was '1,b=c': ",
 		`{"labelKey":"a","labelValue":"1","usedGKs":[1]}`: unreadable + "Parsing app metadata: ",
-		`{"labelKey":"a","labelValue":"1"}`: "App 'web' (namespace: n) backed by ConfigMap 'web' is not marked as an app: it has lost the label " +
-			"'kapp.k14s.io/is-app' (hint: put it back with: kubectl label configmap web -n n kapp.k14s.io/is-app=)",
+		`{"labelKey":"a","labelValue":"1"}`: "App 'web' (namespace: n) backed by ConfigMap 'web' is " +
+			"not marked as an app: it has lost the label " +
+			"'kapp.k14s.io/is-app' (hint: put it back with: kubectl label configmap web -n n " +
+			"kapp.k14s.io/is-app=)",
 	} {
 		f := newFake()
 		f.put(record("n", "web", text, "some=label"))
@@ -224,12 +256,17 @@ func TestEnsureRefuses(t *testing.T) {
 	}{
 		{Request{Namespace: "n"}, "Expected app name to be non-empty"},
 		{Request{Name: "a"}, "Expected non-empty namespace"},
-		{Request{Name: "A b", Namespace: "n"}, "Expected app name 'A b' to be usable as the name of a ConfigMap: a lowercase RFC 1123 subdomain"},
+		{Request{Name: "A b", Namespace: "n"}, "Expected app name 'A b' to be usable as the name of a " +
+			"ConfigMap: a lowercase RFC 1123 subdomain"},
 		{Request{Name: strings.Repeat("a", 254), Namespace: "n"}, "Expected app name 'aaa"},
-		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}}, "Expected label 'x' value to remain same"},
-		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}, DryRun: true}, "Expected label 'x' value to remain same"},
-		{Request{Name: "new", Namespace: "n", PreviousName: "web", Labels: map[string]string{"x": "z"}}, "Expected label 'x' value to remain same"},
-		{Request{Name: "new", Namespace: "n", PreviousName: "label:x"}, "Expected previous app name to be the name of an app, but was 'label:x'"},
+		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}},
+			"Expected label 'x' value to remain same"},
+		{Request{Name: "web", Namespace: "n", Labels: map[string]string{"x": "z"}, DryRun: true},
+			"Expected label 'x' value to remain same"},
+		{Request{Name: "new", Namespace: "n", PreviousName: "web", Labels: map[string]string{"x": "z"}},
+			"Expected label 'x' value to remain same"},
+		{Request{Name: "new", Namespace: "n", PreviousName: "label:x"},
+			"Expected previous app name to be the name of an app, but was 'label:x'"},
 	} {
 		f := newFake()
 		f.put(record("n", "web", spec("1", "[]"), isApp, "x=y"))
@@ -272,7 +309,8 @@ func TestEnsureMeetsAnother(t *testing.T) {
 		}
 		return nil
 	}
-	for name, want := range map[string]string{"a": "Getting app: configmaps \"a\" is forbidden: no", "b": "Creating app: no room"} {
+	for name, want := range map[string]string{"a": "Getting app: configmaps \"a\" is forbidden: no",
+		"b": "Creating app: no room"} {
 		if _, err := s.Ensure(t.Context(), Request{Name: name, Namespace: "n"}); err == nil ||
 			err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
@@ -351,7 +389,8 @@ func TestOldApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "App change 'web-change-2' (namespace: n) did not contain parseable app change metadata: Parsing app change metadata: "
+	const want = "App change 'web-change-2' (namespace: n) did not contain parseable app change " +
+		"metadata: Parsing app change metadata: "
 	if _, err := app.RecordedDeployments(t.Context()); err == nil ||
 		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("changes: %v", err)

@@ -26,8 +26,9 @@ type fake struct {
 	mu      sync.Mutex
 	objects map[object.Ref]*unstructured.Unstructured
 	version int
-	sent    []string                // "get n/x", "list n", "create n/x" …, in order
-	refuse  func(sent string) error // the answer to a request, if it is not nil; called without the lock
+	sent    []string // "get n/x", "list n", "create n/x" …, in order
+	// the answer to a request, if it is not nil; called without the lock
+	refuse func(sent string) error
 }
 
 func newFake() *fake { return &fake{objects: map[object.Ref]*unstructured.Unstructured{}} }
@@ -198,7 +199,8 @@ const isApp = "kapp.k14s.io/is-app="
 
 // spec is the text of a record of an app of one kind.
 func spec(value, kinds string) string {
-	return `{"labelKey":"kapp.k14s.io/app","labelValue":"` + value + `","lastChange":{"startedAt":"0001-01-01T00:00:00Z",` +
+	return `{"labelKey":"kapp.k14s.io/app","labelValue":"` + value +
+		`","lastChange":{"startedAt":"0001-01-01T00:00:00Z",` +
 		`"finishedAt":"0001-01-01T00:00:00Z"},"usedGKs":` + kinds + `}`
 }
 

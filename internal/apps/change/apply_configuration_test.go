@@ -14,17 +14,21 @@ func TestDeclared(t *testing.T) {
   annotations: {kapp.k14s.io/identity: v1;n//Service/s;v1, kapp.k14s.io/original: '{}', theirs: x}},
   spec: {clusterIP: 10.0.0.1, sessionAffinity: None, ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`,
 	)
-	const described = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`
+	const described = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, ` +
+		`annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`
 	for _, tc := range []struct {
 		name string
 		copy []string
 		want string
 	}{
-		{"as described", nil, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
+		{"as described", nil, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, ` +
+			`annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
 		{"without what is only taken over", []string{"spec.clusterIP", "spec.sessionAffinity"},
-			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
+			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, ` +
+				`spec: {ports: [{port: 80}], selector: {app: one}}}`},
 		{"with what a rule makes of it", []string{"spec.ports"},
-			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, spec: {ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`},
+			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, ` +
+				`spec: {ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			changes, err := Calculate(existing, decode(t, described), rules{Copy: tc.copy}, Options{})

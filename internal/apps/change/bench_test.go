@@ -74,7 +74,8 @@ func BenchmarkVersions(b *testing.B) {
 					existing, new = append(existing, old), append(new, small(name, name), holder)
 				}
 				b.StartTimer()
-				if _, err := Calculate(existing, new, rules{}, Options{Wait: true, LastApplied: rules{}.lastApplied}); err != nil {
+				if _, err := Calculate(existing, new, rules{},
+					Options{Wait: true, LastApplied: rules{}.lastApplied}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -97,7 +98,8 @@ func fleet(
 	b *testing.B,
 	count int,
 	changed bool,
-) (live []*unstructured.Unstructured, base map[string]*unstructured.Unstructured, described []*unstructured.Unstructured) {
+) (live []*unstructured.Unstructured, base map[string]*unstructured.Unstructured,
+	described []*unstructured.Unstructured) {
 	b.Helper()
 	const text = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: x, namespace: demo, labels: {app: x, kapp.k14s.io/app: "1"}},
 		spec: {replicas: 3, selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: [

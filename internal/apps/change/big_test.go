@@ -31,7 +31,8 @@ func bigger(lines bool) (old, new *unstructured.Unstructured) {
 			data["file"] = text.String()
 		}
 		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "big", "annotations": map[string]any{}}, "data": data,
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "big",
+				"annotations": map[string]any{}}, "data": data,
 		}}
 	}
 	return object("old"), object("new")
@@ -54,7 +55,8 @@ func shown(tb testing.TB, old, new *unstructured.Unstructured) string {
 		tb.Fatal(err)
 	}
 	var b strings.Builder
-	if err := textdiff.Write(&b, textdiff.Compare(before, after, false), textdiff.Format{Context: 2, Numbers: true}); err != nil {
+	if err := textdiff.Write(&b, textdiff.Compare(before, after, false),
+		textdiff.Format{Context: 2, Numbers: true}); err != nil {
 		tb.Fatal(err)
 	}
 	return b.String()

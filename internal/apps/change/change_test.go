@@ -18,12 +18,15 @@ func TestEqualIsEqualText(t *testing.T) {
 		nil, "", "1", "true", "null", "1.5", true, false, "a\nb", "a\nb\n",
 		int64(
 			0,
-		), int64(1), int64(-1), 1, int32(1), int64(1000000), int64(9007199254740992), int64(9007199254740993), int64(9223372036854775807),
-		0.0, 1.0, -1.0, 1.5, 1e6, 1e20, 1e21, 1.5e21, 1e-6, 1e-7, -1e-7, 9007199254740992.0, 9223372036854775807.0, 0.1, 1e300,
+		), int64(1), int64(-1), 1, int32(1), int64(1000000), int64(9007199254740992),
+		int64(9007199254740993), int64(9223372036854775807),
+		0.0, 1.0, -1.0, 1.5, 1e6, 1e20, 1e21, 1.5e21, 1e-6, 1e-7, -1e-7, 9007199254740992.0,
+		9223372036854775807.0, 0.1, 1e300,
 		map[string]any{}, map[string]any(nil), []any{}, []any(nil),
 		map[string]any{
 			"a": int64(1),
-		}, map[string]any{"a": 1.0}, map[string]any{"a": nil}, map[string]any{"b": int64(1)}, map[string]any{"a": int64(1), "b": nil},
+		}, map[string]any{"a": 1.0}, map[string]any{"a": nil}, map[string]any{"b": int64(1)},
+		map[string]any{"a": int64(1), "b": nil},
 		[]any{
 			int64(1),
 			"x",
@@ -90,10 +93,12 @@ func TestSameDifference(t *testing.T) {
 		{"items added", "{a: [1]}", "{a: [1, 2]}", "{a: [1, 3]}", "{a: [1, 2]}", false},
 		{"a key like a place", "{a: {'0': 1}}", "{a: {}}", "{a: {'0': 1}}", "{a: {}}", true},
 		{"another type", "{a: {b: 1}}", "{a: [1]}", "{a: {b: 1}}", "{a: [1]}", true},
-		{"deep", "{a: {b: [{c: 1}, {c: 2}]}}", "{a: {b: [{c: 1}, {c: 3}]}}", "{a: {b: [{c: 9}, {c: 2}]}}", "{a: {b: [{c: 9}, {c: 3}]}}", true},
+		{"deep", "{a: {b: [{c: 1}, {c: 2}]}}", "{a: {b: [{c: 1}, {c: 3}]}}", "{a: {b: [{c: 9}, {c: 2}]}}",
+			"{a: {b: [{c: 9}, {c: 3}]}}", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := sameDifference(object(tc.before), object(tc.after), object(tc.before2), object(tc.after2)); got != tc.want {
+			if got := sameDifference(object(tc.before), object(tc.after), object(tc.before2),
+				object(tc.after2)); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
@@ -107,12 +112,14 @@ func TestObjectsOfOddForm(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: text}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: [list]}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: null}}",
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/num-versions: 1, kapp.k14s.io/versioned: null, kapp.k14s.io/renew-duration: 3}}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+			"{kapp.k14s.io/num-versions: 1, kapp.k14s.io/versioned: null, kapp.k14s.io/renew-duration: 3}}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: null}",
 		"{apiVersion: v1, kind: ConfigMap}",
 	} {
 		t.Run(text, func(t *testing.T) {
-			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied}, {FromFiles: true}} {
+			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied},
+				{FromFiles: true}} {
 				existing := append(
 					decode(t, text),
 					decode(t, strings.ReplaceAll(text, "name: a", "name: a-ver-1"))...)
@@ -137,7 +144,8 @@ func TestObjectsOfOddForm(t *testing.T) {
 func TestAgainOfNothing(t *testing.T) {
 	live := decode(
 		t,
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/identity: v1;//ConfigMap/a;v1}}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/identity: "+
+			"v1;//ConfigMap/a;v1}}}",
 	)
 	changes, err := Calculate(live, nil, rules{}, Options{})
 	if err != nil || len(changes) != 1 {
@@ -152,7 +160,8 @@ func TestAgainOfNothing(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	refused := fmt.Errorf("refused")
 	for op, want := range map[Op]string{
-		Add:    "Failed to update (after trying to create) due to resource conflict (tried multiple times): refused",
+		Add: "Failed to update (after trying to create) due to resource conflict (tried multiple " +
+			"times): refused",
 		Update: "Failed to update due to resource conflict (tried multiple times): refused",
 	} {
 		if got := (&Change{Op: op}).ExhaustedError(refused).Error(); got != want {
@@ -176,7 +185,8 @@ func TestFilterSeesBothSides(t *testing.T) {
 	)
 	new := decode(
 		t,
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: two}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: two}}\n---\n{apiVersion: "+
+			"v1, kind: ConfigMap, metadata: {name: c}}",
 	)
 	var seen []string
 	name := func(obj *unstructured.Unstructured) string {

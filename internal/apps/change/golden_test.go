@@ -48,7 +48,10 @@ func TestCalculate(t *testing.T) {
 			set.LastApplied = set.Rules.lastApplied
 		}
 		if set.Ops != nil {
-			set.Filter = func(op string, _, _ *unstructured.Unstructured) bool { return slices.Contains(set.Ops, op) }
+			set.Filter = func(op string, _, _ *unstructured.Unstructured) bool {
+				return slices.Contains(
+					set.Ops, op)
+			}
 		}
 		existing := append(deployed(t, files), decode(t, files["foreign.yaml"])...)
 		set.Adopted = map[*unstructured.Unstructured]bool{}

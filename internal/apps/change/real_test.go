@@ -26,7 +26,8 @@ func TestDeployments(t *testing.T) {
 			conf := config.Default()
 			if text, found := files["config.yaml"]; found {
 				var err error
-				if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, ""); err != nil {
+				if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}},
+					""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -85,7 +86,8 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 			s.t.Fatal(err)
 		}
 		fmt.Fprintf(&out, "@@ %s %s @@\n", c.ApplyOp().Word(), c.Description())
-		if err := textdiff.Write(&out, textdiff.Compare(before, after, false), textdiff.Format{Context: 2, Numbers: true}); err != nil {
+		if err := textdiff.Write(&out, textdiff.Compare(before, after, false),
+			textdiff.Format{Context: 2, Numbers: true}); err != nil {
 			s.t.Fatal(err)
 		}
 	}

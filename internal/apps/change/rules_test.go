@@ -42,7 +42,8 @@ func (r rules) Rebase(
 	}
 	out.Object["metadata"] = metadata
 	for _, path := range r.Copy {
-		if value, found, _ := unstructured.NestedFieldCopy(existing.Object, strings.Split(path, ".")...); found {
+		if value, found, _ := unstructured.NestedFieldCopy(existing.Object,
+			strings.Split(path, ".")...); found {
 			unstructured.SetNestedField(out.Object, value, strings.Split(path, ".")...)
 		}
 	}

@@ -160,8 +160,10 @@ func BenchmarkMarshal(b *testing.B) {
 		text, err := yaml.Marshal(fields)
 		return string(text), err
 	}
-	for name, obj := range map[string]*unstructured.Unstructured{"value": one, "keys": many, "typical": live[0]} {
-		for way, write := range map[string]func(map[string]any) (string, error){"direct": marshal, "json": viaJSON} {
+	for name, obj := range map[string]*unstructured.Unstructured{"value": one, "keys": many,
+		"typical": live[0]} {
+		for way, write := range map[string]func(map[string]any) (string, error){"direct": marshal,
+			"json": viaJSON} {
 			b.Run(name+"/"+way, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

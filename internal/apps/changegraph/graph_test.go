@@ -80,12 +80,14 @@ func TestCycleErrorIsTyped(t *testing.T) {
 }
 
 func TestGroupNames(t *testing.T) {
-	for _, name := range []string{"valid", "valid-name", "a/b", "a-b.com/c", "a.com/b_C--d", "a.com/" + strings.Repeat("a", 1000), strings.Repeat("a", 100)} {
+	for _, name := range []string{"valid", "valid-name", "a/b", "a-b.com/c", "a.com/b_C--d", "a.com/" +
+		strings.Repeat("a", 1000), strings.Repeat("a", 100)} {
 		if err := checkGroup(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "_", "a/", "a/_", "/_", "/a", "a/b/c", "A/b", "a..b/c", "-a/b", "a-/b", "a-.b/c", ".a/b", "a./b", "a/b-", "a b", "a/é", strings.Repeat("a", 254) + "/b"} {
+	for _, name := range []string{"", "_", "a/", "a/_", "/_", "/a", "a/b/c", "A/b", "a..b/c", "-a/b",
+		"a-/b", "a-.b/c", ".a/b", "a./b", "a/b-", "a b", "a/é", strings.Repeat("a", 254) + "/b"} {
 		if checkGroup(name) == nil {
 			t.Errorf("%q passes", name)
 		}

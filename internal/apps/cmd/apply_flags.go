@@ -100,9 +100,9 @@ func (f *applyFlags) add(cmd *cobra.Command, prefix string, deletes bool) {
 		&f.waitInterval,
 		"wait-check-interval",
 		3*time.Second,
-		"Passed over: what is waited for is watched",
+		"Ignored: what is waited for is watched",
 	)
-	flags.IntVar(&f.waitAtOnce, "wait-concurrency", 5, "Passed over: watching takes no turns")
+	flags.IntVar(&f.waitAtOnce, "wait-concurrency", 5, "Ignored: watching takes no turns")
 	flags.BoolVar(&f.earlyWaitError, "exit-early-on-wait-error", true,
 		"Exit quickly on wait failure")
 
@@ -162,7 +162,8 @@ func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
 		"output",
 		"o",
 		"",
-		"Print the events of the run as JSON lines on the standard output, and all other text on the standard error (json)",
+		"Print the events of the run as JSON lines on the standard output, and all other text on the "+
+			"standard error (json)",
 	)
 }
 
@@ -247,7 +248,7 @@ func (f *deployFlags) add(cmd *cobra.Command) {
 		&f.adoptsAtOnce,
 		"existing-non-labeled-resources-check-concurrency",
 		100,
-		"Passed over: they are read by kind and namespace",
+		"Ignored: they are read by kind and namespace",
 	)
 	flags.BoolVar(
 		&f.overrides,

@@ -25,7 +25,8 @@ func (p *program) newDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete app",
-		Long:  `Delete app: delete its resources in their order, wait until they are gone, and forget the app.` + exitCodes,
+		Long: `Delete app: delete its resources in their order, wait until they are gone, and forget ` +
+			`the app.` + exitCodes,
 		Example: p.named(`  # Delete app 'web'
   NAME delete -a web
 
@@ -56,7 +57,8 @@ func (d *deleteCommand) run(ctx context.Context, s *session) error {
 	}
 	result, err := s.apps.Delete(ctx, apps.DeleteRequest{
 		App: name, PrevName: d.prev, Filter: d.filter.Flags, Search: d.kinds.options(),
-		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds), ForgetUnlistable: d.forget,
+		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
+		ForgetUnlistable: d.forget,
 	})
 	switch {
 	case err != nil || !result.Found:

@@ -106,8 +106,10 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		},
 		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
 		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
-		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides, ScopeSelectors: d.deploy.defaultScoping,
-		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds), Checks: d.checks,
+		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
+		ScopeSelectors: d.deploy.defaultScoping,
+		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
+		Checks:    d.checks,
 		Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
 		AllLogs: d.deploy.logsAll,
 	}
@@ -142,7 +144,8 @@ func parseLabels(texts []string) (map[string]string, error) {
 func (p *program) newDeployConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deploy-config", Short: "Show default deploy config",
-		Long: `Show default deploy config: the rules for resources of the usual kinds, in the language of Config documents.`,
+		Long: `Show default deploy config: the rules for resources of the usual kinds, in the ` +
+			`language of Config documents.`,
 	}
 	return p.command(cmd, false, func(_ context.Context, s *session) error {
 		s.ui.Block(config.DefaultText())

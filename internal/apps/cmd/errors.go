@@ -15,7 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
-// refusal is the error of a change that could not be applied. What was sent last is op.
+// refusal returns the error of a change that could not be applied. The last request was op.
 func refusal(c *change.Change, op change.Op, err error) error {
 	text := err.Error()
 	late := (*engine.TimedOutError)(nil)
@@ -46,7 +46,8 @@ func refusal(c *change.Change, op change.Op, err error) error {
 	case strings.Contains(text, "the server could not find the requested resource"):
 		hint = " (hint: resource is possibly namespaced but cannot be)"
 	}
-	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(), ui.Bullets(apps.RequestError(c, op, err).Error()), hint)
+	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(),
+		ui.Bullets(apps.RequestError(c, op, err).Error()), hint)
 }
 
 // failed returns the error of a change that was applied and whose object failed.
@@ -56,12 +57,8 @@ func failed(verb, description, message string) error {
 
 // late returns the error of a change that took longer than one resource may.
 func late(verb, description string, after time.Duration) error {
-	return fmt.Errorf(
-		"waiting on %s %s: Errored: Resource timed out waiting after %s",
-		verb,
-		description,
-		after,
-	)
+	return fmt.Errorf("waiting on %s %s: Errored: Resource timed out waiting after %s", verb,
+		description, after)
 }
 
 // overdue returns the error of a run that timed out waiting.

@@ -102,7 +102,8 @@ func (f *diffFlags) add(cmd *cobra.Command, prefix string) {
 		&f.filter,
 		prefix+"filter",
 		"",
-		`Set changes filter (example: {"and":[{"ops":["update"]},{"existingResource":{"kinds":["Deployment"]}}]})`,
+		`Set changes filter (example: {"and":[{"ops":["update"]},`+
+			`{"existingResource":{"kinds":["Deployment"]}}]})`,
 	)
 	flags.BoolVar(
 		&f.anchored,
@@ -138,7 +139,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 		&f.JSON,
 		"filter",
 		"",
-		`Set filter (example: {"and":[{"not":{"resource":{"kinds":["Secret"]}}},{"resource":{"kinds":["ConfigMap"]}}]})`,
+		`Set filter (example: {"and":[{"not":{"resource":{"kinds":["Secret"]}}},`+
+			`{"resource":{"kinds":["ConfigMap"]}}]})`,
 	)
 }
 

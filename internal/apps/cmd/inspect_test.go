@@ -31,17 +31,20 @@ func TestTree(t *testing.T) {
 		{"web", service, 0},
 		{
 			"web endpoints",
-			`{apiVersion: v1, kind: Endpoints, metadata: {namespace: demo, name: web, uid: ep, labels: {kapp.k14s.io/association: v1.a}}}`,
+			`{apiVersion: v1, kind: Endpoints, metadata: {namespace: demo, name: web, uid: ep, labels: ` +
+				`{kapp.k14s.io/association: v1.a}}}`,
 			1,
 		},
 		{
 			"slice",
-			`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {namespace: demo, name: web-x, uid: slice, labels: {kapp.k14s.io/association: v1.a}, ownerReferences: [{uid: svc}]}}`,
+			`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {namespace: demo, name: ` +
+				`web-x, uid: slice, labels: {kapp.k14s.io/association: v1.a}, ownerReferences: [{uid: svc}]}}`,
 			1,
 		},
 		{
 			"below the slice",
-			`{apiVersion: v1, kind: Pod, metadata: {namespace: demo, name: p, uid: pod, labels: {kapp.k14s.io/association: v1.a}, ownerReferences: [{uid: unknown}, {uid: slice}]}}`,
+			`{apiVersion: v1, kind: Pod, metadata: {namespace: demo, name: p, uid: pod, labels: ` +
+				`{kapp.k14s.io/association: v1.a}, ownerReferences: [{uid: unknown}, {uid: slice}]}}`,
 			2,
 		},
 		{
@@ -51,12 +54,14 @@ func TestTree(t *testing.T) {
 		},
 		{
 			"one of a ring",
-			`{apiVersion: v1, kind: Secret, metadata: {namespace: demo, name: b, uid: ring2, ownerReferences: [{uid: ring1}]}}`,
+			`{apiVersion: v1, kind: Secret, metadata: {namespace: demo, name: b, uid: ring2, ` +
+				`ownerReferences: [{uid: ring1}]}}`,
 			1,
 		},
 		{
 			"the other",
-			`{apiVersion: v1, kind: Secret, metadata: {namespace: demo, name: a, uid: ring1, ownerReferences: [{uid: ring2}]}}`,
+			`{apiVersion: v1, kind: Secret, metadata: {namespace: demo, name: a, uid: ring1, ` +
+				`ownerReferences: [{uid: ring2}]}}`,
 			1,
 		},
 	}

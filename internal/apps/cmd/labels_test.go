@@ -8,7 +8,8 @@ import (
 
 // Annotations that hold copies of Secrets are counted without them.
 func TestAnnotationsOfSecrets(t *testing.T) {
-	const annotations = `metadata: {annotations: {a: b, kapp.k14s.io/original: hidden, kubectl.kubernetes.io/last-applied-configuration: hidden}}`
+	const annotations = `metadata: {annotations: {a: b, kapp.k14s.io/original: hidden, ` +
+		`kubectl.kubernetes.io/last-applied-configuration: hidden}}`
 	for kind, value := range map[string]string{"Secret": "<-- value not shown",
 		"Service": "hidden"} {
 		want := map[string]string{

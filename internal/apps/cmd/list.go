@@ -30,7 +30,8 @@ func (p *program) newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"},
 		Short: "List all apps in a namespace",
-		Long:  `List all apps in a namespace, with the namespaces of their resources and how their last change ended.`,
+		Long: `List all apps in a namespace, with the namespaces of their resources and how their ` +
+			`last change ended.`,
 		Example: p.named(`  # List the apps of all namespaces
   NAME list -A
 

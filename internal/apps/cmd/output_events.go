@@ -52,7 +52,8 @@ func newEventPrinter(u *ui.UI, flags applyFlags, steps []plan.Step) *eventPrinte
 		}
 	}
 	p := &eventPrinter{
-		ui: u, flags: flags, steps: len(steps), progress: ui.NewProgress(u, items), refused: map[int]bool{}, causes: map[int]string{},
+		ui: u, flags: flags, steps: len(steps), progress: ui.NewProgress(u, items),
+		refused: map[int]bool{}, causes: map[int]string{},
 	}
 	p.stop = p.startTicking()
 	return p
@@ -104,7 +105,8 @@ func (p *eventPrinter) Event(e event.Event) {
 	}
 	for _, child := range e.Children {
 		line.Children = append(line.Children, ui.Child{
-			State: stateOf(child.Status.State), Description: describeChild(child), Message: child.Status.Message,
+			State: stateOf(child.Status.State), Description: describeChild(child),
+			Message: child.Status.Message,
 		})
 	}
 	switch e.Kind {
@@ -157,7 +159,8 @@ func (p *eventPrinter) explained(w *apps.Work, e event.Event) {
 		return
 	}
 	p.causes[e.Step] = strings.TrimSpace(lines[0])
-	p.progress.Note(append([]string{w.Change.Description() + " is not " + view.Goal(e.Op) + ":"}, lines...)...)
+	p.progress.Note(append([]string{w.Change.Description() + " is not " + view.Goal(e.Op) + ":"},
+		lines...)...)
 }
 
 // rebasedMessage returns the message of a change whose object others changed before it was written.
@@ -185,7 +188,8 @@ func (p *eventPrinter) refusal(w *apps.Work, e event.Event) error {
 	return err
 }
 
-// sent returns the last request for a change: a creation where the object of an update was deleted to be recreated.
+// sent returns the last request for a change: a creation where the object of an update was deleted
+// to be recreated.
 func sent(w *apps.Work, e event.Event) change.Op {
 	if w.Change.ApplyOp() == change.Update && e.Op == plan.Create && !w.Existed {
 		return change.Add
@@ -193,10 +197,12 @@ func sent(w *apps.Work, e event.Event) change.Op {
 	return w.Change.ApplyOp()
 }
 
-// lastRetry returns the last error of a change that was retried until its time was up; nil for others.
+// lastRetry returns the last error of a change that was retried until its time was up; nil for
+// others.
 func lastRetry(err error) error {
 	late := (*engine.TimedOutError)(nil)
-	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) || !errors.As(err, &late) {
+	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) ||
+		!errors.As(err, &late) {
 		return nil
 	}
 	return late.Last

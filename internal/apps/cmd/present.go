@@ -55,7 +55,8 @@ func (p changePrinter) printYAML() error {
 	return nil
 }
 
-// printDiffs prints the diff of every change. A diff that cannot be masked is replaced by the error.
+// printDiffs prints the diff of every change. A diff that cannot be masked is replaced by the
+// error.
 func (p changePrinter) printDiffs() error {
 	for _, c := range p.changes {
 		var b strings.Builder
@@ -74,7 +75,8 @@ func (p changePrinter) printDiffs() error {
 // write writes the difference of two texts.
 func (p changePrinter) write(b *strings.Builder, before, after string) error {
 	return textdiff.Write(b, textdiff.Compare(before, after, p.diff.anchored), textdiff.Format{
-		Context: p.diff.context, Numbers: p.diff.numbers, Colour: ui.Colours(p.env.IsTerminal(), p.env.Getenv),
+		Context: p.diff.context, Numbers: p.diff.numbers,
+		Colour: ui.Colours(p.env.IsTerminal(), p.env.Getenv),
 	})
 }
 

@@ -14,7 +14,8 @@ func (p *program) newRename() *cobra.Command {
 	var name, namespace string
 	cmd := &cobra.Command{
 		Use: "rename", Short: "Rename app",
-		Long: `Rename app: give its record another name, or another place. Its resources are not touched.`,
+		Long: `Rename app: give its record another name, or another place. Its resources are not ` +
+			`touched.`,
 		Example: p.named(`  # Call app 'web' 'shop'
   NAME rename -a web --new-name shop`),
 	}

@@ -35,7 +35,8 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 // stopOn returns the failures that end a run early.
 func (f *applyFlags) stopOn() engine.StopOn {
 	return engine.StopOn{
-		WriteError: f.earlyApplyError || f.failFast, WaitError: f.earlyWaitError || f.failFast, Stuck: f.failFast,
+		WriteError: f.earlyApplyError || f.failFast, WaitError: f.earlyWaitError || f.failFast,
+		Stuck: f.failFast,
 	}
 }
 

@@ -19,7 +19,8 @@ func (p *program) newServiceAccountList() *cobra.Command {
 	var flags appFlags
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"l", "ls"}, Short: "List service accounts",
-		Long: `List service accounts: those of an app, with the roles of the app that its bindings give them.`,
+		Long: `List service accounts: those of an app, with the roles of the app that its bindings ` +
+			`give them.`,
 		Example: p.named(`  # List the service accounts of app 'web'
   NAME service-account list -a web`),
 	}

@@ -118,7 +118,8 @@ func (p *program) newToolsDiff() *cobra.Command {
 	d := &toolsDiffCommand{}
 	cmd := &cobra.Command{
 		Use: "diff", Short: "Diff files against files2",
-		Long: `Diff files against files2: show what would make what --file2 describes what --file describes. No cluster is asked.`,
+		Long: `Diff files against files2: show what would make what --file2 describes what --file ` +
+			`describes. No cluster is asked.`,
 		Example: p.named(`  # Show what is different between two folders
   NAME tools diff -f new/ --file2 old/ --changes`),
 	}
@@ -139,7 +140,8 @@ func (d *toolsDiffCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	changes, err := change.Calculate(existing, wanted, &config.Config{}, change.Options{Now: s.env.Now(), FromFiles: true})
+	changes, err := change.Calculate(existing, wanted, &config.Config{},
+		change.Options{Now: s.env.Now(), FromFiles: true})
 	if err != nil {
 		return fmt.Errorf("Comparing files: %w", err)
 	}

@@ -55,8 +55,10 @@ func TestEveryKindHasTestData(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	held := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, deletionTimestamp: '2026-11-21T09:26:14Z', finalizers: [example.com/a, example.com/b]}}")[0]
-	free := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, deletionTimestamp: '2026-11-21T09:26:14Z'}}")[0]
+	held := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, "+
+		"deletionTimestamp: '2026-11-21T09:26:14Z', finalizers: [example.com/a, example.com/b]}}")[0]
+	free := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n, "+
+		"deletionTimestamp: '2026-11-21T09:26:14Z'}}")[0]
 	left := decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: n}}")[0]
 	for _, tc := range []struct {
 		name string
@@ -64,12 +66,14 @@ func TestGone(t *testing.T) {
 		want []string
 	}{
 		{"gone", nil, []string{"ok: delete configmap/x (v1) namespace: n"}},
-		{"held", held, []string{"ongoing: delete configmap/x (v1) namespace: n", " ^ Waiting on finalizers: example.com/a, example.com/b"}},
+		{"held", held, []string{"ongoing: delete configmap/x (v1) namespace: n",
+			" ^ Waiting on finalizers: example.com/a, example.com/b"}},
 		{"not yet deleted", left, []string{"ongoing: delete configmap/x (v1) namespace: n"}},
 		{"free", free, []string{"ongoing: delete configmap/x (v1) namespace: n", " ^ Deleting"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, lines(OfDeletion("configmap/x (v1) namespace: n", tc.obj), "delete")); diff != "" {
+			if diff := cmp.Diff(tc.want, lines(OfDeletion("configmap/x (v1) namespace: n", tc.obj),
+				"delete")); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})
@@ -81,7 +85,10 @@ func TestRules(t *testing.T) {
 		return decode(t, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com`+deleted+`},
 			status: {conditions: [{type: Available, status: "`+available+`", reason: Why}]}}`)[0]
 	}
-	never := func(*unstructured.Unstructured) (Judgement, bool) { return failed("the second rule"), true }
+	never := func(*unstructured.Unstructured) (Judgement, bool) {
+		return failed("the second rule"),
+			true
+	}
 	const object = "reconcile apiservice/v1.example.com (apiregistration.k8s.io/v1) cluster"
 	for _, tc := range []struct {
 		name  string
@@ -92,8 +99,10 @@ func TestRules(t *testing.T) {
 		{"has a judgement", service("False", ""), []Rule{IgnoreFailingAPIServices, never},
 			[]string{"ok: " + object, " ^ Ignoring (Condition Available is not True (False))"}},
 		{"has none", service("True", ""), []Rule{IgnoreFailingAPIServices}, []string{"ok: " + object}},
-		{"passes on", service("True", ""), []Rule{IgnoreFailingAPIServices, never}, []string{"fail: " + object, " ^ the second rule"}},
-		{"comes after deletion", service("False", `, deletionTimestamp: "2026-01-01T00:00:00Z"`), []Rule{never}, []string{"ongoing: " + object, " ^ Deleting"}},
+		{"passes on", service("True", ""), []Rule{IgnoreFailingAPIServices, never},
+			[]string{"fail: " + object, " ^ the second rule"}},
+		{"comes after deletion", service("False", `, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+			[]Rule{never}, []string{"ongoing: " + object, " ^ Deleting"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, lines(Of(tc.obj, nil, tc.rules...), "reconcile")); diff != "" {

@@ -23,7 +23,8 @@ func annotated(
 	return signed
 }
 
-const configMapText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: demo}\ndata: {key: '<one & \"two\">'}\n"
+const configMapText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " +
+	"demo}\ndata: {key: '<one & \"two\">'}\n"
 
 // TestAnnotate covers what is put on an object, that nothing else is changed, and that a right
 // guess needs no second write.
@@ -32,7 +33,8 @@ func TestAnnotate(t *testing.T) {
 	signed := annotated(t, obj, obj, nil)
 	want := map[string]string{
 		resource.AnnIdentity: "v1;demo//ConfigMap/c;v1",
-		resource.AnnOriginal: `{"apiVersion":"v1","data":{"key":"\u003cone \u0026 \"two\"\u003e"},"kind":"ConfigMap",` +
+		resource.AnnOriginal: `{"apiVersion":"v1","data":{"key":"\u003cone \u0026 \"two\"\u003e"},` +
+			`"kind":"ConfigMap",` +
 			`"metadata":{"name":"c","namespace":"demo"}}`,
 		resource.AnnOriginalDiffMD5: "c6e94dc94aed3401b5d0f26ed6c0bff3",
 	}
@@ -91,20 +93,17 @@ func TestCorrection(t *testing.T) {
 // not take it.
 func TestUnrecorded(t *testing.T) {
 	large := func(size int, annotations string) *unstructured.Unstructured {
-		return read(
-			t,
-			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {x: '"+annotations+"'}}\ndata: {key: '"+strings.Repeat(
-				"x",
-				size,
-			)+"'}",
-		)
+		return read(t, "apiVersion: v1\nkind: ConfigMap\n"+
+			"metadata: {name: c, annotations: {x: '"+annotations+"'}}\n"+
+			"data: {key: '"+strings.Repeat("x", size)+"'}")
 	}
 	for _, c := range []struct {
 		name string
 		obj  *unstructured.Unstructured
 		want bool
 	}{
-		{"disabled", read(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {kapp.k14s.io/disable-original: ''}}"), false},
+		{"disabled", read(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: "+
+			"{kapp.k14s.io/disable-original: ''}}"), false},
 		{"too large", large(262144, ""), false},
 		{"too large together with others", large(200000, strings.Repeat("x", 100000)), false},
 		{"just not too large", large(261000, ""), true},

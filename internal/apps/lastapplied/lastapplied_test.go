@@ -72,9 +72,12 @@ spec:
   type: ClusterIP
 status: {loadBalancer: {}}
 `
-	original = `{"apiVersion":"v1","kind":"Service","metadata":{"labels":{"kapp.k14s.io/app":"1795253170392718630",` +
-		`"kapp.k14s.io/association":"v1.49f0da33b0818f8cd668bea0af73d11d"},"name":"web","namespace":"demo"},` +
-		`"spec":{"ports":[{"port":8080,"targetPort":80}],"selector":{"app":"web","kapp.k14s.io/app":"1795253170392718630"}}}`
+	original = `{"apiVersion":"v1","kind":"Service",` +
+		`"metadata":{"labels":{"kapp.k14s.io/app":"1795253170392718630",` +
+		`"kapp.k14s.io/association":"v1.49f0da33b0818f8cd668bea0af73d11d"},"name":"web",` +
+		`"namespace":"demo"},` +
+		`"spec":{"ports":[{"port":8080,"targetPort":80}],"selector":{"app":"web",` +
+		`"kapp.k14s.io/app":"1795253170392718630"}}}`
 	sum = "01736172e20a89fd5911eb91d2a51e5d"
 )
 
@@ -90,7 +93,8 @@ func TestInterchange(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		resource.AnnIdentity: "v1;demo//Service/web;v1", resource.AnnOriginal: original, resource.AnnOriginalDiffMD5: sum,
+		resource.AnnIdentity: "v1;demo//Service/web;v1", resource.AnnOriginal: original,
+		resource.AnnOriginalDiffMD5: sum,
 	}
 	if diff := cmp.Diff(want, amended.GetAnnotations()); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -115,20 +119,28 @@ func TestInterchange(t *testing.T) {
 func TestDifference(t *testing.T) {
 	for _, c := range []struct{ name, left, right, want string }{
 		{"nothing", `{a: 1, b: [x]}`, `{a: 1, b: [x]}`, "[]\n"},
-		{"left only", `{a: 1, b: {c: x}}`, `{a: 1}`, "- type: test\n  path: /b\n  value:\n    c: x\n- type: remove\n  path: /b\n"},
+		{"left only", `{a: 1, b: {c: x}}`, `{a: 1}`,
+			"- type: test\n  path: /b\n  value:\n    c: x\n- type: remove\n  path: /b\n"},
 		{"right only", `{m: {}}`, `{m: {a/b~c:d: "true"}}`,
-			"- type: test\n  path: /m/a~1b~0c~7d\n  absent: true\n- type: replace\n  path: /m/a~1b~0c~7d?\n  value: \"true\"\n"},
-		{"longer left", `{l: [a, b, c]}`, `{l: [a]}`, "- type: test\n  path: /l/1\n  value: b\n- type: remove\n  path: /l/1\n" +
-			"- type: test\n  path: /l/1\n  value: c\n- type: remove\n  path: /l/1\n"},
-		{"longer right", `{l: []}`, `{l: [a, b]}`, "- type: test\n  path: /l/0\n  absent: true\n- type: replace\n  path: /l/-\n  value: a\n" +
-			"- type: test\n  path: /l/1\n  absent: true\n- type: replace\n  path: /l/-\n  value: b\n"},
-		{"scalar", `{a: x, b: null}`, `{a: true, b: ""}`, "- type: test\n  path: /a\n  value: x\n- type: replace\n  path: /a\n  value: true\n" +
-			"- type: test\n  path: /b\n  value: null\n- type: replace\n  path: /b\n  value: \"\"\n"},
-		{"types", `{a: {}, b: [1]}`, `{a: [], b: {x: 1}}`, "- type: test\n  path: /a\n  value: {}\n- type: replace\n  path: /a\n  value: []\n" +
-			"- type: test\n  path: /b\n  value:\n  - 1\n- type: replace\n  path: /b\n  value:\n    x: 1\n"},
-		{"order of bytes", `{B: 1, a: 1, a-b: 1, aB: 1}`, `{}`, "- type: test\n  path: /B\n  value: 1\n- type: remove\n  path: /B\n" +
-			"- type: test\n  path: /a\n  value: 1\n- type: remove\n  path: /a\n" +
-			"- type: test\n  path: /a-b\n  value: 1\n- type: remove\n  path: /a-b\n- type: test\n  path: /aB\n  value: 1\n- type: remove\n  path: /aB\n"},
+			"- type: test\n  path: /m/a~1b~0c~7d\n  absent: true\n- type: replace\n  path: " +
+				"/m/a~1b~0c~7d?\n  value: \"true\"\n"},
+		{"longer left", `{l: [a, b, c]}`, `{l: [a]}`,
+			"- type: test\n  path: /l/1\n  value: b\n- type: remove\n  path: /l/1\n" +
+				"- type: test\n  path: /l/1\n  value: c\n- type: remove\n  path: /l/1\n"},
+		{"longer right", `{l: []}`, `{l: [a, b]}`,
+			"- type: test\n  path: /l/0\n  absent: true\n- type: replace\n  path: /l/-\n  value: a\n" +
+				"- type: test\n  path: /l/1\n  absent: true\n- type: replace\n  path: /l/-\n  value: b\n"},
+		{"scalar", `{a: x, b: null}`, `{a: true, b: ""}`,
+			"- type: test\n  path: /a\n  value: x\n- type: replace\n  path: /a\n  value: true\n" +
+				"- type: test\n  path: /b\n  value: null\n- type: replace\n  path: /b\n  value: \"\"\n"},
+		{"types", `{a: {}, b: [1]}`, `{a: [], b: {x: 1}}`,
+			"- type: test\n  path: /a\n  value: {}\n- type: replace\n  path: /a\n  value: []\n" +
+				"- type: test\n  path: /b\n  value:\n  - 1\n- type: replace\n  path: /b\n  value:\n    x: 1\n"},
+		{"order of bytes", `{B: 1, a: 1, a-b: 1, aB: 1}`, `{}`,
+			"- type: test\n  path: /B\n  value: 1\n- type: remove\n  path: /B\n" +
+				"- type: test\n  path: /a\n  value: 1\n- type: remove\n  path: /a\n" +
+				"- type: test\n  path: /a-b\n  value: 1\n- type: remove\n  path: /a-b\n- type: test\n  path: " +
+				"/aB\n  value: 1\n- type: remove\n  path: /aB\n"},
 	} {
 		text, err := yaml.Marshal(difference(read(t, c.left).Object, read(t, c.right).Object))
 		if err != nil || string(text) != c.want {
@@ -151,7 +163,8 @@ func TestNumbers(t *testing.T) {
 		},
 	)
 	text, err := yaml.Marshal(difference(left, right.(map[string]any)))
-	want := "- type: test\n  path: /big\n  value: 1000000\n- type: replace\n  path: /big\n  value: 2e+06\n" +
+	want := "- type: test\n  path: /big\n  value: 1000000\n- type: replace\n  path: /big\n  value: " +
+		"2e+06\n" +
 		"- type: test\n  path: /half\n  value: 0.5\n- type: replace\n  path: /half\n  value: 0.25\n" +
 		"- type: test\n  path: /new\n  absent: true\n- type: replace\n  path: /new?\n  value: 1.5e+06\n"
 	if err != nil || string(text) != want {
@@ -165,7 +178,8 @@ func TestBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := func(edit func(annotations map[string]string, obj *unstructured.Unstructured)) *unstructured.Unstructured {
+	change := func(edit func(annotations map[string]string,
+		obj *unstructured.Unstructured)) *unstructured.Unstructured {
 		obj := good.DeepCopy()
 		annotations := obj.GetAnnotations()
 		edit(annotations, obj)
@@ -197,13 +211,34 @@ func TestBase(t *testing.T) {
 		{"a field changed", change(func(_ annotations, obj *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(obj.Object, "ClientIP", "spec", "sessionAffinity")
 		}), false},
-		{"an annotation added", change(func(a annotations, _ *unstructured.Unstructured) { a["added"] = "by-someone" }), false},
-		{"no md5", change(func(a annotations, _ *unstructured.Unstructured) { delete(a, resource.AnnOriginalDiffMD5) }), false},
-		{"no original", change(func(a annotations, _ *unstructured.Unstructured) { delete(a, resource.AnnOriginal) }), false},
-		{"broken original", change(func(a annotations, _ *unstructured.Unstructured) { a[resource.AnnOriginal] = "{broken" }), false},
-		{"broken YAML", change(func(a annotations, _ *unstructured.Unstructured) { a[resource.AnnOriginal] = "a: [" }), false},
-		{"empty original", change(func(a annotations, _ *unstructured.Unstructured) { a[resource.AnnOriginal] = "{}" }), false},
-		{"not an object", change(func(a annotations, _ *unstructured.Unstructured) { a[resource.AnnOriginal] = "[1]" }), false},
+		{"an annotation added", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			a["added"] = "by-someone"
+		}), false},
+		{"no md5", change(func(a annotations, _ *unstructured.Unstructured) {
+			delete(a,
+				resource.AnnOriginalDiffMD5)
+		}), false},
+		{"no original", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			delete(a, resource.AnnOriginal)
+		}), false},
+		{"broken original", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			a[resource.AnnOriginal] = "{broken"
+		}), false},
+		{"broken YAML", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			a[resource.AnnOriginal] = "a: ["
+		}), false},
+		{"empty original", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			a[resource.AnnOriginal] = "{}"
+		}), false},
+		{"not an object", change(func(a annotations,
+			_ *unstructured.Unstructured) {
+			a[resource.AnnOriginal] = "[1]"
+		}), false},
 		{"no annotations", read(t, "{apiVersion: v1, kind: Service}"), false},
 		{"empty object", &unstructured.Unstructured{Object: map[string]any{}}, false},
 	} {
@@ -231,14 +266,17 @@ func TestBase(t *testing.T) {
 func TestStrip(t *testing.T) {
 	obj := read(
 		t,
-		`{metadata: {annotations: {kapp.k14s.io/identity: x, kapp.k14s.io/original: x, kapp.k14s.io/original-diff-md5: x, kapp.k14s.io/original-diff: x, kapp.k14s.io/original-diff-full: x}}}`,
+		`{metadata: {annotations: {kapp.k14s.io/identity: x, kapp.k14s.io/original: x, `+
+			`kapp.k14s.io/original-diff-md5: x, kapp.k14s.io/original-diff: x, `+
+			`kapp.k14s.io/original-diff-full: x}}}`,
 	)
 	Strip(obj)
 	StripIdentity(obj)
 	if want := read(t, `{metadata: {annotations: {}}}`); !cmp.Equal(want, obj) {
 		t.Errorf("got %v", obj.Object)
 	}
-	for _, text := range []string{"{}", "{metadata: null}", "{metadata: {annotations: null}}", "{metadata: [1]}"} {
+	for _, text := range []string{"{}", "{metadata: null}", "{metadata: {annotations: null}}",
+		"{metadata: [1]}"} {
 		obj := read(t, text)
 		want := maps.Clone(obj.Object)
 		Strip(obj)

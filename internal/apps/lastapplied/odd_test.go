@@ -21,12 +21,16 @@ func TestOdd(t *testing.T) {
 		"{apiVersion: v1, kind: Namespace, metadata: null}",
 		"{apiVersion: v1, kind: Namespace, metadata: {labels: x, annotations: [a]}}",
 		"{apiVersion: v1, kind: Service, spec: {ports: {a: b}, clusterIP: [None]}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {ports: [null, 1, {port: x}], type: {a: b}}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {ports: [null, 1, {port: x}], " +
+			"type: {a: b}}}",
 		"{apiVersion: apps/v1, kind: Deployment, spec: 1}",
-		"{apiVersion: apps/v1, kind: Deployment, spec: {strategy: x, template: {spec: {containers: [{image: 5, ports: x}, null]}}}}",
+		"{apiVersion: apps/v1, kind: Deployment, spec: {strategy: x, template: {spec: {containers: " +
+			"[{image: 5, ports: x}, null]}}}}",
 		"{apiVersion: apps/v1, kind: DaemonSet, spec: {template: null}}",
-		"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{resources: {limits: {cpu: much}}}]}}}}",
-		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {}, spec: {names: {kind: 7}}}",
+		"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{resources: " +
+			"{limits: {cpu: much}}}]}}}}",
+		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {}, spec: " +
+			"{names: {kind: 7}}}",
 		"{apiVersion: a/b/c, kind: X}",
 	} {
 		obj := read(t, text)

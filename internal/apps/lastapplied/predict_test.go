@@ -54,7 +54,8 @@ func writes(t *testing.T, toSend, applied, existing, answer *unstructured.Unstru
 	t.Helper()
 	signed := annotated(t, toSend, applied, existing)
 	stored := withoutAnnotations(answer)
-	for _, key := range []string{resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiffMD5} {
+	for _, key := range []string{resource.AnnIdentity, resource.AnnOriginal,
+		resource.AnnOriginalDiffMD5} {
 		value, _ := annotation(signed, key)
 		setAnnotation(stored, key, value)
 	}

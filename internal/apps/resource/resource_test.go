@@ -8,7 +8,8 @@ import (
 
 func service(identity string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web", "namespace": "demo"},
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web",
+			"namespace": "demo"},
 	}}
 	if identity != "" {
 		obj.SetAnnotations(map[string]string{AnnIdentity: identity})
@@ -33,7 +34,8 @@ func TestFormats(t *testing.T) {
 
 func TestTransient(t *testing.T) {
 	for identity, want := range map[string]bool{
-		"": true, "v1;demo//Service/web;v1": false, "v1;demo//Endpoints/web;v1": true, "v2;demo//Service/web;v1": true,
+		"": true, "v1;demo//Service/web;v1": false, "v1;demo//Endpoints/web;v1": true,
+		"v2;demo//Service/web;v1": true,
 	} {
 		if got := IsTransient(service(identity)); got != want {
 			t.Errorf("identity %q: transient %v, want %v", identity, got, want)

@@ -93,9 +93,9 @@ func List(texts []string) string {
 }
 
 // Bullets turns lists in square brackets into lists of lines, since API servers report invalid
-// fields in brackets: an empty line, then each item after two spaces and "- ", with an empty line after it. An
-// item begins after a comma if a name or the path of a field follows. Bullets keeps lists of one
-// item, and all lists if brackets do not match.
+// fields in brackets: an empty line, then each item after two spaces and "- ", with an empty line
+// after it. An item begins after a comma if a name or the path of a field follows. Bullets keeps
+// lists of one item, and all lists if brackets do not match.
 func Bullets(text string) string {
 	depths, ok := nestingDepths(text)
 	if !ok {

@@ -30,15 +30,18 @@ func TestList(t *testing.T) {
 	for _, test := range []struct{ texts, want string }{
 		{"one: Two", "one: Two"},
 		{"waiting on a|create b", "\n\n  - waiting on a\n\n  - create b\n\n"},
-		{"waiting on a (one, two)|waiting on b", "\n\n  - waiting on a (one, two)\n\n  - waiting on b\n\n"},
+		{"waiting on a (one, two)|waiting on b", "\n\n  - waiting on a (one, two)\n\n  - waiting on " +
+			"b\n\n"},
 		{"unmatched (|other", "\n\n  - unmatched (\n\n  - other\n\n"},
 	} {
 		if got := List(strings.Split(test.texts, "|")); got != test.want {
 			t.Errorf("%s: %q, want %q", test.texts, got, test.want)
 		}
 	}
-	timedOut := "Timed out waiting after 8s for resources: [job/a (batch/v1) namespace: demo, job/b (batch/v1) namespace: demo]"
-	want := "Timed out waiting after 8s for resources: \n\n  - job/a (batch/v1) namespace: demo\n\n  - job/b (batch/v1) namespace: demo\n\n"
+	timedOut := "Timed out waiting after 8s for resources: [job/a (batch/v1) namespace: demo, " +
+		"job/b (batch/v1) namespace: demo]"
+	want := "Timed out waiting after 8s for resources: \n\n  - job/a (batch/v1) namespace: " +
+		"demo\n\n  - job/b (batch/v1) namespace: demo\n\n"
 	if got := BreakLines(Bullets(timedOut)); got != want {
 		t.Errorf("%q", got)
 	}
@@ -55,7 +58,8 @@ func TestExitCodes(t *testing.T) {
 		{DiffExit(false), 2, "Exiting after diffing with no pending changes (exit status 2)"},
 		{DiffExit(true), 3, "Exiting after diffing with pending changes (exit status 3)"},
 		{ApplyExit(false), 2, "Exiting after applying with no changes (exit status 2)"},
-		{fmt.Errorf("app: %w", ApplyExit(true)), 3, "app: Exiting after applying with changes (exit status 3)"},
+		{fmt.Errorf("app: %w", ApplyExit(true)), 3,
+			"app: Exiting after applying with changes (exit status 3)"},
 	} {
 		var out, errs strings.Builder
 		u := New(Options{Out: &out, Err: &errs, Name: "prog", Mode: Plain})
@@ -74,7 +78,8 @@ func TestExitCodes(t *testing.T) {
 
 // FuzzLayout finds that texts keep all but their blanks and line ends, whatever their brackets.
 func FuzzLayout(f *testing.F) {
-	for _, seed := range []string{"a: B: [c: D, efg: H] (x)", "a [b", "a ] b", "...|{|... b: C", "(: A)\n: B", "[, abc, ]", "[(]", "…: É: A"} {
+	for _, seed := range []string{"a: B: [c: D, efg: H] (x)", "a [b", "a ] b", "...|{|... b: C",
+		"(: A)\n: B", "[, abc, ]", "[(]", "…: É: A"} {
 		f.Add(seed)
 	}
 	bare := strings.NewReplacer(" ", "", "\n", "", ",", "", "-", "", "[", "", "]", "")

@@ -32,7 +32,8 @@ func TestLost(t *testing.T) {
 		failed     error
 		code       int
 	}{
-		{name: "full", err: syscall.ENOSPC, code: 1, errs: "kapp: Error: Writing output: no space left on device\n"},
+		{name: "full", err: syscall.ENOSPC, code: 1,
+			errs: "kapp: Error: Writing output: no space left on device\n"},
 		{name: "nobody reads", err: syscall.EPIPE, code: 1},
 		{name: "nobody reads, and failed", err: syscall.EPIPE, failed: DiffExit(true), code: 3,
 			errs: "kapp: Error: Exiting after diffing with pending changes (exit status 3)\n"},
@@ -112,10 +113,13 @@ func TestTogether(t *testing.T) {
 // TestLogs prints the logs of containers in each mode.
 func TestLogs(t *testing.T) {
 	for mode, want := range map[Mode]string{
-		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | b\nc\n02:03:04PM: info: App: text\n",
-		Plain:     "logs | pod > main | a\npod > main | b\nc\n",
-		JSON: "{\n    \"Tables\": null,\n    \"Blocks\": [\n        \"logs | pod \\u003e main | a\\n\",\n        \"pod \\u003e main | b\\n\",\n" +
-			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod \\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: text\\n\"\n    ]\n}",
+		Decorated: "logs | # starting tailing 'pod > main' logs\nlogs | pod > main | a\npod > main | " +
+			"b\nc\n02:03:04PM: info: App: text\n",
+		Plain: "logs | pod > main | a\npod > main | b\nc\n",
+		JSON: "{\n    \"Tables\": null,\n    \"Blocks\": [\n        \"logs | pod \\u003e main | " +
+			"a\\n\",\n        \"pod \\u003e main | b\\n\",\n" +
+			"        \"c\\n\"\n    ],\n    \"Lines\": [\n        \"logs | # starting tailing 'pod " +
+			"\\u003e main' logs\\n\",\n        \"02:03:04PM: info: App: text\\n\"\n    ]\n}",
 	} {
 		var out strings.Builder
 		u := New(
@@ -147,7 +151,8 @@ func TestColours(t *testing.T) {
 		want     bool
 	}{
 		{"", false, false}, {"", true, true}, {"TERM=dumb", true, false}, {"NO_COLOR=1", true, false},
-		{"FORCE_COLOR=1", false, true}, {"FORCE_COLOR=0", true, false}, {"FORCE_COLOR=1 TERM=dumb NO_COLOR=1", false, true},
+		{"FORCE_COLOR=1", false, true}, {"FORCE_COLOR=0", true, false},
+		{"FORCE_COLOR=1 TERM=dumb NO_COLOR=1", false, true},
 	} {
 		getenv := func(name string) string {
 			for field := range strings.FieldsSeq(test.env) {
@@ -171,7 +176,8 @@ func TestDull(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		u := New(Options{Out: &out, Err: &errs, Name: "kapp", Colour: true, NoColour: dull})
-		if err := u.Table(Table{Header: Columns("A"), Rows: [][]Cell{{{Text: "x", Style: Red}}}}); err != nil {
+		if err := u.Table(Table{Header: Columns("A"),
+			Rows: [][]Cell{{{Text: "x", Style: Red}}}}); err != nil {
 			t.Fatal(err)
 		}
 		u.Part(u.Paint(Faint, " ^ ") + "why\n")

@@ -34,7 +34,8 @@ func TestRecorded(t *testing.T) {
 			}
 			var out, errs strings.Builder
 			options := Options{Out: &out, Err: &errs, Name: "kapp"}
-			options.Mode = map[string]Mode{"decorated\n": Decorated, "plain\n": Plain, "json\n": JSON}[files["mode"]]
+			options.Mode = map[string]Mode{"decorated\n": Decorated, "plain\n": Plain,
+				"json\n": JSON}[files["mode"]]
 			code := perform(t, New(options), files)
 			got := map[string]string{
 				"stdout": ended(out.String()),
@@ -149,11 +150,14 @@ func TestConfirm(t *testing.T) {
 		options               Options
 	}{
 		{name: "yes", input: "y\n", out: "Continue? [yN]: y\n\ndone\n"},
-		{name: "whole word, with a carriage return", input: "yes\r\n", out: "Continue? [yN]: yes\n\ndone\n"},
+		{name: "whole word, with a carriage return", input: "yes\r\n",
+			out: "Continue? [yN]: yes\n\ndone\n"},
 		{name: "no", input: "n\n", out: "Continue? [yN]: n\n\n", err: "kapp: Error: Stopped\n"},
 		{name: "empty line", input: "\n", out: "Continue? [yN]: \n\n", err: "kapp: Error: Stopped\n"},
-		{name: "no input", out: "Continue? [yN]: \n", err: "kapp: Error: Asking for confirmation:\n  EOF\n"},
-		{name: "no line", input: "y", out: "Continue? [yN]: \n", err: "kapp: Error: Asking for confirmation:\n  EOF\n"},
+		{name: "no input", out: "Continue? [yN]: \n",
+			err: "kapp: Error: Asking for confirmation:\n  EOF\n"},
+		{name: "no line", input: "y", out: "Continue? [yN]: \n",
+			err: "kapp: Error: Asking for confirmation:\n  EOF\n"},
 		{name: "second try", input: "what\nY\n",
 			out: "Continue? [yN]: what\ninvalid input (not y, n, yes, or no)\nContinue? [yN]: Y\n\ndone\n"},
 		{name: "yes beforehand", options: Options{Yes: true}, out: "done\n"},
