@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ const logsTimeout = 3 * time.Second
 
 // followLogs prints the logs of annotated pods during a deployment. The returned function ends it.
 func (d *deployment) followLogs(ctx context.Context) (stop func()) {
-	if d.req.Logs == nil {
+	if !d.wantsLogs() {
 		return func() {}
 	}
 	tail := &logTail{
@@ -83,6 +84,34 @@ func (d *deployment) followLogs(ctx context.Context) (stop func()) {
 		timeout.Stop()
 		cancel()
 	}
+}
+
+// wantsLogs reports whether the deployment may have to print logs. Watching all pods of a large app
+// costs more than deploying it, so they are watched only if the annotation that asks for logs
+// occurs in an input or a live object.
+func (d *deployment) wantsLogs() bool {
+	if d.req.Logs == nil || d.req.AllLogs {
+		return d.req.Logs != nil
+	}
+	asks := func(obj liveObject) bool { return mentions(obj.Object, resource.AnnDeployLogs) }
+	return slices.ContainsFunc(unwrap(d.inputs), asks) || slices.ContainsFunc(d.live.objects, asks)
+}
+
+// mentions reports whether a text occurs in a key or a string of a JSON value.
+func mentions(value any, text string) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, field := range value {
+			if strings.Contains(key, text) || mentions(field, text) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return mentions(item, text) })
+	case string:
+		return strings.Contains(value, text)
+	}
+	return false
 }
 
 // chooseContainers returns the containers of a pod whose logs a deployment prints, by annotations.

@@ -29,7 +29,7 @@ func (r readyRules) Judge(
 ) ready.Verdict {
 	for _, rule := range r.options.Rules.For(obj.GroupVersionKind().GroupKind()) {
 		if s := rule.Judge(obj); s.State != "" {
-			return ready.Verdict{Status: s}
+			return ready.Verdict{Status: s, Final: true}
 		}
 	}
 	j := judge.Of(obj, children, r.rules...)

@@ -185,9 +185,10 @@ func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) 
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || t.stored || !cluster.Refused(t.err) && !neverWritten(step, t.err)
+		return member, recorded || t.stored || t.uncertain ||
+			!cluster.Refused(t.err) && !neverWritten(step, t.err)
 	default:
-		return member, recorded
+		return member, recorded || t.uncertain
 	}
 }
 

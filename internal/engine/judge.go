@@ -40,7 +40,7 @@ func (r *run) judge(ctx context.Context, i int) {
 // applyVerdict settles a step by the verdict on its object, or waits further.
 func (r *run) applyVerdict(ctx context.Context, i int) {
 	t := &r.tracks[i]
-	if t.queried {
+	if t.queried && t.seen.object != nil {
 		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.childTracker.made(i))
 	}
 	failed := t.seen.verdict.State == ready.Failed

@@ -87,7 +87,7 @@ func (e *Engine) Observe(
 		return false, context.Cause(ctx)
 	}
 	met, _ = r.observedEnough()
-	return met && limited.Err() == nil, nil
+	return met, nil
 }
 
 // observing is the part of a run that only Observe has.

@@ -48,6 +48,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	why := done.pause
 	if why == "" && !done.stored && cluster.WebhookUnavailable(done.err) {
 		why = passing
+		t.uncertain = t.uncertain || !cluster.Refused(done.err)
 	}
 	if done.rest != nil {
 		t.next = done.rest
@@ -66,6 +67,9 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 			Last:  cluster.Redact(done.err, step.HoldsSecret()),
 		}
 		return false
+	}
+	if why == passing {
+		r.schedule.acted(i) // other steps do not wait for a retry: they may be what it needs
 	}
 	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
 	r.pausing++
@@ -180,6 +184,7 @@ func (r *run) takeDue() (int, bool) {
 		r.due = r.due[1:]
 		if r.tracks[i].pause == due {
 			r.unpause(i)
+			r.schedule.take(i)
 			return i, true
 		}
 	}

@@ -15,12 +15,13 @@ import (
 
 // track is the state of one step in a run. Only the goroutine of loop uses it.
 type track struct {
-	acted   event.Outcome // outcome of the write; empty until it has ended
-	settled event.Outcome // final outcome; empty until the step has settled
-	ran     bool          // it was started; false if it was blocked or skipped
-	stored  bool          // it failed, but a part of it was stored
-	gone    bool          // the object of a deletion without a wait is gone
-	err     error
+	acted     event.Outcome // outcome of the write; empty until it has ended
+	settled   event.Outcome // final outcome; empty until the step has settled
+	ran       bool          // it was started; false if it was blocked or skipped
+	stored    bool          // it failed, but a part of it was stored
+	uncertain bool          // a failed attempt that is retried may have stored the object
+	gone      bool          // the object of a deletion without a wait is gone
+	err       error
 
 	waiting   bool      // written, not settled
 	announced bool      // the Waiting event was emitted

@@ -92,6 +92,9 @@ func (s *schedule) next() (int, bool) {
 
 // take starts a step even if its dependencies have not settled.
 func (s *schedule) take(i int) {
+	if s.state[i] == writing {
+		return
+	}
 	s.state[i] = writing
 	s.writing[s.steps[i].Rank]++
 }

@@ -90,9 +90,13 @@ func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 	return data, err
 }
 
-// setMembers writes all of data. Without statuses the members that stay keep their conditions.
+// conditionBytes is the size of the longest value of a member.
+const conditionBytes = 75
+
+// setMembers writes all of data. Without statuses the members that stay keep their conditions, and
+// reserve is the space that must be left for the condition of each member.
 func (configMapFormat) setMembers(
-	obj *unstructured.Unstructured, _, want *record.State, statuses bool,
+	obj *unstructured.Unstructured, _, want *record.State, statuses bool, reserve int,
 ) (bool, error) {
 	before, err := dataOf(obj)
 	if err != nil {
@@ -110,7 +114,7 @@ func (configMapFormat) setMembers(
 				return false, err
 			}
 		}
-		bytes += 2*len(key) + len(data[key]) + keyBytes
+		bytes += 2*len(key) + max(len(data[key]), reserve) + keyBytes
 	}
 	if maps.Equal(before, data) {
 		return false, nil

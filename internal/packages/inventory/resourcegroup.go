@@ -89,7 +89,7 @@ func text(entry map[string]any, key string) string {
 
 // setMembers writes spec.resources unless it lists the same members, in any order.
 func (resourceGroupFormat) setMembers(
-	group *unstructured.Unstructured, has, want *record.State, _ bool,
+	group *unstructured.Unstructured, has, want *record.State, _ bool, _ int,
 ) (bool, error) {
 	if sameMembers(has, want) {
 		return false, nil

@@ -63,7 +63,11 @@ func (s *Store) writeShard(
 		next = p.copyForWrite()
 	}
 	dressed := dress(next)
-	changed, err := s.format.setMembers(next, p.state, want, s.statuses)
+	statuses, reserve := s.statuses && !s.intent, 0
+	if s.statuses && s.intent {
+		reserve = conditionBytes
+	}
+	changed, err := s.format.setMembers(next, p.state, want, statuses, reserve)
 	switch {
 	case err != nil:
 		return err
@@ -72,7 +76,7 @@ func (s *Store) writeShard(
 	case changed || dressed:
 		err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace})
 	}
-	if err != nil || !s.statuses || s.intent {
+	if err != nil || !statuses {
 		return err
 	}
 	next = p.copyForWrite()

@@ -40,7 +40,7 @@ type format interface {
 	// changed it. Statuses are sent to the status subresource; a format without one writes them
 	// in setMembers.
 	setMembers(
-		obj *unstructured.Unstructured, has, want *record.State, statuses bool,
+		obj *unstructured.Unstructured, has, want *record.State, statuses bool, reserve int,
 	) (changed bool, err error)
 	setStatuses(obj *unstructured.Unstructured, has, want *record.State) (changed bool)
 }
