@@ -46,13 +46,9 @@ var exceptions = []struct{ file, word, reason string }{
 	{"internal/apps/ytt/ytt_test.go", "what is there", "errors that users of kapp's rules read"},
 }
 
-// unfinished are folders and files that do not follow the rules yet. The list may only shrink.
-var unfinished []string
-
 // TestEnglish checks the language of Go files and documents in both modules: banned words, comments
 // of functions, and the length of lines.
 func TestEnglish(t *testing.T) {
-	counts := map[string]int{}
 	files := strings.Fields(run(t, "git", "-C", "..", "ls-files", "--cached", "--others",
 		"--exclude-standard", "*.go", "*.md"))
 	if len(files) < 100 {
@@ -65,23 +61,8 @@ func TestEnglish(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		found := checkEnglish(t, file, string(text))
-		folder := slices.IndexFunc(unfinished, func(name string) bool {
-			return file == name || strings.HasPrefix(file, name+"/")
-		})
-		if folder >= 0 {
-			counts[unfinished[folder]] += len(found)
-			continue
-		}
-		for _, finding := range found {
+		for _, finding := range checkEnglish(t, file, string(text)) {
 			t.Error(finding)
-		}
-	}
-	for _, name := range unfinished {
-		if counts[name] == 0 {
-			t.Logf("%s has no findings; remove it from the list of unfinished folders", name)
-		} else {
-			t.Logf("%s: %d findings left", name, counts[name])
 		}
 	}
 }
