@@ -90,7 +90,7 @@ func (d *deployment) followLogs(ctx context.Context) (stop func()) {
 // costs more than deploying it, so they are watched only if the annotation that asks for logs
 // occurs in an input or a live object.
 func (d *deployment) wantsLogs() bool {
-	if d.req.Logs == nil || d.req.AllLogs {
+	if d.req.Logs == nil || d.req.AllLogs || d.req.AlwaysWatch {
 		return d.req.Logs != nil
 	}
 	asks := func(obj liveObject) bool { return mentions(obj.Object, resource.AnnDeployLogs) }

@@ -111,7 +111,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
 		Checks:    d.checks,
 		Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
-		AllLogs: d.deploy.logsAll,
+		AllLogs: d.deploy.logsAll, AlwaysWatch: !s.native,
 	}
 	if d.deploy.logs {
 		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}
