@@ -141,33 +141,29 @@ func (a *App) finishDeployment(ctx context.Context, change DeploymentRecord) err
 	if a.running == nil {
 		return nil
 	}
-	var refused error
-	for range attempts {
+	return cluster.RetryOnConflict(func() error {
 		record := a.running.DeepCopy()
-		if err := unstructured.SetNestedField(record.Object, change.JSON(), "data", "spec"); err != nil {
+		err := setRecordText(record, change.JSON())
+		if err == nil {
+			record, err = a.store.replace(ctx, record)
+		}
+		if err != nil {
 			return fmt.Errorf("Updating app change: %w", err)
 		}
-		stored, err := a.store.Cluster.Write(
-			ctx,
-			cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager},
-		)
-		if err == nil {
-			a.running = stored
-			return nil
+		a.running = record
+		return nil
+	}, func(error) error {
+		name := a.running.GetName()
+		found, err := a.store.read(ctx, a.running.GetNamespace(), name)
+		if err == nil && found == nil {
+			err = apierrors.NewNotFound(configMaps, name)
 		}
-		if refused = fmt.Errorf("Updating app change: %w", err); !apierrors.IsConflict(err) {
-			return refused
-		}
-		found, err := a.store.read(ctx, record.GetNamespace(), record.GetName())
 		if err != nil {
 			return fmt.Errorf("Getting app change: %w", err)
 		}
-		if found == nil {
-			return fmt.Errorf("Getting app change: %w", apierrors.NewNotFound(configMaps, record.GetName()))
-		}
 		a.running = found
-	}
-	return refused
+		return nil
+	}, nil)
 }
 
 // RecordedDeployments returns the deployments that have records, the oldest first.

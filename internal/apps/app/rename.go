@@ -115,39 +115,23 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 // deleteReplaced deletes a record, nil for none, that was replaced by the app's. Kinds that another
 // run has added to it meanwhile are merged first.
 func (a *App) deleteReplaced(ctx context.Context, record *unstructured.Unstructured) error {
-	var refused error
-	for range attempts {
-		if record == nil {
-			return nil
+	return cluster.RetryOnConflict(func() error {
+		if err := a.store.deleteUnchanged(ctx, record); err != nil {
+			return fmt.Errorf("Deleting app: %w", err)
 		}
-		_, err := a.store.Cluster.Delete(
-			ctx,
-			cluster.Delete{
-				Ref:     object.RefOf(record),
-				UID:     record.GetUID(),
-				Version: record.GetResourceVersion(),
-			},
-		)
-		if err == nil {
-			return nil
-		}
-		if refused = fmt.Errorf("Deleting app: %w", err); !apierrors.IsConflict(err) {
-			return refused
-		}
-		if record, err = a.store.read(ctx, record.GetNamespace(), record.GetName()); err != nil ||
-			record == nil {
+		return nil
+	}, func(conflict error) (err error) {
+		record, err = a.store.read(ctx, record.GetNamespace(), record.GetName())
+		if err != nil || record == nil {
 			return err
 		}
 		theirs, err := a.parse(record)
 		if err != nil || theirs.LabelValue != a.Meta.LabelValue {
-			return refused // what has its name now is no record of this app
+			return conflict // what has its name now is no record of this app
 		}
 		a.used = a.used.union(theirs.used())
-		if err := a.save(ctx, nil, nil); err != nil {
-			return err
-		}
-	}
-	return refused
+		return a.save(ctx, nil, nil)
+	}, nil)
 }
 
 // continueMove returns the record that an earlier attempt to move this one has written, updated. It
@@ -174,8 +158,5 @@ func (a *App) continueMove(
 	a.Meta.setUsed(a.Meta.used().union(theirs.used()))
 	record.Object["data"] = map[string]any{"spec": a.Meta.JSON()}
 	record.SetResourceVersion(found.GetResourceVersion())
-	return a.store.Cluster.Write(
-		ctx,
-		cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager},
-	)
+	return a.store.replace(ctx, record)
 }

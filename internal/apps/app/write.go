@@ -12,9 +12,6 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// attempts is how often a write is tried that conflicts with others.
-const attempts = 10
-
 // save writes the record with the edited Meta and more labels; it sends nothing if the record is
 // unchanged. After a conflict it edits the stored record, and keeps the kinds of both: too many
 // kinds cost a request, but with too few the objects of others could not be found.
@@ -22,45 +19,53 @@ func (a *App) save(ctx context.Context, edit func(*Meta), more map[string]string
 	if a.stored == nil {
 		return fmt.Errorf("Updating app: %w", apierrors.NewNotFound(configMaps, a.Name))
 	}
-	var refused error
-	for range attempts {
-		m := a.Meta
-		m.setUsed(a.used)
-		if edit != nil {
-			edit(&m)
-		}
-		record := a.stored.DeepCopy()
-		if err := mergeLabels(record, more); err != nil {
+	var m Meta
+	var record *unstructured.Unstructured
+	return cluster.RetryOnConflict(func() (err error) {
+		if m, record, err = a.edited(edit, more); err != nil || sameRecord(record, a.stored) {
 			return err
 		}
-		if text := m.JSON(); text != a.Meta.JSON() { // other versions of kapp differ in form
-			if err := unstructured.SetNestedField(record.Object, text, "data", "spec"); err != nil {
-				return fmt.Errorf("Updating app: %w", err)
-			}
-		}
-		if sameRecord(record, a.stored) {
-			return nil
-		}
-		stored, err := a.store.Cluster.Write(
-			ctx,
-			cluster.Write{Object: record, Method: cluster.Replace, Manager: a.store.Manager},
-		)
-		if err == nil {
-			a.setRecord(stored, m)
-			return nil
-		}
+		stored, err := a.store.replace(ctx, record)
 		switch {
 		case apierrors.IsNotFound(err):
 			return a.deletedError(fmt.Errorf("Updating app: %w", err))
-		case !apierrors.IsConflict(err):
+		case err != nil:
 			return fmt.Errorf("Updating app: %w", err)
 		}
-		refused = err
-		if err := a.reread(ctx, record, m); err != nil {
-			return err
+		a.setRecord(stored, m)
+		return nil
+	}, func(error) error { return a.reread(ctx, record, m) }, nil)
+}
+
+// edited returns the edited Meta with the kinds of AddKinds, and the record with that and more
+// labels.
+func (a *App) edited(
+	edit func(*Meta), more map[string]string,
+) (Meta, *unstructured.Unstructured, error) {
+	m := a.Meta
+	m.setUsed(a.used)
+	if edit != nil {
+		edit(&m)
+	}
+	record := a.stored.DeepCopy()
+	if err := mergeLabels(record, more); err != nil {
+		return m, nil, err
+	}
+	if text := m.JSON(); text != a.Meta.JSON() { // other versions of kapp differ in form
+		if err := setRecordText(record, text); err != nil {
+			return m, nil, fmt.Errorf("Updating app: %w", err)
 		}
 	}
-	return fmt.Errorf("Updating app: %w", refused)
+	return m, record, nil
+}
+
+// replace writes a record that was read.
+func (s *Store) replace(
+	ctx context.Context, record *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	return s.Cluster.Write(
+		ctx, cluster.Write{Object: record, Method: cluster.Replace, Manager: s.Manager},
+	)
 }
 
 // reread reads the record for the next attempt to write.
@@ -110,6 +115,10 @@ func recordText(record *unstructured.Unstructured) string {
 	return text
 }
 
+func setRecordText(record *unstructured.Unstructured, text string) error {
+	return unstructured.SetNestedField(record.Object, text, "data", "spec")
+}
+
 // deleteRecord deletes a ConfigMap as it was read, if it exists; nil is ignored.
 func (s *Store) deleteRecord(ctx context.Context, obj *unstructured.Unstructured) error {
 	if obj == nil {
@@ -119,32 +128,34 @@ func (s *Store) deleteRecord(ctx context.Context, obj *unstructured.Unstructured
 	return err
 }
 
+// deleteUnchanged deletes a ConfigMap if nobody has written it since it was read; nil is ignored.
+func (s *Store) deleteUnchanged(ctx context.Context, obj *unstructured.Unstructured) error {
+	if obj == nil {
+		return nil
+	}
+	_, err := s.Cluster.Delete(ctx, cluster.Delete{
+		Ref: object.RefOf(obj), UID: obj.GetUID(), Version: obj.GetResourceVersion(),
+	})
+	return err
+}
+
 // deleteUnused deletes the record unless another run has begun since it was written: the objects of
 // that run could not be found any more.
 func (a *App) deleteUnused(ctx context.Context) error {
-	var refused error
-	for range attempts {
-		_, err := a.store.Cluster.Delete(ctx, cluster.Delete{
-			Ref: object.RefOf(a.stored), UID: a.stored.GetUID(), Version: a.stored.GetResourceVersion(),
-		})
-		if !apierrors.IsConflict(err) {
+	record := a.stored
+	return cluster.RetryOnConflict(func() error {
+		return a.store.deleteUnchanged(ctx, record)
+	}, func(conflict error) (err error) {
+		record, err = a.store.read(ctx, a.stored.GetNamespace(), a.stored.GetName())
+		if err != nil || record == nil {
 			return err
 		}
-		refused = err
-		found, err := a.store.read(ctx, a.stored.GetNamespace(), a.stored.GetName())
-		switch {
-		case err != nil || found == nil:
-			return err
-		case found.GetUID() != a.stored.GetUID() || recordText(found) != recordText(a.stored):
-			return fmt.Errorf(
-				"another run has changed the app meanwhile, so that it is kept "+
-					"(hint: run the command again): %w",
-				refused,
-			)
+		if record.GetUID() != a.stored.GetUID() || recordText(record) != recordText(a.stored) {
+			return fmt.Errorf("another run has changed the app meanwhile, so that it is kept "+
+				"(hint: run the command again): %w", conflict)
 		}
-		a.stored = found
-	}
-	return refused
+		return nil
+	}, nil)
 }
 
 // deleteDuplicate finishes a migration that was interrupted.

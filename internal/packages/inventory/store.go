@@ -77,9 +77,8 @@ func NewStore(c Cluster, inv *Inventory, statuses bool) *Store {
 	return s
 }
 
-// saveAttempts limits how often a record that others change at the same time is read and merged
-// again.
-const saveAttempts = 5
+// maxReads limits how often a record that others change at the same time is read again.
+const maxReads = 5
 
 // Load returns the stored record, or an empty one. It returns an error if the record belongs to
 // another package, is incomplete or cannot be parsed.
@@ -99,7 +98,7 @@ func (s *Store) Load(ctx context.Context) (*record.State, error) {
 // between the two requests: it is missing only if the main object has not changed.
 func (s *Store) read(ctx context.Context) error {
 	seen := ""
-	for range saveAttempts {
+	for range maxReads {
 		main, err := s.format.find(ctx, s.cluster, s.Inventory)
 		if err != nil {
 			return err
@@ -173,21 +172,14 @@ func (s *Store) Save(ctx context.Context, state *record.State) error {
 	return err
 }
 
-// retryOnConflict calls do, and reads the record and calls it again if others changed it. A record
-// that was deleted is created again.
-func (s *Store) retryOnConflict(ctx context.Context, do func() error) error {
-	var err error
-	for range saveAttempts {
-		err = do()
-		vanished := apierrors.IsNotFound(err) && (s.Exists() || len(s.shards) > 0)
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !vanished {
-			return err
-		}
-		if err := s.read(ctx); err != nil {
-			return err
-		}
-	}
-	return err
+// retryOnConflict calls write, and reads the record and calls it again if others changed it. A
+// record that was deleted is created again.
+func (s *Store) retryOnConflict(ctx context.Context, write func() error) error {
+	return cluster.RetryOnConflict(write, func(error) error { return s.read(ctx) },
+		func(err error) bool {
+			return apierrors.IsAlreadyExists(err) ||
+				apierrors.IsNotFound(err) && (s.Exists() || len(s.shards) > 0)
+		})
 }
 
 // namespaceTerminating is the cause of a status error for creating an object in a namespace that is
