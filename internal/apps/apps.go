@@ -36,24 +36,16 @@ type Cluster interface {
 	engine.Cluster
 	app.Cluster
 	preflight.AccessReviewer
-	Discovery
-	Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error)
-	StreamLog(
-		ctx context.Context,
-		pod object.Ref,
-		container string,
-		o cluster.LogOptions,
-	) (io.ReadCloser, error)
-}
-
-// Discovery returns the kinds of an API server.
-type Discovery interface {
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
 	ListableKinds(
 		ctx context.Context,
 	) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)
 	Rediscover(ctx context.Context) error
 	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+	Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error)
+	StreamLog(
+		ctx context.Context, pod object.Ref, container string, o cluster.LogOptions,
+	) (io.ReadCloser, error)
 }
 
 // Printer prints the text of use cases.

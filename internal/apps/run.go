@@ -118,13 +118,10 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	o := change.Options{
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
-		DeleteOwned: r.deletes, IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
-		Adopted: r.adopted,
+		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted,
+		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
 	}
-	var rules change.Config = r.config
-	if r.deletes {
-		rules = keepExisting{r.config}
-	} else if r.options.UseLastApplied {
+	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
 	}
 	if r.options.ServerSide {
@@ -142,7 +139,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		}
 	}
 	var err error
-	if r.changes, err = change.Calculate(existing, inputs, rules, o); err != nil {
+	if r.changes, err = change.Calculate(existing, inputs, r.config, o); err != nil {
 		return err
 	}
 	r.masker = r.NewMasker()
@@ -152,13 +149,6 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	r.debugChanges()
 	return nil
 }
-
-// keepExisting is a configuration that strips nothing from live objects: diffs of a deletion show
-// all that the app loses.
-type keepExisting struct{ *config.Config }
-
-// StripExisting strips nothing.
-func (keepExisting) StripExisting(*unstructured.Unstructured) error { return nil }
 
 // sort orders the changes by their groups and rules.
 func (r *Run) sort() error {

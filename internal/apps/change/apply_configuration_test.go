@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
 )
 
 // TestDeclared asks for what a server is to merge into a live object.
@@ -18,20 +20,26 @@ func TestDeclared(t *testing.T) {
 		`annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`
 	for _, tc := range []struct {
 		name string
-		copy []string
+		copy string // paths that are copied from the live object
 		want string
 	}{
-		{"as described", nil, `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, ` +
+		{"as described", "", `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, ` +
 			`annotations: {ours: x}}, spec: {ports: [{port: 80}], selector: {app: one}}}`},
-		{"without what is only taken over", []string{"spec.clusterIP", "spec.sessionAffinity"},
+		{"without what is only taken over", "[spec, clusterIP], [spec, sessionAffinity]",
 			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, ` +
 				`spec: {ports: [{port: 80}], selector: {app: one}}}`},
-		{"with what a rule makes of it", []string{"spec.ports"},
+		{"with what a rule makes of it", "[spec, ports]",
 			`{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n, annotations: {ours: x}}, ` +
 				`spec: {ports: [{port: 80, protocol: TCP}], selector: {app: one}}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			changes, err := Calculate(existing, decode(t, described), rules{Copy: tc.copy}, Options{})
+			conf := config.Default()
+			if tc.copy != "" {
+				conf = configOf(t, `{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, rebaseRules: [`+
+					`{resourceMatchers: [{allMatcher: {}}], type: copy, sources: [existing], paths: [`+
+					tc.copy+`]}]}`)
+			}
+			changes, err := Calculate(existing, decode(t, described), conf, Options{})
 			if err != nil || len(changes) != 1 || changes[0].Op != Update {
 				t.Fatalf("%v: %v", changes, err)
 			}

@@ -144,11 +144,11 @@ func (s *calculator) lastApplied(
 	return base, nil
 }
 
-// stripped returns a live object without record, identity and excluded fields. It shares memory
-// with the argument.
+// stripped returns a live object without record, identity and, unless they are kept, excluded
+// fields. It shares memory with the argument.
 func (s *calculator) stripped(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj := withoutRecord(live)
-	if !s.conf.HasExclusions(obj) {
+	if s.KeepExcluded || !s.conf.HasExclusions(obj) {
 		return obj, nil
 	}
 	obj = obj.DeepCopy()

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkCalculate(b *testing.B) {
 					}
 					before := heap()
 					b.StartTimer()
-					changes, err := Calculate(live, new, rules{}, o)
+					changes, err := Calculate(live, new, config.Default(), o)
 					b.StopTimer()
 					if err != nil {
 						b.Fatal(err)
@@ -52,6 +53,7 @@ func BenchmarkCalculate(b *testing.B) {
 
 // BenchmarkVersions has as many objects with versions, and objects that refer to them.
 func BenchmarkVersions(b *testing.B) {
+	conf := configOf(b, testRules)
 	for _, count := range []int{1000, 10000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			b.ReportAllocs()
@@ -74,8 +76,8 @@ func BenchmarkVersions(b *testing.B) {
 					existing, new = append(existing, old), append(new, small(name, name), holder)
 				}
 				b.StartTimer()
-				if _, err := Calculate(existing, new, rules{},
-					Options{Wait: true, LastApplied: rules{}.lastApplied}); err != nil {
+				if _, err := Calculate(existing, new, conf,
+					Options{Wait: true, LastApplied: lastApplied(conf)}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -120,7 +122,7 @@ func fleet(
 			resource.AnnIdentity,
 		)
 		unstructured.SetNestedField(there.Object, int64(3), "status", "readyReplicas")
-		last, err := (rules{}).Rebase(there, obj)
+		last, err := config.Default().Rebase(there, obj)
 		if err != nil {
 			b.Fatal(err)
 		}

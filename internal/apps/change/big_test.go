@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/textdiff"
 )
 
@@ -41,16 +42,14 @@ func bigger(lines bool) (old, new *unstructured.Unstructured) {
 // shown returns the printed difference.
 func shown(tb testing.TB, old, new *unstructured.Unstructured) string {
 	tb.Helper()
+	conf := config.Default()
 	changes, err := Calculate(
-		[]*unstructured.Unstructured{old},
-		[]*unstructured.Unstructured{new},
-		rules{},
-		Options{},
+		[]*unstructured.Unstructured{old}, []*unstructured.Unstructured{new}, conf, Options{},
 	)
 	if err != nil || len(changes) != 1 || changes[0].Op != Update {
 		tb.Fatalf("%d changes: %v", len(changes), err)
 	}
-	before, after, err := changes[0].Texts(NewMasker(rules{}))
+	before, after, err := changes[0].Texts(NewMasker(conf))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,24 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
-
-// Config is the rules of the configuration that changes depend on.
-type Config interface {
-	// Rebase returns a copy of new with the fields that the rules take over from existing.
-	Rebase(existing, new *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// StripExisting removes excluded fields, in place.
-	StripExisting(obj *unstructured.Unstructured) error
-	// HasExclusions reports whether StripExisting may change an object.
-	HasExclusions(obj *unstructured.Unstructured) bool
-	// RewriteRefs changes references of holder to an object of target's kind named base to name, in
-	// place.
-	RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error
-	// Judge judges a live object by the user's rules, if one of them matches.
-	Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock, ok bool)
-}
 
 // Options control how changes are calculated. The zero value compares with live objects and waits
 // for nothing.
@@ -53,6 +39,10 @@ type Options struct {
 
 	DeleteOwned bool // delete objects of controllers that are annotated for it
 
+	// KeepExcluded means that live objects keep the fields that all comparisons ignore: the
+	// difference of a deletion shows all that the app loses.
+	KeepExcluded bool
+
 	IgnoreFailingAPIServices bool
 
 	// FromFiles means that the existing objects come from files: none of them belongs to a
@@ -67,7 +57,7 @@ type Options struct {
 // calculator is one calculation.
 type calculator struct {
 	Options
-	conf  Config
+	conf  *config.Config
 	rules []judge.Rule
 }
 
@@ -76,9 +66,7 @@ type calculator struct {
 // without an operation or a wait are left out. The new objects are modified. The existing ones must
 // not be changed afterwards, because texts are made from them on demand.
 func Calculate(
-	existing, new []*unstructured.Unstructured,
-	conf Config,
-	o Options,
+	existing, new []*unstructured.Unstructured, conf *config.Config, o Options,
 ) ([]*Change, error) {
 	s := &calculator{Options: o, conf: conf, rules: JudgeRules(conf, o.IgnoreFailingAPIServices)}
 	if s.FromFiles {
@@ -105,7 +93,7 @@ func Calculate(
 
 // JudgeRules returns the rules that judge live objects before those of their kinds: the user's,
 // then the flag's.
-func JudgeRules(conf Config, ignoreFailingAPIServices bool) []judge.Rule {
+func JudgeRules(conf *config.Config, ignoreFailingAPIServices bool) []judge.Rule {
 	rules := []judge.Rule{func(obj *unstructured.Unstructured) (judge.Judgement, bool) {
 		j, _, ok := conf.Judge(obj)
 		return j, ok

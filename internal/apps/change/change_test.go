@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
@@ -108,6 +109,7 @@ func TestSameDifference(t *testing.T) {
 // TestObjectsOfOddForm gives objects that no server would give: they are compared, and nothing
 // breaks.
 func TestObjectsOfOddForm(t *testing.T) {
+	conf := config.Default()
 	for _, text := range []string{
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: text}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: [list]}}",
@@ -118,18 +120,18 @@ func TestObjectsOfOddForm(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap}",
 	} {
 		t.Run(text, func(t *testing.T) {
-			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: rules{}.lastApplied},
+			for _, o := range []Options{{Wait: true}, {Wait: true, LastApplied: lastApplied(conf)},
 				{FromFiles: true}} {
 				existing := append(
 					decode(t, text),
 					decode(t, strings.ReplaceAll(text, "name: a", "name: a-ver-1"))...)
-				changes, err := Calculate(existing, decode(t, text), rules{}, o)
+				changes, err := Calculate(existing, decode(t, text), conf, o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, c := range changes {
 					c.Row()
-					if _, _, err := c.Texts(NewMasker(rules{})); err != nil {
+					if _, _, err := c.Texts(NewMasker(conf)); err != nil {
 						t.Error(err)
 					}
 					if c.Object() == nil {
@@ -147,7 +149,7 @@ func TestAgainOfNothing(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {kapp.k14s.io/identity: "+
 			"v1;//ConfigMap/a;v1}}}",
 	)
-	changes, err := Calculate(live, nil, rules{}, Options{})
+	changes, err := Calculate(live, nil, config.Default(), Options{})
 	if err != nil || len(changes) != 1 {
 		t.Fatalf("%d changes: %v", len(changes), err)
 	}
@@ -198,7 +200,7 @@ func TestFilterSeesBothSides(t *testing.T) {
 	_, err := Calculate(
 		existing,
 		new,
-		rules{},
+		config.Default(),
 		Options{Filter: func(op string, new, existing *unstructured.Unstructured) bool {
 			seen = append(seen, op+" "+name(new)+" "+name(existing))
 			return false

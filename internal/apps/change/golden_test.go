@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/golden"
 )
@@ -21,19 +21,21 @@ import (
 // settings are the section options.yaml of an archive.
 type settings struct {
 	Options
-	Exact bool // compare with live objects
-	Plain bool // wait for nothing
-	Rules rules
+	Exact bool     // compare with live objects
+	Plain bool     // wait for nothing
 	Ops   []string // a filter by operation
 	Show  []string // sections of output beyond changes: rows, texts, yaml
 	Bare  bool     // nothing is hidden in texts
 	Again string   // the first change is refused, with this error, because of the object in live.yaml
 	Stale bool     // which has been changed, so that its history is not valid
+
+	conf *config.Config
 }
 
 // TestCalculate calculates the changes of archives. The objects of existing.yaml were deployed; if
 // applied.yaml has one of the same key, that is what was applied last, and nobody has changed it
-// since. Those of foreign.yaml were made by controllers, those of adopted.yaml by users.
+// since. Those of foreign.yaml were made by controllers, those of adopted.yaml by users. The rules
+// are testRules and those of config.yaml.
 func TestCalculate(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		set := settings{}
@@ -43,14 +45,14 @@ func TestCalculate(t *testing.T) {
 		if set.Now.IsZero() {
 			set.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		}
+		set.conf = configOf(t, testRules+"\n---\n"+files["config.yaml"])
 		set.Wait = !set.Plain
 		if !set.Exact {
-			set.LastApplied = set.Rules.lastApplied
+			set.LastApplied = lastApplied(set.conf)
 		}
 		if set.Ops != nil {
 			set.Filter = func(op string, _, _ *unstructured.Unstructured) bool {
-				return slices.Contains(
-					set.Ops, op)
+				return slices.Contains(set.Ops, op)
 			}
 		}
 		existing := append(deployed(t, files), decode(t, files["foreign.yaml"])...)
@@ -62,7 +64,7 @@ func TestCalculate(t *testing.T) {
 		for _, obj := range existing {
 			before = append(before, obj.DeepCopy())
 		}
-		changes, err := Calculate(existing, decode(t, files["new.yaml"]), set.Rules, set.Options)
+		changes, err := Calculate(existing, decode(t, files["new.yaml"]), set.conf, set.Options)
 		if err != nil {
 			return map[string]string{"error": err.Error()}
 		}
@@ -120,7 +122,7 @@ func render(t *testing.T, changes []*Change, set settings) map[string]string {
 	}
 	op, wait := Summary(changes)
 	out["changes"] = lines.String() + "Op: " + op + "\nWait to: " + wait + "\n"
-	masker := NewMasker(set.Rules)
+	masker := NewMasker(set.conf)
 	if slices.Contains(set.Show, "yaml") {
 		out["yaml"] = yamls(changes, masker)
 	}
@@ -172,7 +174,7 @@ func texts(changes []*Change, masker *Masker) string {
 
 func again(c *Change, live *unstructured.Unstructured, set settings) string {
 	refused := errors.New(set.Again)
-	next, err := c.Rework(live, refused, NewMasker(set.Rules))
+	next, err := c.Rework(live, refused, NewMasker(set.conf))
 	if err != nil {
 		return fmt.Sprintf("error: %v\nwraps the refusal: %v\n", err, errors.Is(err, refused))
 	}
@@ -238,7 +240,7 @@ func deployed(t *testing.T, files map[string]string) []*unstructured.Unstructure
 func decode(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
-	for document := range strings.SplitSeq(text, "---\n") {
+	for document := range strings.SplitSeq("\n"+text, "\n---\n") {
 		if strings.TrimSpace(document) == "" {
 			continue
 		}
@@ -254,5 +256,3 @@ func decode(t testing.TB, text string) []*unstructured.Unstructured {
 	}
 	return objects
 }
-
-func sorted(values map[string]any) []string { return slices.Sorted(maps.Keys(values)) }

@@ -23,14 +23,7 @@ func TestDeployments(t *testing.T) {
 		t,
 		"testdata/real/*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			conf := config.Default()
-			if text, found := files["config.yaml"]; found {
-				var err error
-				if _, conf, err = config.Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}},
-					""); err != nil {
-					t.Fatal(err)
-				}
-			}
+			conf := configOf(t, files["config.yaml"])
 			s := &server{t: t, conf: conf, exact: strings.Contains(files["options"], "exact")}
 			out := map[string]string{}
 			for n := 1; ; n++ {

@@ -6,25 +6,19 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
 )
 
 // Masker hides values. Equal values have the same number for as long as the Masker is used; numbers
 // begin at 1 and follow the order in which values occur. It is not safe for concurrent use.
 type Masker struct {
-	rules   masking
+	rules   *config.Config
 	numbers map[string]int
 }
 
-// masking are the rules that say what is hidden.
-type masking interface {
-	// Mask replaces, in place, what is hidden by what hide gives for it.
-	Mask(obj *unstructured.Unstructured, hide func(value any) string) error
-	// Masks reports whether something of an object is hidden.
-	Masks(obj *unstructured.Unstructured) bool
-}
-
 // NewMasker returns a Masker for the values that the rules hide.
-func NewMasker(rules masking) *Masker {
+func NewMasker(rules *config.Config) *Masker {
 	return &Masker{rules, map[string]int{}}
 }
 
