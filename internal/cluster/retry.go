@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -123,16 +124,24 @@ type answer struct {
 	texts  []string
 }
 
-// webhookErrors match a webhook that could not be called. Only the text identifies them.
-var webhookErrors = []answer{
+// admissionErrors match an admission webhook that could not be called, which is before the server
+// stores an object. Only the text identifies them.
+var admissionErrors = []answer{
 	{texts: []string{"Internal error occurred: failed calling admission webhook"}},
 	{texts: []string{"Internal error occurred: failed calling webhook"}},
-	{texts: []string{"conversion webhook for ", " failed:"}},
 }
 
-// WebhookUnavailable reports whether a request failed because the server could not call a webhook.
-// The webhook may become available when more objects are deployed.
-func WebhookUnavailable(err error) bool { return among(webhookErrors, err) }
+// webhookErrors match a webhook that could not be called. A conversion may follow the storage.
+var webhookErrors = append([]answer{
+	{texts: []string{"conversion webhook for ", " failed:"}},
+}, admissionErrors...)
+
+// WebhookUnavailable reports whether a request failed because the server could not call a webhook,
+// and may be repeated. The webhook may become available when more objects are deployed.
+func WebhookUnavailable(err error) bool {
+	ambiguous := (*ambiguousError)(nil)
+	return among(webhookErrors, err) && !(errors.As(err, &ambiguous) && ambiguous.lookup != "")
+}
 
 // transientErrors are further errors that a write retries. They come from the components behind the
 // server while these move or start.
@@ -170,10 +179,34 @@ func isAnswerLost(err error) bool {
 		apierrors.IsServerTimeout(err)
 }
 
-// ambiguousError is the error of a write that an earlier attempt may have carried out.
-type ambiguousError struct{ cause error }
+// maybeStored reports whether a create that failed may have stored the object: its request may have
+// been sent, and the answer is not one that comes before the storage.
+func maybeStored(err error) bool {
+	status, network := apierrors.APIStatus(nil), (*net.OpError)(nil)
+	switch {
+	case err == nil, errors.As(err, &network) && network.Op == "dial":
+		return false
+	case errors.As(err, &status):
+		code := status.Status().Code
+		return (code < 400 || code >= 500 || code == http.StatusRequestTimeout) &&
+			!among(admissionErrors, err)
+	default:
+		return true
+	}
+}
 
-func (e *ambiguousError) Error() string { return e.cause.Error() }
+// ambiguousError is the error of a write that this or an earlier attempt may have carried out.
+type ambiguousError struct {
+	cause  error
+	lookup string // of a write that must not be repeated: the command that finds its object
+}
+
+func (e *ambiguousError) Error() string {
+	if e.lookup == "" {
+		return e.cause.Error()
+	}
+	return e.cause.Error() + " (the object may have been created: look with '" + e.lookup + "')"
+}
 
 func (e *ambiguousError) Unwrap() error { return e.cause }
 

@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 		{invalid, true}, {noObject, true}, {apierrors.NewForbidden(pods, "web", nil), true},
 		{&UnknownKindError{}, true},
 		{fmt.Errorf("wrapped: %w", invalid), true},
-		{broken, false}, {&ambiguousError{invalid}, false},
+		{broken, false}, {&ambiguousError{cause: invalid}, false},
 		{apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false},
 		{internal, false}, {errors.New("anything"), false},
 	} {

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,10 +61,11 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	ctx = about(ctx, object.RefOf(w.Object))
 	var stored *unstructured.Unstructured
 	answerLost := false
+	generates := w.Method == Create && w.Object.GetName() == "" && !w.DryRun
 	var unsafe error // an error after which a retry might create a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
-		if w.Method == Create && w.Object.GetName() == "" && isAnswerLost(err) {
+		if generates && maybeStored(err) {
 			unsafe = err
 			return nil
 		}
@@ -74,18 +76,30 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		return err
 	}, transientErrors...)
 	if unsafe != nil {
-		return nil, &ambiguousError{c.explain(unsafe)}
+		return nil, &ambiguousError{c.explain(unsafe), lookup(resource, w.Object)}
 	}
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		c.nowServed(w.Object.GroupVersionKind())
 	}
 	if err != nil && answerLost {
-		return nil, &ambiguousError{c.explain(err)}
+		return nil, &ambiguousError{cause: c.explain(err)}
 	}
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	return stored, nil
+}
+
+// lookup returns the command that lists the objects like one whose name the server generates.
+func lookup(resource schema.GroupVersionResource, obj *unstructured.Unstructured) string {
+	command := "kubectl get " + resource.GroupResource().String()
+	if namespace := obj.GetNamespace(); namespace != "" {
+		command += " -n " + namespace
+	}
+	if len(obj.GetLabels()) > 0 {
+		command += " -l " + labels.FormatLabels(obj.GetLabels())
+	}
+	return command
 }
 
 // ours returns the live object of a Create whose first answer was lost, if it carries all labels
