@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -363,6 +364,23 @@ func TestDeployBrokenDiscovery(t *testing.T) {
 		w.cluster.Discovers = func() { w.cluster.Broken = nil }
 		w.deploy(configMap("a", "3"))
 	})
+}
+
+// silentPrinter is a RunPrinter that knows of no error.
+type silentPrinter struct{}
+
+func (silentPrinter) Event(event.Event) {}
+
+func (silentPrinter) Close(bool) error { return nil }
+
+// A run with failures is an error, even if its printer knows of none.
+func TestDeployFailsSilently(t *testing.T) {
+	w := newWorld(t)
+	w.cluster.Fails = map[object.Ref]error{configMapRef("a"): errTest}
+	request := w.request(configMap("a", "1"))
+	request.Review.NewPrinter = func(*Run) RunPrinter { return silentPrinter{} }
+	_, err := w.Deploy(t.Context(), request)
+	checkError(t, err, "Failed changes: 1")
 }
 
 // A list that fails ends the deployment before anything is written.

@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -229,6 +230,9 @@ func (r *Run) execute(ctx context.Context, records record.Store) (failed, unreco
 		unrecorded = broken.Err
 	} else if err != nil {
 		return err, nil
+	}
+	if count := summary.Failures(); failed == nil && count > 0 {
+		failed = fmt.Errorf("Failed changes: %d", count)
 	}
 	if summary.Interrupted {
 		failed = errors.New(
