@@ -125,7 +125,7 @@ func (p *eventPrinter) Event(e event.Event) {
 		line.Kind = ui.Seen
 	case event.Settled:
 		p.settled(w, e, &line)
-		line.Last = p.flags.earlyWaitError && line.State != "ok" && line.Kind == ui.Settled
+		line.Last = p.flags.stopOn().WaitError && line.State != "ok" && line.Kind == ui.Settled
 	case event.Explained:
 		p.explained(w, e)
 		return
@@ -141,7 +141,7 @@ func (p *eventPrinter) acted(w *apps.Work, e event.Event, line *ui.Event) {
 	switch {
 	case e.Outcome == event.Failed:
 		p.refused[e.Step] = true
-		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.flags.earlyApplyError
+		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.flags.stopOn().WriteError
 		if last := lastRetry(e.Err); last != nil {
 			line.Kind, line.Err = ui.GivenUp, apps.RequestError(w.Change, sent(w, e), last)
 		}
@@ -251,10 +251,10 @@ func (p *eventPrinter) Close(complete bool) error {
 	if len(p.overdue) > 0 {
 		errs = append(errs, stepError{p.steps, overdue(p.flags.waitTimeout, p.overdue)})
 	}
-	switch {
+	switch early := p.flags.stopOn(); {
 	case len(errs) == 0:
 		return nil
-	case len(errs) == 1, p.flags.earlyApplyError && p.flags.earlyWaitError:
+	case len(errs) == 1, early.WriteError && early.WaitError:
 		return errs[0].err
 	}
 	slices.SortStableFunc(errs, func(a, b stepError) int { return cmp.Compare(a.step, b.step) })
