@@ -23,7 +23,8 @@ type unlistable struct {
 // unlistableKind is a kind that the user may list nowhere.
 type unlistableKind struct {
 	schema.GroupResource
-	namespaces []string // those that were tried; none for a cluster-scoped kind
+	namespaced bool
+	namespaces []string // those that were tried besides all at once
 }
 
 // unlistableOf returns the part of an app that a search for its objects could not list. A kind
@@ -46,7 +47,8 @@ func (c *Client) unlistableOf(
 		}
 		switch m := missed[gk]; {
 		case m.Forbidden:
-			u.kinds = append(u.kinds, unlistableKind{kind.Resource.GroupResource(), m.Namespaces})
+			resource := kind.Resource.GroupResource()
+			u.kinds = append(u.kinds, unlistableKind{resource, kind.Namespaced, m.Namespaces})
 		case kind.Namespaced:
 			listed = append(listed, m)
 		}
@@ -67,8 +69,10 @@ func (c *Client) unlistableOf(
 func (u unlistable) within(recorded []string) []string {
 	return slices.DeleteFunc(slices.Clone(recorded), func(namespace string) bool {
 		in := func(k unlistableKind) bool {
-			return slices.Contains(k.namespaces, namespace) ||
-				namespace == clusterScope && k.namespaces == nil
+			if !k.namespaced || namespace == clusterScope {
+				return !k.namespaced && namespace == clusterScope
+			}
+			return len(k.namespaces) == 0 || slices.Contains(k.namespaces, namespace)
 		}
 		return !slices.Contains(u.namespaces, namespace) && !slices.ContainsFunc(u.kinds, in)
 	})
@@ -82,8 +86,11 @@ func (u unlistable) permissions() []string {
 	var lines []string
 	for _, kind := range u.kinds {
 		line := "list " + kind.String()
-		if len(kind.namespaces) > 0 {
+		switch {
+		case len(kind.namespaces) > 0:
 			line += " in namespaces: " + strings.Join(kind.namespaces, ", ")
+		case kind.namespaced:
+			line += " in all namespaces"
 		}
 		lines = append(lines, line)
 	}
