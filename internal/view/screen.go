@@ -42,9 +42,9 @@ func (a *TerminalWriter) draw(f func(wrote bool)) {
 type screen struct {
 	out      io.Writer
 	terminal Terminal
-	drawn    int  // lines on the screen
-	pending  bool // the latest text is not on the screen
+	drawn    string // the text on the screen
 	latest   string
+	pending  bool // the latest text is not on the screen
 	err      error
 }
 
@@ -70,15 +70,32 @@ func (s *screen) finish() {
 // show writes the latest text over the previous one.
 func (s *screen) show() {
 	s.terminal.Stderr.draw(func(wrote bool) {
-		up := ""
-		if s.drawn > 0 && !wrote {
-			up = fmt.Sprintf(
-				"\x1b[%dA\x1b[J", s.drawn,
-			) // to its first line, and clear to the end of the screen
+		text := s.latest
+		if !wrote {
+			text = overwrite(s.drawn, s.latest)
 		}
-		if _, err := io.WriteString(s.out, up+s.latest); err != nil && s.err == nil {
+		if text == "" {
+			return
+		}
+		if _, err := io.WriteString(s.out, text); err != nil && s.err == nil {
 			s.err = err
 		}
 	})
-	s.drawn, s.pending = strings.Count(s.latest, "\n"), false
+	s.drawn, s.pending = s.latest, false
+}
+
+// overwrite returns what to write below the lines of one text to have those of another there: the
+// lines from the first that differs on.
+func overwrite(old, new string) string {
+	same := 0 // the length of the lines that both begin with
+	for i := 0; i < min(len(old), len(new)) && old[i] == new[i]; i++ {
+		if old[i] == '\n' {
+			same = i + 1
+		}
+	}
+	up := ""
+	if lines := strings.Count(old[same:], "\n"); lines > 0 {
+		up = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // and clear to the end of the screen
+	}
+	return up + new[same:]
 }

@@ -54,7 +54,7 @@ func TestAside(t *testing.T) {
 		3,
 		func() { fmt.Fprintln(aside, "Warning: old") },
 	)
-	if want := onePod + "Warning: old\n" + twoPods + "\x1b[3A\x1b[J" + twoPods +
+	if want := onePod + "Warning: old\n" + twoPods +
 		"           Pod/p2    Current\n"; got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
@@ -65,7 +65,7 @@ func TestAside(t *testing.T) {
 func TestOutgrown(t *testing.T) {
 	var out bytes.Buffer
 	terminal := view.Terminal{Live: true, Height: 3}
-	want := onePod + "\x1b[2A\x1b[J" + twoPods
+	want := twoPods
 	if got := seen(t, terminal, &out, 2, func() {}); got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
@@ -75,5 +75,33 @@ func TestOutgrown(t *testing.T) {
 	got := seen(t, terminal, &out, 2, func() { fmt.Fprintln(aside, "Warning: old") })
 	if want := onePod + "Warning: old\n" + twoPods; got != want {
 		t.Errorf("written after a warning:\n%q\nwant\n%q", got, want)
+	}
+}
+
+// TestRedraw shows that only the lines from the first change on are written again, and nothing for
+// an event that changes none.
+func TestRedraw(t *testing.T) {
+	var out bytes.Buffer
+	everything := func(event.Event) bool { return true }
+	printer := view.StatusTable(&out, view.Terminal{Live: true}, view.StatusOptions{
+		Show: everything, Causes: func(event.Event) []string { return nil },
+	})
+	for _, name := range []string{"p0", "p1", "p2", "p1", "p1"} {
+		state := ready.Current
+		if out.Len() > len(twoPods) {
+			state = ready.Failed
+		}
+		printer.Event(event.Event{
+			Kind: event.Observed, Ref: object.Ref{Kind: "Pod", Name: name},
+			Status: ready.Status{State: state},
+		})
+	}
+	if err := printer.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	const failed, third = "           Pod/p1    Failed\n", "           Pod/p2    Current\n"
+	want := twoPods + third + "\x1b[2A\x1b[J" + failed + third
+	if got := out.String(); got != want {
+		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 }
