@@ -212,7 +212,7 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 	}
 	c.version++
 	obj.SetResourceVersion(strconv.Itoa(c.version))
-	if changed {
+	if changed && contentDiffers(c.objects[ref], obj) {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	if obj.GroupVersionKind().Group == "apps" { // its controller sees it at once

@@ -3,6 +3,8 @@ package enginetest
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -32,6 +34,21 @@ func (c *Cluster) Write(_ context.Context, w cluster.Write) (*unstructured.Unstr
 	stored := c.store(next, w.Subresource == "")
 	c.script(ref, stored.GetUID())
 	return stored.DeepCopy(), c.count(string(w.Method), ref)
+}
+
+// contentDiffers reports whether objects differ in more than metadata and status, in which case the
+// server increments the generation. Live may be nil.
+func contentDiffers(live, next *unstructured.Unstructured) bool {
+	if live == nil {
+		return true
+	}
+	content := func(obj *unstructured.Unstructured) map[string]any {
+		fields := maps.Clone(obj.Object)
+		delete(fields, "metadata")
+		delete(fields, "status")
+		return fields
+	}
+	return !reflect.DeepEqual(content(live), content(next))
 }
 
 // Delete removes one object, at once or after it has lingered.

@@ -133,7 +133,10 @@ func (resourceGroupFormat) setStatuses(
 		entry["reconcile"] = string(member.Reconcile)
 		statuses = append(statuses, entry)
 	}
-	if has.Equal(want) && len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
+	observed, _, _ := unstructured.NestedInt64(group.Object, "status", "observedGeneration")
+	current := observed == group.GetGeneration() || group.Object["status"] == nil
+	if current && has.Equal(want) &&
+		len(listAt(group, "status", "resourceStatuses")) == len(statuses) {
 		return false
 	}
 	set(group, statuses, "status", "resourceStatuses")

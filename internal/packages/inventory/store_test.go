@@ -104,6 +104,26 @@ func TestStatusesAreWrittenOnce(t *testing.T) {
 	}
 }
 
+// A run that adds a member and removes it again ends with the statuses that were there: they are
+// written all the same, since they belong to another generation.
+func TestStatusesAreOfTheGeneration(t *testing.T) {
+	c := &enginetest.Cluster{}
+	save(t, NewStore(c, anInventory(), true), aState("a"))
+	s := NewStore(c, anInventory(), true)
+	save(t, s, &record.State{Members: []record.Member{
+		{Ref: aState("a").Members[0].Ref}, {Ref: aState("b").Members[0].Ref},
+	}})
+	if err := s.Save(t.Context(), aState("a")); err != nil {
+		t.Fatal(err)
+	}
+	group := c.Object(anInventory().Ref)
+	observed, _, _ := unstructured.NestedInt64(group.Object, "status", "observedGeneration")
+	if observed != group.GetGeneration() || observed < 3 {
+		t.Errorf("the statuses are of generation %d, the members of %d", observed,
+			group.GetGeneration())
+	}
+}
+
 // Without statuses nothing is said of members, and what an earlier run said is left alone.
 func TestStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
