@@ -85,10 +85,7 @@ func (s *Store) writeShard(
 	}
 	err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf(
-			"%w; --status-policy=none keeps a record without status, which needs no such right",
-			err,
-		)
+		err = fmt.Errorf("%w; %s", err, withoutStatusHint)
 	}
 	return err
 }

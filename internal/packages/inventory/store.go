@@ -22,6 +22,9 @@ type Cluster interface {
 	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
+	Allowed(
+		ctx context.Context, verb, group, resource, subresource, namespace, name string,
+	) (bool, error)
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
 	List(
 		ctx context.Context, kind schema.GroupKind, namespace string, labels map[string]string,
@@ -159,7 +162,10 @@ func (s *Store) Save(ctx context.Context, state *record.State) error {
 		!slices.ContainsFunc(
 			state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
 		)
-	err := s.retryOnConflict(ctx, func() error { return s.save(ctx, state) })
+	err := s.checkStatusRight(ctx, state)
+	if err == nil {
+		err = s.retryOnConflict(ctx, func() error { return s.save(ctx, state) })
+	}
 	s.intent = false
 	home := s.Inventory.Ref.Namespace
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
@@ -171,6 +177,32 @@ func (s *Store) Save(ctx context.Context, state *record.State) error {
 	}
 	return err
 }
+
+// checkStatusRight returns an error before a run that adds members if the user may not write their
+// statuses after it. It costs a request, so it trusts a record that has a status already.
+func (s *Store) checkStatusRight(ctx context.Context, state *record.State) error {
+	ref := s.Inventory.Ref
+	isNew := func(m record.Member) bool { return !s.loaded.Has(m.Ref) }
+	if !s.intent || !s.statuses || ref.GroupKind() != ResourceGroupKind.GroupKind() ||
+		s.Exists() && s.main.stored.Object["status"] != nil ||
+		!slices.ContainsFunc(state.Members, isNew) {
+		return nil
+	}
+	allowed, err := s.cluster.Allowed(
+		ctx, "update", ref.Group, "resourcegroups", "status", ref.Namespace, ref.Name,
+	)
+	if allowed || err != nil { // if the server cannot decide, the write after the run does
+		return nil
+	}
+	return fmt.Errorf(
+		"it needs the right to update resourcegroups/status in namespace %s; %s", ref.Namespace,
+		withoutStatusHint,
+	)
+}
+
+// withoutStatusHint says what to do without the right to write statuses.
+const withoutStatusHint = "--status-policy=none keeps a record without status, which needs no " +
+	"such right"
 
 // retryOnConflict calls write, and reads the record and calls it again if others changed it. A
 // record that was deleted is created again.

@@ -124,6 +124,28 @@ func TestStatusesAreOfTheGeneration(t *testing.T) {
 	}
 }
 
+// A first run without the right to write statuses fails before its first write. A run
+// that adds nothing, and one whose record has statuses or is to have none, does not ask.
+func TestStatusRight(t *testing.T) {
+	c := &enginetest.Cluster{Denied: map[string]bool{"update resourcegroups": true}}
+	intent := &record.State{Members: []record.Member{{Ref: aState("a").Members[0].Ref}}}
+	s := NewStore(c, anInventory(), true)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Save(t.Context(), intent)
+	if err == nil || !strings.Contains(err.Error(), "right to update resourcegroups/status in "+
+		"namespace n; --status-policy=none") || len(c.Wrote) > 0 {
+		t.Errorf("error %v after %v", err, c.Wrote)
+	}
+	save(t, NewStore(c, anInventory(), false), intent)
+	save(t, NewStore(c, aMapInventory(IDKey), true), intent)
+	save(t, NewStore(c, anInventory(), true), intent)
+	save(t, NewStore(c, anInventory(), true), aState("a"))
+	intent.Members = append(intent.Members, record.Member{Ref: aState("b").Members[0].Ref})
+	save(t, NewStore(c, anInventory(), true), intent)
+}
+
 // Without statuses nothing is said of members, and what an earlier run said is left alone.
 func TestStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
