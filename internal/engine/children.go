@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -19,78 +18,168 @@ import (
 // one by one. Above it, one watch selects by the labels that they have in common.
 const maxPerObjectWatches = 4
 
-// childTracker watches child objects for the rules that see them. It belongs to one goroutine,
-// which receives events and passes them to take.
-type childTracker struct {
-	cluster Cluster
-	places  map[place]*childSet
-	of      map[int][]childInterest // by step
-	news    chan childEvent
+// relatedPlace is the watches of a place, and the child objects there that rules may need, with an
+// index by labels.
+type relatedPlace struct {
+	place
+	watches  []*relatedWatch
+	objects  map[object.Ref]*unstructured.Unstructured
+	keys     [][]string // sorted label keys by which steps select child objects
+	siblings map[string]*siblings
 }
 
-// childInterest is the interest of a step in child objects of a kind and namespace.
-type childInterest struct {
-	childSet *childSet
-	index    *childIndex
-	value    string
-	survey   *childWatch
+// siblings are the child objects of a place that have the same values of some labels.
+type siblings struct {
+	watch   *relatedWatch // reports all of them; nil if no step has needed them
+	objects map[object.Ref]*unstructured.Unstructured
+	steps   []int // steps that need them
+	unused  bool  // all steps that needed them have settled
 }
 
-// childEvent reports a child object, its deletion, or the end of the list of a watch.
-type childEvent struct {
-	childSet *childSet
-	survey   *childWatch
-	seen     cluster.ObjectEvent
-}
-
-func newChildTracker(c Cluster) *childTracker {
-	return &childTracker{
-		cluster: c,
-		places:  map[place]*childSet{},
-		of:      map[int][]childInterest{},
-		news:    make(chan childEvent),
+// at returns the place of a kind and namespace.
+func (t *relatedTracker) at(kind schema.GroupKind, namespace string) *relatedPlace {
+	at := place{kind, namespace}
+	if t.places[at] == nil {
+		t.places[at] = &relatedPlace{
+			place: at, objects: map[object.Ref]*unstructured.Unstructured{},
+			siblings: map[string]*siblings{},
+		}
 	}
+	return t.places[at]
 }
 
-// want watches the child objects of a step until the context ends: objects of the kinds in the
-// namespace that have the labels. The watch selects by the labels in some.
-func (c *childTracker) want(
-	ctx context.Context,
-	step int,
-	namespace string,
-	kinds []schema.GroupKind,
-	with, some labels.Set,
-) {
-	for _, kind := range kinds {
-		p := place{kind, namespace}
-		in := c.places[p]
-		if in == nil {
-			in = &childSet{
-				objects: map[object.Ref]*unstructured.Unstructured{},
-				indexes: map[string]*childIndex{},
+// watchOf returns a watch that reports all objects with the labels, and keeps them if keeps is set;
+// nil if there is none.
+func (p *relatedPlace) watchOf(with labels.Set, keeps bool) *relatedWatch {
+	for _, w := range p.watches {
+		if (w.keeps || !keeps) && w.selector.Matches(with) {
+			return w
+		}
+	}
+	return nil
+}
+
+// having returns the siblings that have exactly the values of these labels.
+func (p *relatedPlace) having(with labels.Set) *siblings {
+	id := with.String()
+	if p.siblings[id] == nil {
+		p.siblings[id] = &siblings{objects: map[object.Ref]*unstructured.Unstructured{}}
+	}
+	return p.siblings[id]
+}
+
+// siblingsOf returns all siblings to which an object belongs.
+func (p *relatedPlace) siblingsOf(obj *unstructured.Unstructured) []*siblings {
+	var found []*siblings
+	all := obj.GetLabels()
+	for _, keys := range p.keys {
+		with := labels.Set{}
+		for _, key := range keys {
+			if value, ok := all[key]; ok {
+				with[key] = value
 			}
-			c.places[p] = in
 		}
-		index := in.index(with)
-		value, _ := index.value(with)
-		index.steps[value] = append(index.steps[value], step)
-		survey, isNew := in.survey(some, index.over[value])
-		delete(index.over, value)
-		c.of[step] = append(c.of[step], childInterest{in, index, value, survey})
-		if isNew {
-			c.begin(ctx, p, in, survey)
+		if len(with) == len(keys) {
+			found = append(found, p.having(with))
 		}
 	}
+	return found
+}
+
+// set stores the state of an object, nil if it is gone, and returns the steps that need it. It
+// drops an object that only settled steps needed.
+func (p *relatedPlace) set(ref object.Ref, obj *unstructured.Unstructured) []int {
+	var steps []int
+	if before := p.objects[ref]; before != nil {
+		for _, s := range p.siblingsOf(before) {
+			delete(s.objects, ref)
+			steps = append(steps, s.steps...)
+		}
+		delete(p.objects, ref)
+	}
+	if obj != nil {
+		all := p.siblingsOf(obj)
+		used := func(s *siblings) bool { return !s.unused }
+		if len(all) == 0 || slices.ContainsFunc(all, used) {
+			p.objects[ref] = obj
+			for _, s := range all {
+				s.objects[ref] = obj
+				steps = append(steps, s.steps...)
+			}
+		}
+	}
+	return steps
+}
+
+// watchChildren watches the child objects of a step in a namespace. New watches select by some of
+// their labels. They end with the context.
+func (t *relatedTracker) watchChildren(
+	ctx context.Context, step int, namespace string, query *childQuery, some labels.Set,
+) {
+	keys := slices.Sorted(maps.Keys(query.labels))
+	for _, kind := range query.kinds {
+		p := t.at(kind, namespace)
+		if !slices.ContainsFunc(p.keys, func(k []string) bool { return slices.Equal(k, keys) }) {
+			p.keys = append(p.keys, keys)
+			for ref, obj := range p.objects {
+				for _, s := range p.siblingsOf(obj) {
+					s.objects[ref] = obj
+				}
+			}
+		}
+		s := p.having(query.labels)
+		if s.watch == nil {
+			s.watch = p.watchOf(query.labels, true)
+		}
+		if s.watch == nil || s.unused { // dropped objects are listed again
+			s.watch = &relatedWatch{place: p, selector: some.AsSelector(), keeps: true}
+			t.start(ctx, s.watch)
+		}
+		s.steps, s.unused = append(s.steps, step), false
+		t.children[step] = append(t.children[step], s)
+	}
+}
+
+// dropChildren drops the child objects that only a settled step needed.
+func (t *relatedTracker) dropChildren(step int) {
+	for _, s := range t.children[step] {
+		s.steps = slices.DeleteFunc(s.steps, func(other int) bool { return other == step })
+		if len(s.steps) > 0 {
+			continue
+		}
+		s.unused = true
+		for ref, obj := range maps.Clone(s.objects) {
+			s.watch.place.set(ref, obj)
+		}
+	}
+	delete(t.children, step)
+}
+
+// childrenOf returns the child objects of a step, by kind and name. It omits kinds whose initial
+// list is not complete.
+func (t *relatedTracker) childrenOf(step int) []*unstructured.Unstructured {
+	var found []*unstructured.Unstructured
+	for _, s := range t.children[step] {
+		if s.watch.listed {
+			found = append(found, slices.SortedFunc(maps.Values(s.objects), byName)...)
+		}
+	}
+	return found
+}
+
+func byName(a, b *unstructured.Unstructured) int {
+	return cmp.Or(strings.Compare(a.GetName(), b.GetName()),
+		strings.Compare(a.GetNamespace(), b.GetNamespace()))
 }
 
 // watchChildren starts watches of the child objects that the rules need for a step.
 func (r *run) watchChildren(ctx context.Context, i int) {
 	ref, query := r.plan.Steps[i].Ref, r.tracks[i].seen.children
-	selector := labels.Set(query.labels)
+	some := labels.Set(query.labels)
 	if g := r.groupOf(ref); len(r.groups[g]) > maxPerObjectWatches {
-		selector = common(selector, r.commonLabels(g))
+		some = common(some, r.commonLabels(g))
 	}
-	r.childTracker.want(ctx, i, ref.Namespace, query.kinds, query.labels, selector)
+	r.related.watchChildren(ctx, i, ref.Namespace, query, some)
 }
 
 // commonLabels returns the labels that the child objects of all steps of a group have.
@@ -100,15 +189,13 @@ func (r *run) commonLabels(g group) labels.Set {
 	}
 	var shared labels.Set
 	for _, i := range r.groups[g] {
-		obj := cmp.Or(r.plan.Steps[i].Want, r.plan.Steps[i].Have)
-		if obj == nil {
-			continue
+		if obj := cmp.Or(r.plan.Steps[i].Want, r.plan.Steps[i].Have); obj != nil {
+			_, with := r.engine.rules().Children(obj)
+			if shared == nil {
+				shared = with
+			}
+			shared = common(shared, with)
 		}
-		_, with := r.engine.rules().Children(obj)
-		if shared == nil {
-			shared = maps.Clone(with)
-		}
-		shared = common(shared, with)
 	}
 	r.shared[g] = shared
 	return shared
@@ -123,70 +210,4 @@ func common(a, b labels.Set) labels.Set {
 		}
 	}
 	return both
-}
-
-func (c *childTracker) begin(ctx context.Context, p place, in *childSet, survey *childWatch) {
-	s := cluster.Query{
-		Kind:      p.GroupKind,
-		Namespace: p.namespace,
-		Labels:    survey.selector.AsSelector().String(),
-	}
-	c.cluster.WatchQuery(ctx, s, func(seen cluster.ObjectEvent) {
-		if seen.Object != nil { // managed fields are large, and no rule reads them
-			seen.Object = reheaded(seen.Object, func(map[string]any) {})
-		}
-		select {
-		case c.news <- childEvent{in, survey, seen}:
-		case <-ctx.Done():
-		}
-	})
-}
-
-// take records one event and returns the steps whose status may change: none before the initial
-// list of the watch is complete.
-func (c *childTracker) take(n childEvent) []int {
-	if n.seen.Listed {
-		n.survey.listed = true
-		return n.childSet.all()
-	}
-	steps := n.childSet.put(n.seen.Ref, n.seen.Object)
-	if !n.survey.listed {
-		return nil
-	}
-	return steps
-}
-
-// leave drops the child objects that only a settled step needed.
-func (c *childTracker) leave(step int) {
-	for _, w := range c.of[step] {
-		steps := slices.DeleteFunc(w.index.steps[w.value], func(other int) bool { return other == step })
-		if w.index.steps[w.value] = steps; len(steps) > 0 {
-			continue
-		}
-		w.index.over[w.value] = true
-		for _, ref := range slices.Collect(maps.Keys(w.index.objects[w.value])) {
-			w.childSet.put(ref, w.childSet.objects[ref])
-		}
-	}
-	delete(c.of, step)
-}
-
-// made returns the child objects of a step, sorted by kind and name. It omits kinds whose initial
-// list is not complete.
-func (c *childTracker) made(step int) []*unstructured.Unstructured {
-	var found []*unstructured.Unstructured
-	for _, w := range c.of[step] {
-		if !w.survey.listed {
-			continue
-		}
-		start := len(found)
-		found = slices.AppendSeq(found, maps.Values(w.index.objects[w.value]))
-		slices.SortFunc(found[start:], func(a, b *unstructured.Unstructured) int {
-			return cmp.Or(
-				strings.Compare(a.GetName(), b.GetName()),
-				strings.Compare(a.GetNamespace(), b.GetNamespace()),
-			)
-		})
-	}
-	return found
 }

@@ -115,3 +115,61 @@ func TestSurveysOfWhatWasMadeAreShared(t *testing.T) {
 		})
 	}
 }
+
+// Rules and the search for causes share a watch that covers what both need; a watch for other
+// objects of the kind and namespace is not shared.
+func TestRulesAndCausesShareWatches(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		labels map[string]string // of the child objects, beside "of", by the rules
+		by     string            // the label in the selector of the Deployments
+		others []string
+		want   string
+	}{
+		{"equal labels", nil, "of", nil,
+			"Pod of=web, ReplicaSet.apps of in (web), Event type=Warning"},
+		{"labels that only the rules know", map[string]string{"app": "x"}, "run", nil,
+			"Pod app=x,of=web, ReplicaSet.apps run in (web), Event type=Warning"},
+		{"many objects", map[string]string{"app": "x"}, "of", []string{"a", "b", "c", "d"},
+			"Pod app=x, ReplicaSet.apps of in (a,b,c,d,web), Event type=Warning"},
+	} {
+		each(t, tc.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Logs: map[object.Ref][]string{ref("Pod/p"): {"one", "two"}}})
+			o := w.withPods(tc.labels)
+			o.NoCauses, o.LogLines, o.Limits.Apply = false, 1, 10*time.Second
+			var steps []plan.Step
+			for _, name := range append(tc.others, "web") {
+				step := create("Deployment/" + name)
+				step.Want.Object["spec"] = map[string]any{
+					"selector": map[string]any{"matchLabels": map[string]any{tc.by: name}},
+				}
+				steps = append(steps, step)
+			}
+			time.AfterFunc(100*time.Millisecond, func() {
+				put := func(obj *unstructured.Unstructured) {
+					obj.SetLabels(map[string]string{"app": "x", "of": "web", "run": "web"})
+					w.Put(obj)
+				}
+				put(w.child("Deployment/web", "ReplicaSet/web", nil))
+				put(w.child("ReplicaSet/web", "Pod/p", quits))
+			})
+			w.run(t.Context(), t, o, steps...)
+			var got []string
+			for _, q := range w.Queries {
+				got = append(got, q.Kind.String()+" "+q.Labels+q.Fields)
+			}
+			if got := strings.Join(got, ", "); got != tc.want {
+				t.Errorf("watches %s, want %s", got, tc.want)
+			}
+			lines := strings.Join(w.lines, "\n")
+			for _, line := range []string{
+				"observed create deployment.apps/web [pod/p Pending] (InProgress)",
+				"explained create deployment.apps/web: container c crashes: it ended with exit code 1 [two]",
+			} {
+				if !strings.Contains(lines, line) {
+					t.Errorf("no %q in\n%s", line, lines)
+				}
+			}
+		})
+	}
+}

@@ -23,9 +23,9 @@ const (
 
 // diagnosis is the state of the search for causes.
 type diagnosis struct {
-	related *relatedWatcher
-	at      time.Time // of the next diagnosis; zero if none is due
-	begun   bool      // related objects are watched
+	at    time.Time // of the next diagnosis; zero if none is due
+	begun bool      // objects are watched for causes
+	logs  logReader
 }
 
 // scheduleDiagnosis schedules the next diagnosis: soon if related objects are watched already.
@@ -46,10 +46,8 @@ func (r *run) scheduleDiagnosis() {
 func (r *run) diagnose(ctx context.Context, now time.Time) {
 	d := &r.diagnosis
 	d.at = time.Time{}
-	var roots []*ready.Evidence
-	r.withEvidence(r.lingers(now), func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
-	d.begun = d.begun || len(roots) > 0
-	if d.related.watch(ctx, roots); d.related.listing > 0 {
+	d.begun = r.watchRelated(ctx, r.lingers(now)) || d.begun
+	if r.related.listing > 0 {
 		return // the end of the last list schedules the next diagnosis
 	}
 	r.withEvidence(r.lingers(now), func(i int) {
@@ -57,7 +55,7 @@ func (r *run) diagnose(ctx context.Context, now time.Time) {
 		causes := r.causes(t, now)
 		switch {
 		case addNew(&t.causes, causes):
-			if !d.related.readLogsLater(ctx, i, causes) {
+			if !d.logs.readLater(ctx, i, causes) {
 				r.emitCauses(i, causes)
 			}
 		case r.isStuck(i, causes, now): // the cause is known, and has stood for long enough now
@@ -80,7 +78,7 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 // causes returns the causes of an object. During a run that writes, those that are older than the
 // write do not count for a while, nor does a pod that is starting.
 func (r *run) causes(t *track, now time.Time) []ready.Cause {
-	causes := r.diagnosis.related.objects.Causes(t.seen.evidence, t.written)
+	causes := r.related.evidence.Causes(t.seen.evidence, t.written)
 	if r.observing != nil {
 		return causes
 	}
@@ -168,28 +166,27 @@ func (r *run) explainFailures(ctx, watching context.Context) {
 	failed := func(t *track) bool {
 		return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained
 	}
-	var roots []*ready.Evidence
-	r.withEvidence(failed, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
-	if r.summary.Interrupted || r.options.NoCauses || len(roots) == 0 {
+	if r.summary.Interrupted || r.options.NoCauses {
+		return
+	}
+	r.related.once = !r.diagnosis.begun
+	if !r.watchRelated(watching, failed) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	related := r.diagnosis.related
-	related.once, related.quoted = !r.diagnosis.begun, 0
-	related.watch(watching, roots)
-	related.settle(ctx, settleQuiet)
+	r.related.handleAll(ctx, settleQuiet)
 
 	var steps []int
 	var causes [][]ready.Cause
 	r.withEvidence(failed, func(i int) {
-		if found := related.objects.Causes(r.tracks[i].seen.evidence, r.tracks[i].written); len(
-			found,
-		) > 0 {
+		found := r.related.evidence.Causes(r.tracks[i].seen.evidence, r.tracks[i].written)
+		if len(found) > 0 {
 			steps, causes = append(steps, i), append(causes, found)
 		}
 	})
-	related.readLogs(ctx, causes)
+	r.diagnosis.logs.quoted = 0
+	r.diagnosis.logs.read(ctx, causes)
 	for n, i := range steps {
 		r.emitCauses(i, causes[n])
 	}

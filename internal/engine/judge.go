@@ -41,7 +41,7 @@ func (r *run) judge(ctx context.Context, i int) {
 func (r *run) applyVerdict(ctx context.Context, i int) {
 	t := &r.tracks[i]
 	if t.queried && t.seen.object != nil {
-		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.childTracker.made(i))
+		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.related.childrenOf(i))
 	}
 	failed := t.seen.verdict.State == ready.Failed
 	switch {
@@ -142,7 +142,7 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	if t.next = nil; !r.sources[r.plan.Steps[i].Ref] {
 		t.seen.object, t.base.object = nil, nil
 	}
-	r.childTracker.leave(i)
+	r.related.dropChildren(i)
 	r.schedule.settle(i, outcome)
 }
 

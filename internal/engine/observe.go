@@ -67,7 +67,7 @@ func (e *Engine) Observe(
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	met, over := r.observedEnough()
-	r.diagnosis.related.once = over
+	r.related.once = over
 	r.emitFirst(ctx, watching)
 	if over {
 		return met, nil
@@ -116,20 +116,16 @@ func (r *run) observeFirst(i int, live *unstructured.Unstructured) {
 func (r *run) emitFirst(ctx, watching context.Context) {
 	looking, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	related := r.diagnosis.related
 	all := func(*track) bool { return true }
-	var roots []*ready.Evidence
-	r.withEvidence(all, func(i int) { roots = append(roots, r.tracks[i].seen.evidence) })
-	if len(roots) > 0 {
-		related.watch(watching, roots)
-		related.settle(looking, 0)
+	if r.watchRelated(watching, all) {
+		r.related.handleAll(looking, 0)
 	}
 	causes := make([][]ready.Cause, len(r.tracks))
 	r.withEvidence(all, func(i int) {
-		causes[i] = related.objects.Causes(r.tracks[i].seen.evidence, time.Time{})
+		causes[i] = r.related.evidence.Causes(r.tracks[i].seen.evidence, time.Time{})
 		r.tracks[i].causes = causes[i]
 	})
-	related.readLogs(looking, causes)
+	r.diagnosis.logs.read(looking, causes)
 	for i := range r.tracks {
 		seen := &r.tracks[i].seen
 		r.emit(event.Event{

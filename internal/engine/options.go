@@ -19,7 +19,8 @@ type Rules interface {
 	// Leaving returns the status of an object that is waited for until it is gone.
 	Leaving(obj *unstructured.Unstructured) ready.Status
 	// Children returns the kinds and labels of the child objects that Judge wants to see of an
-	// object that is not ready, all in the namespace of the object; no kinds if it needs none.
+	// object that is not ready, all in the namespace of the object; no kinds if it needs none. All
+	// child objects of the kinds carry the labels: causes are found on these alone.
 	Children(obj *unstructured.Unstructured) (kinds []schema.GroupKind, labels map[string]string)
 }
 

@@ -91,9 +91,9 @@ type run struct {
 
 	interrupted bool // aborted by the context
 
-	diagnosis    diagnosis
-	observing    *observing // nil for runs that apply a plan
-	childTracker *childTracker
+	related   *relatedTracker
+	diagnosis diagnosis
+	observing *observing // nil for runs that apply a plan
 }
 
 // objectsOf returns the objects of all steps that have one.
@@ -131,8 +131,10 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
 	}
-	r.diagnosis.related = newRelatedWatcher(e.Cluster, o.LogLines)
-	r.childTracker = newChildTracker(e.Cluster)
+	r.related = newRelatedTracker(e.Cluster, o.NoCauses)
+	r.diagnosis.logs = logReader{
+		cluster: e.Cluster, lines: o.LogLines, quotes: make(chan logQuote),
+	}
 	r.groupOf = grouped(objectsOf(p))
 	for i, step := range p.Steps {
 		if step.Op.IsObject() {
@@ -170,18 +172,16 @@ func (r *run) loop(ctx, watching context.Context) {
 		select {
 		case m := <-r.messages:
 			r.handle(watching, m)
-		case e := <-r.diagnosis.related.events:
-			r.diagnosis.related.take(e)
-			r.scheduleDiagnosis()
-		case q := <-r.diagnosis.related.quotes:
-			if r.tracks[q.step].waiting {
-				r.emitCauses(q.step, q.causes)
-			}
-		case n := <-r.childTracker.news:
-			for _, i := range r.childTracker.take(n) {
+		case e := <-r.related.events:
+			for _, i := range r.related.handle(e) {
 				if r.tracks[i].waiting {
 					r.judge(watching, i)
 				}
+			}
+			r.scheduleDiagnosis()
+		case q := <-r.diagnosis.logs.quotes:
+			if r.tracks[q.step].waiting {
+				r.emitCauses(q.step, q.causes)
 			}
 		case <-timer.C:
 			r.expire(watching, time.Now())

@@ -77,9 +77,9 @@ func NewRelatedObjects() *RelatedObjects {
 	}
 }
 
-// See adds an object or replaces its earlier state. It drops an object that explains nothing.
-func (f *RelatedObjects) See(r *Evidence) {
-	f.Forget(r.Ref)
+// Add adds an object or replaces its earlier state. It drops an object that explains nothing.
+func (f *RelatedObjects) Add(r *Evidence) {
+	f.Delete(r.Ref)
 	if r.healthy {
 		return
 	}
@@ -92,8 +92,8 @@ func (f *RelatedObjects) See(r *Evidence) {
 	}
 }
 
-// Forget removes an object.
-func (f *RelatedObjects) Forget(ref object.Ref) {
+// Delete removes an object.
+func (f *RelatedObjects) Delete(ref object.Ref) {
 	r := f.objects[ref]
 	if r == nil {
 		return

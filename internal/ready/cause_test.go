@@ -24,10 +24,10 @@ func TestCauses(t *testing.T) {
 			var out strings.Builder
 			family := NewRelatedObjects()
 			for _, member := range documents(t, files["family.yaml"]) {
-				family.See(EvidenceOf(member, Of(member)))
+				family.Add(EvidenceOf(member, Of(member)))
 			}
 			for _, gone := range documents(t, files["gone.yaml"]) {
-				family.Forget(object.RefOf(gone))
+				family.Delete(object.RefOf(gone))
 			}
 			obj := documents(t, files["object.yaml"])[0]
 			// Without such a section it is the zero time.

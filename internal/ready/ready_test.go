@@ -129,7 +129,7 @@ func FuzzOf(f *testing.F) {
 		}
 		obj := &unstructured.Unstructured{Object: fields}
 		family := NewRelatedObjects()
-		family.See(EvidenceOf(obj, Of(obj)))
+		family.Add(EvidenceOf(obj, Of(obj)))
 		family.Causes(EvidenceOf(obj, Of(obj)), time.Now())
 		switch s := Of(obj); s.State {
 		case Current, InProgress, Failed, Terminating, Unknown:
