@@ -1,7 +1,6 @@
 package ready
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,38 +8,40 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
-// TestOf judges every file of testdata. The first line of a file is the status that its object
-// must get, in the form
+// TestOf judges the states of testdata. A file KIND-STATE.yaml is the object of a state. Its first
+// line is the status that the object must get, in the form
 //
 //	# STATE REASON: MESSAGE
 //
-// in which a status without a reason has STATE alone before the colon.
+// in which a status without a reason has STATE alone before the colon. An archive KIND-STATE.txtar
+// holds more states of the kind. Each section is named by its state and has such a line, and below
+// it the JSON merge patch, in YAML, that makes its object of that in KIND-STATE.yaml.
 func TestOf(t *testing.T) {
-	for _, path := range files(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
-			want, obj := load(t, path)
-			before := obj.DeepCopy()
-			if diff := cmp.Diff(want, line(Of(obj))); diff != "" {
+	for name, s := range states(t) {
+		t.Run(name, func(t *testing.T) {
+			before := s.obj.DeepCopy()
+			if diff := cmp.Diff(s.want, line(Of(s.obj))); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, obj); diff != "" {
+			if diff := cmp.Diff(before, s.obj); diff != "" {
 				t.Errorf("Of changed the object (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestFilesAreNamedByKind(t *testing.T) {
-	for _, path := range files(t) {
-		_, obj := load(t, path)
-		if kind, _, _ := strings.Cut(filepath.Base(path), "-"); kind != strings.ToLower(obj.GetKind()) {
-			t.Errorf("%s holds a %s", path, obj.GetKind())
+func TestStatesAreNamedByKind(t *testing.T) {
+	for name, s := range states(t) {
+		if kind, _, _ := strings.Cut(name, "-"); kind != strings.ToLower(s.obj.GetKind()) {
+			t.Errorf("%s is a %s", name, s.obj.GetKind())
 		}
 	}
 }
@@ -66,8 +67,8 @@ func TestGivenRulesComeFirst(t *testing.T) {
 	mine := Status{State: Failed, Reason: "Mine", Message: "says the given rule"}
 	other := Status{State: Unknown, Message: "says the second rule"}
 	for _, tc := range []struct {
-		name, file, want string
-		rules            []Rule
+		name, state, want string
+		rules             []Rule
 	}{
 		{
 			"before the built-in one", "deployment-available", line(mine),
@@ -103,7 +104,7 @@ func TestGivenRulesComeFirst(t *testing.T) {
 			"deletion", []Rule{{kind("apps", "Deployment"), says(mine)}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, obj := load(t, filepath.Join("testdata", tc.file+".yaml"))
+			obj := states(t)[tc.state].obj
 			if diff := cmp.Diff(tc.want, line(Of(obj, tc.rules...))); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
@@ -114,9 +115,8 @@ func TestGivenRulesComeFirst(t *testing.T) {
 // FuzzOf looks for objects, given as JSON, that make a rule panic or leave an object without a
 // state.
 func FuzzOf(f *testing.F) {
-	for _, path := range files(f) {
-		_, obj := load(f, path)
-		data, err := json.Marshal(obj.Object)
+	for _, s := range states(f) {
+		data, err := json.Marshal(s.obj.Object)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -148,25 +148,75 @@ func line(s Status) string {
 	return "# " + head + ": " + s.Message
 }
 
-func files(t testing.TB) []string {
+// state is an object and the line of the status that it must get.
+type state struct {
+	want string
+	obj  *unstructured.Unstructured
+}
+
+// states returns the states of testdata by their names.
+func states(t testing.TB) map[string]state {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no test data: %v", err)
 	}
-	return paths
+	found := map[string]state{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(data), "\n")
+		found[strings.TrimSuffix(filepath.Base(path), ".yaml")] = state{first, decode(t, data)}
+	}
+	addPatched(t, found)
+	return found
 }
 
-// load returns the first line of a file and its object, with numbers as a client of the API server
-// sees them.
-func load(t testing.TB, path string) (string, *unstructured.Unstructured) {
+// addPatched adds the states of the archives.
+func addPatched(t testing.TB, found map[string]state) {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, path := range paths {
+		base := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		kind, _, _ := strings.Cut(base, "-")
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			name := kind + "-" + file.Name
+			if _, ok := found[name]; ok {
+				t.Fatalf("%s: the state %s exists already", path, name)
+			}
+			first, patch, _ := strings.Cut(string(file.Data), "\n")
+			found[name] = state{first, patched(t, found[base].obj, patch)}
+		}
+	}
+}
+
+// patched returns a copy of an object with a merge patch that is written as YAML.
+func patched(
+	t testing.TB, obj *unstructured.Unstructured, patch string,
+) *unstructured.Unstructured {
+	t.Helper()
+	original, err := json.Marshal(obj.Object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	return string(first), decode(t, data)
+	asJSON, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := jsonpatch.MergePatch(original, asJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, merged)
 }
 
 // decode returns an object written as YAML, with numbers as a client of the API server sees them.
