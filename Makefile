@@ -47,7 +47,7 @@ unit:
 	go test -race $(PACKAGES)
 
 e2e: build
-	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 20m $(LIGHT)
+	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
 golden: ## rewrite the goldens

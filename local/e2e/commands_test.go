@@ -35,7 +35,8 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"interruptafter":   interruptAfter,
 		"hangupafter":      hangUpAfter,
 		"headline":         headline,
-		"restartserver":    restartServer,
+		"stopserver":       stopServer,
+		"startserver":      startServer,
 	}
 }
 
@@ -77,7 +78,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) > 0, neg, "eventually COMMAND [ARGUMENT]...")
 	pause := time.NewTicker(100 * time.Millisecond)
 	defer pause.Stop()
-	for last := time.Now().Add(30 * time.Second); ; <-pause.C {
+	for last := time.Now().Add(hangTimeout); ; <-pause.C {
 		err := ts.Exec(args[0], args[1:]...)
 		if err == nil {
 			return
@@ -88,20 +89,20 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// restartServer kills the API server and starts it again after a while. The plane is shared:
-// nothing may run beside such a script.
-func restartServer(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, len(args) == 1, neg, "restartserver DURATION")
-	outage, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	ctx := context.Background()
-	for _, c := range cluster.Status(ctx) {
+// stopServer kills the API server. The plane is shared: nothing may run beside such a script.
+func stopServer(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 0, neg, "stopserver")
+	for _, c := range cluster.Status(context.Background()) {
 		if c.Name == "kube-apiserver" {
 			ts.Check(syscall.Kill(c.PID, syscall.SIGKILL))
 		}
 	}
-	time.Sleep(outage)
-	ts.Check(startPlane(ctx))
+}
+
+// startServer starts the API server again.
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 0, neg, "startserver")
+	ts.Check(startPlane(context.Background()))
 }
 
 // expand replaces ${NS} in files by the namespace of the script.

@@ -111,7 +111,7 @@ func (g *gate) answered() {
 // writes do not reach the API server.
 func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "killatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
 	cmd := command(ctx, ts, args[2:])
@@ -131,7 +131,7 @@ func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 // answered. Later writes reach the API server after the command has reported the interrupt.
 func interruptAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "interruptatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
 	cmd := command(ctx, ts, args[2:])

@@ -108,7 +108,7 @@ var (
 		{regexp.MustCompile(`[0-9a-f]{40}-\d{19}`), "ID"},
 		{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
 		{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: "0"`},
-		{regexp.MustCompile(`  [0-9]+[smh] +`), "  0s  "},
+		{regexp.MustCompile(`  ([0-9]+[smhd])+ +`), "  0s  "},
 		{regexp.MustCompile(`((?:ReplicaSet|Pod)/[a-z-]+)-[0-9a-z-]+ +`), "$1  "},
 		{regexp.MustCompile(`(?m) +$`), ""},
 		{regexp.MustCompile(`(\S)   +`), "$1  "},

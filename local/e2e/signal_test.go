@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,8 +19,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// signalTimeout is how long a command may run that is waiting for its signal.
-const signalTimeout = time.Minute
+// hangTimeout is how long a script waits for an event: it only ends what would never end. Waiting
+// that succeeds is never as long, however busy the machine is.
+const hangTimeout = 5 * time.Minute
 
 // interruptAfter runs a command, interrupts it (Ctrl-C) as soon as it has printed a number of lines
 // that match, and checks that it ends with exit code 130.
@@ -33,6 +35,10 @@ func interruptAfter(ts *testscript.TestScript, neg bool, args []string) {
 // hangUpAfter does the same as when the terminal of the command goes away.
 func hangUpAfter(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "hangupafter COUNT REGEXP COMMAND [ARGUMENT]...")
+	// Were the signal ignored, as by nohup, the command would inherit that.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	if state := signalled(ts, syscall.SIGHUP, args, func() {}); state.ExitCode() != exitInterrupted {
 		ts.Fatalf("the command that was hung up ended otherwise: %v", state)
 	}
@@ -49,7 +55,7 @@ func headline(ts *testscript.TestScript, neg bool, args []string) {
 	client, err := kubernetes.NewForConfig(config)
 	ts.Check(err)
 	path, pattern := strings.ReplaceAll(args[0], "${NS}", ts.Getenv("NS")), regexp.MustCompile(args[1])
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	shown := make(chan time.Time, 1)
 	go func() { // ends with the context
@@ -89,7 +95,7 @@ func signalled(
 	met func(),
 ) *os.ProcessState {
 	count, pattern := number(ts, args[0]), regexp.MustCompile(args[1])
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	cmd := command(ctx, ts, args[2:])
 	cmd.Stderr = ts.Stderr()

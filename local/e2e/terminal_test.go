@@ -23,7 +23,7 @@ import (
 //	fail COMMAND [ARGUMENT]...  run a command beside it, which must fail
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 5, neg, "terminal CODE COLUMNS ROWS FILE COMMAND [ARGUMENT]...")
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	s := &session{
 		ts:     ts,
