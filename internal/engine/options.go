@@ -28,6 +28,7 @@ type Rules interface {
 type DryRun string
 
 // The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere.
+// Only packages run a plan dry: --diff-run of kapp prints the changes and ends before the run.
 const (
 	DryRunNone   DryRun = ""
 	DryRunClient DryRun = "client"
@@ -47,8 +48,10 @@ type Options struct {
 	Retry       Retry
 	Concurrency int // concurrent writes; 0 means DefaultConcurrency, adapted during the run
 
-	NoCauses bool // no requests are spent on why objects are not ready: nobody reads Explained events
-	LogLines int  // lines quoted from the log of a container that failed; 0 quotes nothing
+	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
+	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
+	NoCauses bool
+	LogLines int // lines quoted from the log of a container that failed; 0 quotes nothing
 }
 
 // Limits are how long a run waits. Zero means without limit.
@@ -57,11 +60,13 @@ type Limits struct {
 	Delete time.Duration // for a deleted object to be gone, from its deletion
 
 	// PerWave starts the limits of all objects that are waited for again at every write: one limit
-	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it.
+	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it. Only packages
+	// have waves: an app orders its objects by change rules, one by one.
 	PerWave bool
 	// Idle is for a run in which nothing happens: every finished write and every settled step
 	// starts it again. Then all objects that are waited for time out and the run ends, as
-	// --wait-timeout of kapp means it.
+	// --wait-timeout of kapp means it. Only apps set it: the flags of packages limit the wait for
+	// each object, or for each wave.
 	Idle time.Duration
 }
 

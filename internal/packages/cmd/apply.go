@@ -150,14 +150,19 @@ func runApply(
 			return err
 		}
 	}
-	options := engine.Options{
+	return runOperation(ctx, op, f.runOptions(v), show)
+}
+
+// runOptions returns how the flags want the plan to be run.
+func (f applyFlags) runOptions(v variant) engine.Options {
+	return engine.Options{
 		DryRun:   f.dryRunMode(),
 		Limits:   engine.Limits{Apply: f.reconcileTimeout, Delete: f.pruneTimeout, PerWave: f.waves()},
 		StopOn:   engine.StopOn{WriteError: f.failFast, WaitError: f.failFast, Stuck: f.failFast},
 		Retry:    engine.Retry{For: webhookTimeout},
+		NoCauses: !v.detailed && !f.failFast,
 		LogLines: f.logLines,
 	}
-	return runOperation(ctx, op, options, show)
 }
 
 // webhookTimeout limits how long a write is retried whose webhook cannot be called: the package may

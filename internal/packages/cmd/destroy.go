@@ -110,8 +110,9 @@ func runDestroy(
 		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing to delete\n", inv.Ref)
 	}
 	options := engine.Options{
-		Limits: engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},
-		Retry:  engine.Retry{For: webhookTimeout},
+		Limits:   engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},
+		Retry:    engine.Retry{For: webhookTimeout},
+		NoCauses: !v.detailed,
 	}
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient
