@@ -182,18 +182,21 @@ func (r *run) watchChildren(ctx context.Context, i int) {
 	r.related.watchChildren(ctx, i, ref.Namespace, query, some)
 }
 
-// commonLabels returns the labels that the child objects of all steps of a group have.
+// commonLabels returns the labels that the child objects of all steps of a group have. Objects of
+// which the rules need no child objects do not count.
 func (r *run) commonLabels(g group) labels.Set {
 	if shared, ok := r.shared[g]; ok {
 		return shared
 	}
 	var shared labels.Set
 	for _, i := range r.groups[g] {
-		if obj := cmp.Or(r.plan.Steps[i].Want, r.plan.Steps[i].Have); obj != nil {
-			_, with := r.engine.rules().Children(obj)
-			if shared == nil {
-				shared = with
-			}
+		obj := cmp.Or(r.plan.Steps[i].Want, r.plan.Steps[i].Have)
+		if obj == nil {
+			continue
+		}
+		if kinds, with := r.engine.rules().Children(obj); len(kinds) > 0 && shared == nil {
+			shared = common(with, with)
+		} else if len(kinds) > 0 {
 			shared = common(shared, with)
 		}
 	}

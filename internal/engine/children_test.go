@@ -173,3 +173,22 @@ func TestRulesAndCausesShareWatches(t *testing.T) {
 		})
 	}
 }
+
+// Objects of which the rules need no child objects do not make the watch for others wider.
+func TestCommonLabelsOfFewParents(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		o := w.withPods(nil)
+		o.Limits.Apply = time.Second
+		w.rules = labelled{}
+		var steps []plan.Step
+		for i := range 6 {
+			steps = append(steps, create(fmt.Sprintf("Deployment/d%d", i)))
+		}
+		steps[3].Want.SetLabels(map[string]string{"label": "x"})
+		w.run(t.Context(), t, o, steps...)
+		if len(w.Queries) != 1 || w.Queries[0].Labels != "of=d" {
+			t.Errorf("watches: %+v", w.Queries)
+		}
+	})
+}
