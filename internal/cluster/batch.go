@@ -15,10 +15,10 @@ import (
 // batch is a group of objects of one kind that one list or watch covers, in one version: those of
 // one namespace, of several, or of a kind without namespaces.
 type batch struct {
-	resource  schema.GroupVersionResource
-	namespace string // empty for several namespaces or none
-	names     map[name]object.Ref
-	owners    bool // read managed fields
+	resource      schema.GroupVersionResource
+	namespace     string // empty for several namespaces or none
+	names         map[name]object.Ref
+	managedFields bool // read managed fields
 }
 
 // name is the namespace and name of an object.
@@ -32,9 +32,9 @@ func compareNames(a, b name) int {
 
 // readItem is an object to read, in one version.
 type readItem struct {
-	resource schema.GroupVersionResource
-	ref      object.Ref
-	owners   bool
+	resource      schema.GroupVersionResource
+	ref           object.Ref
+	managedFields bool
 }
 
 // groupBatches makes one batch for each resource and namespace, or one for a resource in more than
@@ -65,7 +65,7 @@ func groupBatches(items []readItem, most int) []*batch {
 			order = append(order, b)
 		}
 		b.names[nameOf(i.ref)] = i.ref
-		b.owners = b.owners || i.owners
+		b.managedFields = b.managedFields || i.managedFields
 	}
 	return order
 }
@@ -74,7 +74,7 @@ func groupBatches(items []readItem, most int) []*batch {
 func (b *batch) divided(missing map[name]object.Ref) []*batch {
 	items := make([]readItem, 0, len(missing))
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
-		items = append(items, readItem{b.resource, missing[n], b.owners})
+		items = append(items, readItem{b.resource, missing[n], b.managedFields})
 	}
 	return groupBatches(items, len(items))
 }

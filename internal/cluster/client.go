@@ -34,11 +34,12 @@ import (
 
 // Client talks to one API server. It may be used by several goroutines at once.
 type Client struct {
-	rest    rest.Interface    // for requests that are not about objects
-	owners  dynamic.Interface // reads objects with managed fields
-	lean    dynamic.Interface // reads objects without managed fields
-	patient dynamic.Interface // as lean, with retries of the library, for callers without retry
-	host    string
+	rest                 rest.Interface    // for requests that are not about objects
+	withManagedFields    dynamic.Interface // reads objects with managed fields
+	withoutManagedFields dynamic.Interface // reads objects without managed fields
+	// as withoutManagedFields, with retries of the library, for callers that do not use retry
+	retryingClient dynamic.Interface
+	host           string
 
 	mu     sync.Mutex
 	kinds  *kindTable     // nil until discovery
@@ -101,16 +102,16 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the client: %w", err)
 	}
-	lean, err := clientFor(codecs{dropManagedFields: true})
+	trimmed, err := clientFor(codecs{dropManagedFields: true})
 	if err != nil {
 		return nil, fmt.Errorf("set up the client: %w", err)
 	}
 	return &Client{
-		rest:    complete,
-		owners:  dynamic.New(sentOnce{complete}),
-		lean:    dynamic.New(sentOnce{lean}),
-		patient: dynamic.New(lean),
-		host:    config.Host,
+		rest:                 complete,
+		withManagedFields:    dynamic.New(sentOnce{complete}),
+		withoutManagedFields: dynamic.New(sentOnce{trimmed}),
+		retryingClient:       dynamic.New(trimmed),
+		host:                 config.Host,
 		memory: listVersions{
 			versions: map[schema.GroupResource]string{},
 			listed:   map[object.Ref]struct{}{},
@@ -151,7 +152,7 @@ func about(ctx context.Context, ref object.Ref) context.Context {
 }
 
 // warner passes the server's warnings to a function.
-type warner struct{ tell Warn }
+type warner struct{ handle Warn }
 
 // HandleWarningHeaderWithContext passes one warning; 299 is the only code that servers use.
 func (w warner) HandleWarningHeaderWithContext(
@@ -160,8 +161,8 @@ func (w warner) HandleWarningHeaderWithContext(
 	_ string,
 	text string,
 ) {
-	if w.tell != nil && code == 299 && text != "" {
+	if w.handle != nil && code == 299 && text != "" {
 		ref, _ := ctx.Value(aboutKey{}).(object.Ref)
-		w.tell(ref, text)
+		w.handle(ref, text)
 	}
 }

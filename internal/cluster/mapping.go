@@ -106,8 +106,8 @@ func (c *Client) LearnKind(ctx context.Context, crd *unstructured.Unstructured) 
 	return nil
 }
 
-// nowServed records that an object was written in a version: its definition is in effect.
-func (c *Client) nowServed(gvk schema.GroupVersionKind) {
+// markServed records that an object was written in a version: its definition is in effect.
+func (c *Client) markServed(gvk schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind, ok := c.kinds.known[gvk.GroupKind()]

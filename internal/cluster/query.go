@@ -27,13 +27,13 @@ type Query struct {
 
 // WatchQuery reports objects that are not known by name: first those that exist, then Listed, then
 // changes until the context ends. If they may not be read or the kind is unknown, it reports only
-// Listed with the reason. It returns at once; see is called by one goroutine at a time.
-func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent)) {
+// Listed with the reason. It returns at once; handle is called by one goroutine at a time.
+func (c *Client) WatchQuery(ctx context.Context, s Query, handle func(ObjectEvent)) {
 	w := &watcher{
 		client: c,
 		kind:   s.Kind,
 		query:  &queryState{Query: s, known: map[object.Ref]bool{}},
-		see:    see,
+		handle: handle,
 		batch:  &batch{namespace: s.Namespace},
 	}
 	// Nobody waits for this goroutine: it ends with the context.
@@ -44,7 +44,7 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, see func(ObjectEvent))
 			return
 		}
 		w.batch.resource = kind.Resource
-		w.stay(ctx, "")
+		w.watchFrom(ctx, "")
 	}()
 }
 
@@ -65,7 +65,7 @@ func (w *watcher) listed(err error) {
 	defer w.mu.Unlock()
 	if w.query != nil && !w.query.listed {
 		w.query.listed = true
-		w.see(ObjectEvent{Listed: true, Err: err})
+		w.handle(ObjectEvent{Listed: true, Err: err})
 	}
 }
 
@@ -78,9 +78,9 @@ func (w *watcher) refOf(obj *unstructured.Unstructured) (object.Ref, bool) {
 	return object.RefOf(obj), true
 }
 
-// tell reports one event. A query keeps the references of existing objects, so that it can report
+// emit reports one event. A query keeps the references of existing objects, so that it can report
 // after a new list which are gone.
-func (w *watcher) tell(s ObjectEvent) {
+func (w *watcher) emit(s ObjectEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -90,7 +90,7 @@ func (w *watcher) tell(s ObjectEvent) {
 	default:
 		w.query.known[s.Ref] = true
 	}
-	w.see(s)
+	w.handle(s)
 }
 
 // expected returns the objects that are gone if a list does not contain them.

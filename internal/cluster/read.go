@@ -212,7 +212,7 @@ func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]ob
 	for _, n := range slices.SortedFunc(maps.Keys(missing), compareNames) {
 		ref := missing[n]
 		obj, err := getWithRetry(ctx, r.client, func() (*unstructured.Unstructured, error) {
-			return r.client.of(b.resource, b.namespace, b.owners).Get(
+			return r.client.of(b.resource, b.namespace, b.managedFields).Get(
 				ctx, ref.Name, metav1.GetOptions{},
 			)
 		})
@@ -247,7 +247,7 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 	missing := maps.Clone(b.names)
 	for {
 		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
-			return c.of(b.resource, b.namespace, b.owners).List(ctx, options)
+			return c.of(b.resource, b.namespace, b.managedFields).List(ctx, options)
 		})
 		if err != nil {
 			return nil, err
@@ -312,7 +312,7 @@ func (c *Client) List(
 func (c *Client) in(
 	resource schema.GroupVersionResource, namespace string,
 ) dynamic.ResourceInterface {
-	return scoped(c.patient, resource, namespace)
+	return scoped(c.retryingClient, resource, namespace)
 }
 
 // of returns the client of a resource for callers of retry, with or without managed fields.
@@ -320,9 +320,9 @@ func (c *Client) of(
 	resource schema.GroupVersionResource, namespace string, managedFields bool,
 ) dynamic.ResourceInterface {
 	if managedFields {
-		return scoped(c.owners, resource, namespace)
+		return scoped(c.withManagedFields, resource, namespace)
 	}
-	return scoped(c.lean, resource, namespace)
+	return scoped(c.withoutManagedFields, resource, namespace)
 }
 
 func scoped(

@@ -52,7 +52,7 @@ var (
 	internal = apierrors.NewInternalError(errors.New("webhook"))
 )
 
-func TestPassing(t *testing.T) {
+func TestTransient(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want bool
@@ -63,7 +63,7 @@ func TestPassing(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", refused), true},
 	} {
 		if got := transient(tc.err); got != tc.want {
-			t.Errorf("passing(%v) = %t, want %t", tc.err, got, tc.want)
+			t.Errorf("transient(%v) = %t, want %t", tc.err, got, tc.want)
 		}
 	}
 }
@@ -140,8 +140,8 @@ func TestExplainNamesTheServer(t *testing.T) {
 	}
 }
 
-// TestHiccups covers the errors that a write retries, by reason or by text.
-func TestHiccups(t *testing.T) {
+// TestTransientErrors covers the errors that a write retries, by reason or by text.
+func TestTransientErrors(t *testing.T) {
 	quota := apierrors.NewConflict(
 		schema.GroupResource{Resource: "resourcequotas"},
 		"q",
@@ -176,10 +176,10 @@ func TestHiccups(t *testing.T) {
 		{noObject, false, false}, {invalid, false, false},
 	} {
 		if got := among(transientErrors, tc.err); got != tc.want {
-			t.Errorf("among(hiccups, %v) = %t, want %t", tc.err, got, tc.want)
+			t.Errorf("among(transientErrors, %v) = %t, want %t", tc.err, got, tc.want)
 		}
 		if got := WebhookUnavailable(tc.err); got != tc.uncalled {
-			t.Errorf("Uncalled(%v) = %t, want %t", tc.err, got, tc.uncalled)
+			t.Errorf("WebhookUnavailable(%v) = %t, want %t", tc.err, got, tc.uncalled)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestGoneAway(t *testing.T) {
 		),
 	}
 	if !transient(away) || !isAnswerLost(away) {
-		t.Errorf("passing %t, lost %t", transient(away), isAnswerLost(away))
+		t.Errorf("transient %t, lost %t", transient(away), isAnswerLost(away))
 	}
 }
 

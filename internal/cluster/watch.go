@@ -35,14 +35,14 @@ type ObjectEvent struct {
 
 // Watch reports changes of the refs, which are all of one kind, until the context ends. It starts
 // at the version at which Read listed them; refs that were not listed are listed first. It returns
-// at once; see is called by one goroutine at a time. Refs of several namespaces are watched in all
-// namespaces at once, or in each if that is forbidden. A broken watch is resumed, and one that fell
-// too far behind starts with a new list. If watches are forbidden, the objects are polled.
-func (c *Client) Watch(ctx context.Context, refs []object.Ref, see func(ObjectEvent)) {
+// at once; handle is called by one goroutine at a time. Refs of several namespaces are watched in
+// all namespaces at once, or in each if that is forbidden. A broken watch is resumed, and one that
+// fell too far behind starts with a new list. If watches are forbidden, the objects are polled.
+func (c *Client) Watch(ctx context.Context, refs []object.Ref, handle func(ObjectEvent)) {
 	if len(refs) == 0 {
 		return
 	}
-	w := &watcher{client: c, kind: refs[0].GroupKind(), refs: refs, see: see}
+	w := &watcher{client: c, kind: refs[0].GroupKind(), refs: refs, handle: handle}
 	w.batch = &batch{namespace: refs[0].Namespace, names: map[name]object.Ref{}}
 	for _, ref := range refs {
 		w.batch.names[nameOf(ref)] = ref
@@ -61,9 +61,9 @@ type watcher struct {
 	refs   []object.Ref
 	batch  *batch
 	query  *queryState // nil if the refs are watched
-	see    func(ObjectEvent)
+	handle func(ObjectEvent)
 	stop   context.CancelCauseFunc // ends the stream with a cause
-	mu     sync.Mutex              // held during see: streams are opened on another goroutine
+	mu     sync.Mutex              // held during handle: streams are opened on another goroutine
 }
 
 // run watches from the version of the last list.
@@ -74,11 +74,11 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	w.batch.resource = kind.Resource
-	w.stay(ctx, w.client.watchVersion(w.batch.resource.GroupResource(), w.refs))
+	w.watchFrom(ctx, w.client.watchVersion(w.batch.resource.GroupResource(), w.refs))
 }
 
-// stay watches from a version, or from a list if there is none, until the context ends.
-func (w *watcher) stay(ctx context.Context, version string) {
+// watchFrom watches from a version, or from a list if there is none, until the context ends.
+func (w *watcher) watchFrom(ctx context.Context, version string) {
 	var err error
 	delay := wait.Backoff{
 		Duration: 100 * time.Millisecond,
@@ -135,7 +135,7 @@ func pause(ctx context.Context, d time.Duration) {
 // does not report that.
 func (w *watcher) fail(err error) {
 	if w.query == nil {
-		w.tell(ObjectEvent{Ref: w.refs[0], Err: w.client.explain(err)})
+		w.emit(ObjectEvent{Ref: w.refs[0], Err: w.client.explain(err)})
 	}
 }
 
@@ -154,7 +154,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 		for i := range list.Items {
 			if ref, ok := w.refOf(&list.Items[i]); ok {
 				found[ref] = true
-				w.tell(ObjectEvent{Ref: ref, Object: &list.Items[i]})
+				w.emit(ObjectEvent{Ref: ref, Object: &list.Items[i]})
 			}
 		}
 		version = list.GetResourceVersion()
@@ -164,7 +164,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 	}
 	for _, ref := range w.expected() {
 		if !found[ref] {
-			w.tell(ObjectEvent{Ref: ref, Version: version})
+			w.emit(ObjectEvent{Ref: ref, Version: version})
 		}
 	}
 	w.listed(nil)
@@ -207,10 +207,10 @@ func (w *watcher) report(change watch.Event) {
 		return
 	}
 	if change.Type == watch.Deleted {
-		w.tell(ObjectEvent{Ref: ref, Version: obj.GetResourceVersion()})
+		w.emit(ObjectEvent{Ref: ref, Version: obj.GetResourceVersion()})
 		return
 	}
-	w.tell(ObjectEvent{Ref: ref, Object: obj})
+	w.emit(ObjectEvent{Ref: ref, Object: obj})
 }
 
 // WatchWithContext opens one stream for the library, which resumes broken streams. The library
@@ -251,7 +251,7 @@ func (w *watcher) selected(options metav1.ListOptions) metav1.ListOptions {
 // divide watches each namespace of the refs by itself.
 func (w *watcher) divide(ctx context.Context) {
 	for _, part := range w.batch.divided(w.batch.names) {
-		w.client.Watch(ctx, slices.Collect(maps.Values(part.names)), w.tell)
+		w.client.Watch(ctx, slices.Collect(maps.Values(part.names)), w.emit)
 	}
 }
 
@@ -265,11 +265,11 @@ func (w *watcher) poll(ctx context.Context) {
 			case ctx.Err() != nil:
 				return
 			case apierrors.IsNotFound(err):
-				w.tell(ObjectEvent{Ref: ref})
+				w.emit(ObjectEvent{Ref: ref})
 			case err != nil:
-				w.tell(ObjectEvent{Ref: ref, Err: w.client.explain(err)})
+				w.emit(ObjectEvent{Ref: ref, Err: w.client.explain(err)})
 			default:
-				w.tell(ObjectEvent{Ref: ref, Object: obj})
+				w.emit(ObjectEvent{Ref: ref, Object: obj})
 			}
 		}
 	}, pollPeriod)

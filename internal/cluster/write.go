@@ -79,7 +79,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		return nil, &ambiguousError{c.explain(unsafe), lookup(resource, w.Object)}
 	}
 	if err == nil || apierrors.IsAlreadyExists(err) {
-		c.nowServed(w.Object.GroupVersionKind())
+		c.markServed(w.Object.GroupVersionKind())
 	}
 	if err != nil && answerLost {
 		return nil, &ambiguousError{cause: c.explain(err)}

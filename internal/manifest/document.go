@@ -28,7 +28,7 @@ type problem struct {
 
 // failAt records a problem on a line of the parsed text. It ignores repetitions through aliases.
 func (d *document) failAt(line int, format string, args ...any) {
-	if d.full() {
+	if d.hasMaxProblems() {
 		return
 	}
 	p := problem{d.start + line, d.subject + fmt.Sprintf(format, args...)}
@@ -37,7 +37,7 @@ func (d *document) failAt(line int, format string, args ...any) {
 	}
 }
 
-// full reports whether the document has reached maxProblems.
-func (d *document) full() bool {
+// hasMaxProblems reports whether the document has reached maxProblems.
+func (d *document) hasMaxProblems() bool {
 	return len(d.problems) >= maxProblems
 }

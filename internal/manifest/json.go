@@ -30,13 +30,13 @@ var escape = regexp.MustCompile(
 // returns other texts unchanged.
 func unescape(text []byte) []byte {
 	start := bytes.TrimLeft(text, " \t\r\n")
-	if len(start) == 0 || start[0] != '{' || !hasForeign(text) || !json.Valid(text) {
+	if len(start) == 0 || start[0] != '{' || !needsUnescape(text) || !json.Valid(text) {
 		return text
 	}
 	return escape.ReplaceAllFunc(text, func(match []byte) []byte {
 		switch {
 		case len(match) == len(`\ud83d\ude00`):
-			return []byte(string(utf16.DecodeRune(half(match[2:6]), half(match[8:12]))))
+			return []byte(string(utf16.DecodeRune(parseCodeUnit(match[2:6]), parseCodeUnit(match[8:12]))))
 		case match[1] == '/':
 			return match[1:]
 		}
@@ -44,8 +44,8 @@ func unescape(text []byte) []byte {
 	})
 }
 
-// hasForeign reports whether a text may contain such escapes.
-func hasForeign(text []byte) bool {
+// needsUnescape reports whether a text may contain such escapes.
+func needsUnescape(text []byte) bool {
 	for _, start := range []string{`\/`, `\ud`, `\uD`} {
 		if bytes.Contains(text, []byte(start)) {
 			return true
@@ -54,8 +54,8 @@ func hasForeign(text []byte) bool {
 	return false
 }
 
-// half decodes the four digits of an escape.
-func half(digits []byte) rune {
+// parseCodeUnit decodes the four digits of an escape.
+func parseCodeUnit(digits []byte) rune {
 	value, _ := strconv.ParseUint(string(digits), 16, 16) // the expression lets nothing else through
 	return rune(value)
 }

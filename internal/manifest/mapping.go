@@ -70,7 +70,7 @@ func (d *document) key(n *yaml.Node) (string, bool) {
 // duplicate reports that the key at an index repeats an earlier one. It searches the keys only
 // then, so that parsing stays linear.
 func (d *document) duplicate(n *yaml.Node, at int) {
-	if d.full() {
+	if d.hasMaxProblems() {
 		return
 	}
 	key := n.Content[at]

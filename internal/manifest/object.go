@@ -159,7 +159,7 @@ func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key
 	}
 	at := child(n, key)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if _, ok := values[name].(string); !ok && !d.full() {
+		if _, ok := values[name].(string); !ok && !d.hasMaxProblems() {
 			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name,
 				typeName(values[name]))
 		}
@@ -176,7 +176,7 @@ func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
 			d.failAt(at.Line, "%s must be a map of strings, got %s", field, typeName(obj[field]))
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if _, ok := values[name].(string); !ok && values[name] != nil && !d.full() {
+			if _, ok := values[name].(string); !ok && values[name] != nil && !d.hasMaxProblems() {
 				d.failAt(child(at, name).Line,
 					"%s %q must be a string, got %s; a text that looks otherwise needs quotes", field, name,
 					typeName(values[name]))

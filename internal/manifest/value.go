@@ -21,7 +21,7 @@ type expansion struct {
 // library would look for duplicate keys in quadratic time, decode timestamps as times, and not give
 // the lines of values.
 func (d *document) value(n *yaml.Node) any {
-	if !d.spend(n) {
+	if !d.countExpanded(n) {
 		return nil
 	}
 	switch n.Kind {
@@ -38,8 +38,8 @@ func (d *document) value(n *yaml.Node) any {
 	}
 }
 
-// spend counts a value below an alias, and reports whether it may be expanded.
-func (d *document) spend(n *yaml.Node) bool {
+// countExpanded counts a value below an alias, and reports whether it may be expanded.
+func (d *document) countExpanded(n *yaml.Node) bool {
 	if len(d.expansion.open) == 0 {
 		return true
 	}
@@ -82,16 +82,16 @@ func (d *document) scalar(n *yaml.Node) any {
 		if err := n.Decode(&value); err != nil {
 			d.failAt(n.Line, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		}
-		return d.narrow(n, value)
+		return d.convertNumber(n, value)
 	default:
 		d.unknownTag(n)
 		return nil
 	}
 }
 
-// narrow converts a number to int64 or float64 and returns other values unchanged. Integers beyond
-// 64 bits lose precision, as in JSON.
-func (d *document) narrow(n *yaml.Node, value any) any {
+// convertNumber converts a number to int64 or float64 and returns other values unchanged. Integers
+// beyond 64 bits lose precision, as in JSON.
+func (d *document) convertNumber(n *yaml.Node, value any) any {
 	switch v := value.(type) {
 	case int:
 		return int64(v)

@@ -27,26 +27,26 @@ type checker struct {
 // files.
 func check(dir string) error {
 	c := &checker{root: dir, seen: map[string]bool{}}
-	c.folder(dir)
+	c.checkFolder(dir)
 	return errors.Join(c.errs...)
 }
 
 // Fields of a kustomization by what they name.
 var (
-	// entries name files with objects, or folders with a kustomization.
-	entries = []string{"resources", "bases", "components"}
-	// configs name the same, or hold an object; the objects name files in turn.
-	configs = []string{"generators", "transformers", "validators"}
-	// tools need programs that kustomize runs only on request.
-	tools = []string{"helmCharts", "helmChartInflationGenerator"}
-	// files are fields that name files, at any depth. In generators an entry may begin with a key
+	// resourceFields name files with objects, or folders with a kustomization.
+	resourceFields = []string{"resources", "bases", "components"}
+	// pluginFields name the same, or hold an object; the objects name files in turn.
+	pluginFields = []string{"generators", "transformers", "validators"}
+	// helmFields need programs that kustomize runs only on request.
+	helmFields = []string{"helmCharts", "helmChartInflationGenerator"}
+	// fileFields are fields that name files, at any depth. In generators an entry may begin with a key
 	// and "=".
-	files = []string{"path", "paths", "files", "env", "envs", "crds", "configurations", "patches",
+	fileFields = []string{"path", "paths", "files", "env", "envs", "crds", "configurations", "patches",
 		"patchesStrategicMerge"}
 )
 
-// folder checks the kustomization of a folder. The build reports a missing one.
-func (c *checker) folder(dir string) {
+// checkFolder checks the kustomization of a folder. The build reports a missing one.
+func (c *checker) checkFolder(dir string) {
 	name := File(dir)
 	if name == "" {
 		return
@@ -56,23 +56,23 @@ func (c *checker) folder(dir string) {
 	if !c.read(path, &fields) {
 		return
 	}
-	for _, key := range entries {
-		for _, entry := range texts(fields[key]) {
-			c.entry(path, key, entry)
+	for _, key := range resourceFields {
+		for _, entry := range stringsOf(fields[key]) {
+			c.checkEntry(path, key, entry)
 		}
 	}
-	for _, key := range configs {
-		for _, entry := range texts(fields[key]) {
-			c.config(path, key, entry)
+	for _, key := range pluginFields {
+		for _, entry := range stringsOf(fields[key]) {
+			c.checkConfig(path, key, entry)
 		}
 	}
-	for _, key := range tools {
+	for _, key := range helmFields {
 		if fields[key] != nil {
 			c.fail(path, "%s needs a tool that is not run here; "+
 				"render the chart into a file and name that in resources", key)
 		}
 	}
-	c.fetched(path, fields)
+	c.checkRemoteFields(path, fields)
 }
 
 // read parses a YAML file once and reports whether to check it. It reports a broken file itself:
@@ -96,10 +96,10 @@ func (c *checker) read(path string, into any) bool {
 	return err == nil
 }
 
-// entry checks that a file or folder exists, and checks the folder.
-func (c *checker) entry(path, key, entry string) {
+// checkEntry checks that a file or folder exists, and checks the folder.
+func (c *checker) checkEntry(path, key, entry string) {
 	if isRemote(entry) {
-		c.remote(path, key, entry)
+		c.failRemote(path, key, entry)
 		return
 	}
 	target := entry
@@ -111,26 +111,26 @@ func (c *checker) entry(path, key, entry string) {
 	case err != nil:
 		c.fail(path, "%s names %q, which does not exist", key, entry)
 	case info.IsDir():
-		c.folder(target)
+		c.checkFolder(target)
 	default:
-		c.file(target)
+		c.checkFile(target)
 	}
 }
 
-// config checks a configuration of a transformer or generator: a file, a folder, or the object
+// checkConfig checks a configuration of a transformer or generator: a file, a folder, or the object
 // itself.
-func (c *checker) config(path, key, entry string) {
+func (c *checker) checkConfig(path, key, entry string) {
 	var inline map[string]any
 	if err := yaml.Unmarshal([]byte(entry), &inline); err == nil {
-		c.fetched(path, inline)
+		c.checkRemoteFields(path, inline)
 		return
 	}
-	c.entry(path, key, entry)
+	c.checkEntry(path, key, entry)
 }
 
-// file checks the objects of a file that configure transformers or generators. The build reports
-// broken files.
-func (c *checker) file(path string) {
+// checkFile checks the objects of a file that configure transformers or generators. The build
+// reports broken files.
+func (c *checker) checkFile(path string) {
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte(konfig.BuiltinPluginApiVersion)) {
 		return
@@ -139,37 +139,37 @@ func (c *checker) file(path string) {
 		var fields map[string]any
 		if yaml.Unmarshal(document, &fields) == nil &&
 			fields["apiVersion"] == konfig.BuiltinPluginApiVersion {
-			c.fetched(path, fields)
+			c.checkRemoteFields(path, fields)
 		}
 	}
 }
 
-// fetched rejects fields, at any depth, that name files elsewhere.
-func (c *checker) fetched(path string, value any) {
+// checkRemoteFields rejects fields, at any depth, that name files elsewhere.
+func (c *checker) checkRemoteFields(path string, value any) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			c.fetched(path, element)
+			c.checkRemoteFields(path, element)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			element := v[key]
-			if !slices.Contains(files, key) {
-				c.fetched(path, element)
+			if !slices.Contains(fileFields, key) {
+				c.checkRemoteFields(path, element)
 				continue
 			}
-			for _, entry := range texts(element) {
+			for _, entry := range stringsOf(element) {
 				_, file, keyed := strings.Cut(entry, "=")
-				if isFetched(entry) || keyed && isFetched(file) {
-					c.remote(path, key, entry)
+				if isHTTP(entry) || keyed && isHTTP(file) {
+					c.failRemote(path, key, entry)
 				}
 			}
-			c.fetched(path, element)
+			c.checkRemoteFields(path, element)
 		}
 	}
 }
 
-func (c *checker) remote(path, key, entry string) {
+func (c *checker) failRemote(path, key, entry string) {
 	c.fail(path, "%s names %q, and nothing is fetched from elsewhere; keep a copy in the package",
 		key, entry)
 }
@@ -178,12 +178,12 @@ func (c *checker) fail(path, format string, args ...any) {
 	if rel, err := filepath.Rel(c.root, path); err == nil {
 		path = filepath.ToSlash(rel)
 	}
-	if err := fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)); !c.has(err) {
+	if err := fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)); !c.hasError(err) {
 		c.errs = append(c.errs, err)
 	}
 }
 
-func (c *checker) has(err error) bool {
+func (c *checker) hasError(err error) bool {
 	return slices.ContainsFunc(c.errs, func(other error) bool { return other.Error() == err.Error() })
 }
 
@@ -192,16 +192,16 @@ func (c *checker) has(err error) bool {
 var repository = regexp.MustCompile(
 	`(?i)^(git::|ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
 
-func isRemote(entry string) bool { return repository.MatchString(entry) || isFetched(entry) }
+func isRemote(entry string) bool { return repository.MatchString(entry) || isHTTP(entry) }
 
-// isFetched reports whether a file would be fetched from a web server.
-func isFetched(entry string) bool {
+// isHTTP reports whether a file would be fetched from a web server.
+func isHTTP(entry string) bool {
 	u, err := url.Parse(entry)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// texts returns the strings of a field that holds one or several, and ignores other values.
-func texts(value any) []string {
+// stringsOf returns the strings of a field that holds one or several, and ignores other values.
+func stringsOf(value any) []string {
 	switch v := value.(type) {
 	case string:
 		return []string{v}
