@@ -21,6 +21,7 @@ type options struct {
 	uncounted bool     // no round that counts requests
 	json      string   // file of all samples, or empty
 	profile   string   // folder of profiles, or empty
+	before    string   // program of an earlier muster, or empty
 	bin       string   // folder of the built programs
 }
 
@@ -52,6 +53,8 @@ func parseOptions(args []string) (o options, err error) {
 		"",
 		"folder that gets profiles of muster, of a round of its own",
 	)
+	flags.StringVar(&o.before, "before", "",
+		"program of an earlier muster, which takes part as muster-before and muster-app-before")
 	flags.StringVar(&o.bin, "bin", filepath.Join("..", "bin"), "folder of the built programs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -70,13 +73,16 @@ func parseOptions(args []string) (o options, err error) {
 		}
 		o.objects = append(o.objects, n)
 	}
-	for _, path := range []*string{&o.bin, &o.profile} {
+	for _, path := range []*string{&o.bin, &o.profile, &o.before} {
 		if *path == "" {
 			continue
 		}
 		if *path, err = filepath.Abs(*path); err != nil {
 			return o, err
 		}
+	}
+	if o.before != "" {
+		withEarlier(o.before)
 	}
 	return o, nil
 }

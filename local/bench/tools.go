@@ -16,6 +16,7 @@ type role int
 const (
 	peer  role = iota // what muster is compared with
 	ours              // muster
+	earlier           // an earlier build of muster
 	base              // the floor
 	bound             // the floor, and a watch until all objects are ready
 )
@@ -106,6 +107,16 @@ var tools = []tool{
 // reconciledByApp is kapp's line about an object that is ready, in which its kind comes before its
 // name.
 var reconciledByApp = regexp.MustCompile(`ok: reconcile deployment/(\S+) `)
+
+// withEarlier adds the tools of another build of muster, named by its path, to those of this one.
+func withEarlier(program string) {
+	for _, t := range tools {
+		if t.role == ours {
+			t.name, t.program, t.role = t.name+"-before", program, earlier
+			tools = append(tools, t)
+		}
+	}
+}
 
 // findTools returns the named tools, or all. It prints which tools are not installed and leaves
 // them out.
