@@ -8,9 +8,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -70,10 +72,20 @@ func (d decider) Replan(
 	live *unstructured.Unstructured,
 	refused error,
 ) (*plan.Step, error) {
-	d.deciding.Lock() // masked values are numbered across all changes
-	defer d.deciding.Unlock()
 	w := WorkOf(step.Tag)
 	c := w.Change
+	switch c.ApplyOp() {
+	case change.Noop:
+		next := *step
+		next.Have = live
+		return &next, nil
+	case change.Delete:
+		if err := d.checkMember(live); err != nil {
+			return nil, err
+		}
+	}
+	d.deciding.Lock() // masked values are numbered across all changes
+	defer d.deciding.Unlock()
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
 	if err == nil && c.ApplyOp() == change.Add && rebased.Op == change.Update {
@@ -90,6 +102,16 @@ func (d decider) Replan(
 	next.Ref, next.Source, next.Wait, next.Timeout, next.Tag = step.Ref, step.Source, step.Wait,
 		step.Timeout, w
 	return &next, nil
+}
+
+// checkMember returns an error if an object to be deleted does not belong to the app any more.
+func (d decider) checkMember(live *unstructured.Unstructured) error {
+	selector, err := labels.Parse(d.app.Selector())
+	if err != nil || selector.Matches(labels.Set(live.GetLabels())) {
+		return err
+	}
+	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was planned",
+		resource.Describe(live))
 }
 
 // requests are kapp's words for the request of each operation.

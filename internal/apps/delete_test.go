@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -184,4 +185,27 @@ func TestDeleteWithoutKinds(t *testing.T) {
 	if w.cluster.Rediscovered != 1 {
 		t.Errorf("discovered %d times", w.cluster.Rediscovered)
 	}
+}
+
+// A deletion is decided again if its object has changed since the user saw it: one that others took
+// out of the app stays, any other is deleted.
+func TestDeleteChangedObjects(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"), configMap("b", "1"))
+	request := w.deleteRequest()
+	request.Review.Print = func(*Run) error {
+		for name, change := range map[string]func(*unstructured.Unstructured){
+			"a": func(obj *unstructured.Unstructured) { obj.SetLabels(nil) },
+			"b": func(obj *unstructured.Unstructured) { obj.SetFinalizers(nil); obj.SetGeneration(7) },
+		} {
+			obj := w.cluster.Object(configMapRef(name))
+			change(obj)
+			w.cluster.Put(obj)
+		}
+		return nil
+	}
+	_, err := w.Delete(t.Context(), request)
+	checkError(t, err, "configmap/a (v1) namespace: demo is not deleted: "+
+		"others took it out of the app since its deletion was planned")
+	check(t, "objects", w.objects(), "configmap/a configmap/web")
 }

@@ -37,6 +37,7 @@ type Write struct {
 	PatchType   types.PatchType // for Patch
 	Patch       []byte
 	UID         types.UID // precondition of Patch and Apply; empty is any
+	Version     string    // the same: the resource version; empty is any
 	Manager     string    // field manager
 	Force       bool      // take over fields of other managers (Apply)
 	DryRun      bool      // server-side dry run
@@ -158,7 +159,7 @@ func (c *Client) send(
 			metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun},
 			subresources...)
 	case Patch:
-		data, err := withUID(w.Patch, w.UID)
+		data, err := withPreconditions(w.Patch, w.UID, w.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +170,7 @@ func (c *Client) send(
 		if err != nil {
 			return nil, fmt.Errorf("encode the object: %w", err)
 		}
-		if data, err = withUID(data, w.UID); err != nil {
+		if data, err = withPreconditions(data, w.UID, w.Version); err != nil {
 			return nil, err
 		}
 		options := metav1.PatchOptions{
@@ -183,21 +184,40 @@ func (c *Client) send(
 	}
 }
 
-// withUID adds a UID to a patch, so that the server refuses to apply it to another object.
-func withUID(patch []byte, uid types.UID) ([]byte, error) {
-	if uid == "" {
+// withPreconditions adds a UID and a resource version to a patch, unless they are empty. The server
+// refuses to apply it to another object, or to another version, with a conflict. All other fields
+// keep their bytes: decoding numbers would change large ones.
+func withPreconditions(patch []byte, uid types.UID, version string) ([]byte, error) {
+	if uid == "" && version == "" {
 		return patch, nil
 	}
-	var fields map[string]any
+	var fields, metadata map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &fields); err != nil {
 		return nil, fmt.Errorf("read the patch: %w", err)
 	}
-	metadata, ok := fields["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
+	if raw, ok := fields["metadata"]; ok {
+		if err := json.Unmarshal(raw, &metadata); err != nil {
+			return nil, fmt.Errorf("read the metadata of the patch: %w", err)
+		}
 	}
-	metadata["uid"] = uid
-	fields["metadata"] = metadata
+	if metadata == nil {
+		metadata = map[string]json.RawMessage{}
+	}
+	for key, value := range map[string]string{"uid": string(uid), "resourceVersion": version} {
+		if value == "" {
+			continue
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		metadata[key] = raw
+	}
+	raw, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	fields["metadata"] = raw
 	return json.Marshal(fields)
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -168,7 +169,7 @@ func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) 
 	}
 	if step.Op.Removes() {
 		member.Strategy = record.Delete
-		switch step.Op {
+		switch cmp.Or(t.op, step.Op) {
 		case plan.Delete:
 			if t.settled == event.Succeeded && !step.Wait {
 				member.Reconcile = record.Pending

@@ -28,7 +28,9 @@ func migrateToServerSide(
 		err = upgrade(ctx, c, p, taken)
 	}
 	if err == nil {
-		taken, err = c.Write(ctx, request(p, step, step.Want, &Options{}))
+		again := request(p, step, step.Want, &Options{})
+		again.Version = "" // of before the first apply
+		taken, err = c.Write(ctx, again)
 	}
 	if err != nil {
 		return live, fmt.Errorf(

@@ -27,17 +27,22 @@ func replaces(step *plan.Step, in plan.Replacement, o *Options) bool {
 // replace deletes the object of a step and recreates it. It tries to create it at once, since most
 // objects are gone when their deletion is answered; else the result says what remains to be done.
 func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
-	if step.Have.GetDeletionTimestamp() == nil {
-		_, err := c.Delete(
-			ctx,
-			cluster.Delete{
-				Ref:         step.Ref,
-				UID:         step.Have.GetUID(),
-				Propagation: metav1.DeletePropagationBackground,
-			},
-		)
+	for attempt := 1; step.Have.GetDeletionTimestamp() == nil; attempt++ {
+		_, err := c.Delete(ctx, deletion(step, metav1.DeletePropagationBackground, o.DryRun))
+		if err == nil {
+			break
+		}
+		if apierrors.IsConflict(err) && attempt < attempts {
+			live, readErr := reread(ctx, c, step.Have, err)
+			if readErr == nil {
+				step, readErr = replan(p, step, live, err)
+			}
+			if err = readErr; err == nil && (step.Op != plan.Update || step.Replace == "") {
+				return applyStep(ctx, c, p, step, o)
+			}
+		}
 		if err != nil {
-			return &result{op: step.Op, outcome: event.Failed, err: err}
+			return &result{op: plan.Update, outcome: event.Failed, err: err}
 		}
 	}
 	rest := recreateStep(step)

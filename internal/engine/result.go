@@ -21,7 +21,7 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 func (r *run) conclude(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	done.err = cluster.Redact(done.err, step.HoldsSecret())
-	t.ran, t.acted, t.err, t.stored = true, done.outcome, done.err, done.stored
+	t.ran, t.op, t.acted, t.err, t.stored = true, done.op, done.outcome, done.err, done.stored
 	r.emit(
 		event.Event{
 			Kind:         event.Acted,
@@ -39,6 +39,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 		t.base = r.look(i, done.seen)
 	}
 	t.gone = done.leaving && done.seen.Object == nil
+	t.delays = t.delays || done.outcome == event.Succeeded && done.op.Writes()
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
@@ -66,6 +67,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	case t.waiting && (r.interrupted || r.ended):
 		r.settle(i, r.endOutcome(), nil)
 	case t.waiting:
+		t.delays = true
 		r.watch(ctx, r.groupOf(step.Ref))
 	}
 }

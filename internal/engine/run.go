@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,10 +16,13 @@ import (
 
 // track is the state of one step in a run. Only the goroutine of loop uses it.
 type track struct {
+	op        plan.Op       // what was done in the end; empty before that
 	acted     event.Outcome // outcome of the write; empty until it has ended
 	settled   event.Outcome // final outcome; empty until the step has settled
 	ran       bool          // it was started; false if it was blocked or skipped
 	stored    bool          // it failed, but a part of it was stored
+	late      bool          // it began after others before it were written or waited for
+	delays    bool          // those behind it are late: it was written or waited for, or is late
 	uncertain bool          // a failed attempt that is retried may have stored the object
 	gone      bool          // the object of a deletion without a wait is gone
 	err       error
@@ -51,9 +55,10 @@ type track struct {
 
 // message is a report of a worker or a watch to the loop.
 type message struct {
-	step int
-	done *result // result of a write that has ended
-	seen observation
+	step    int
+	done    *result // result of a write that has ended
+	seen    observation
+	checked []checked // the end of a check of unchanged objects
 }
 
 // run carries out one plan. Only the goroutine of loop uses its fields. Other goroutines send it
@@ -76,18 +81,19 @@ type run struct {
 	sources  map[object.Ref]bool // objects from which other objects take values
 	messages chan message
 
-	inFlight int // writes in progress
-	writes   writeLimit
-	pausing  int // paused steps
-	waiting  int // written steps that have not settled
-	failing  int // waiting steps whose objects have failed
-	alarms   alarms
-	latest   time.Time // latest deadline set by the limit of the run
-	outage   string    // error of a cluster that cannot be reached; else empty
-	due      []int     // resumed steps that wait for a slot; may contain settled ones
-	active   time.Time // last time that a write ended or a step settled
-	ended    bool      // aborted by a failure: nothing is started or waited for
-	endedBy  int       // the step that failed
+	inFlight  int // writes in progress
+	writes    writeLimit
+	pausing   int // paused steps
+	waiting   int // written steps that have not settled
+	failing   int // waiting steps whose objects have failed
+	alarms    alarms
+	latest    time.Time // latest deadline set by the limit of the run
+	outage    string    // error of a cluster that cannot be reached; else empty
+	unchecked []int     // late unchanged steps that have begun
+	due       []int     // resumed steps that wait for a slot; may contain settled ones
+	active    time.Time // last time that a write ended or a step settled
+	ended     bool      // aborted by a failure: nothing is started or waited for
+	endedBy   int       // the step that failed
 
 	interrupted bool // aborted by the context
 
@@ -199,17 +205,18 @@ func (r *run) start(ctx context.Context) {
 			continue
 		}
 		if r.inFlight >= r.writes.limit {
-			return
+			break
 		}
 		i, ok := r.takeDue()
 		if !ok {
 			i, ok = r.schedule.next()
 		}
 		if !ok {
-			return
+			break
 		}
 		r.begin(ctx, i)
 	}
+	r.startCheck(ctx)
 }
 
 // begin starts a step: it settles it at once or starts a worker.
@@ -220,6 +227,8 @@ func (r *run) begin(ctx context.Context, i int) {
 	}
 	if t.tried.IsZero() {
 		t.tried = time.Now()
+		t.late = slices.ContainsFunc(step.Needs, r.delayed) || slices.ContainsFunc(step.After, r.delayed)
+		t.delays = t.late
 	}
 	switch {
 	case !step.Op.IsObject():
@@ -227,6 +236,8 @@ func (r *run) begin(ctx context.Context, i int) {
 		r.schedule.settle(i, r.tracks[i].settled)
 	case step.Unknown != "" && r.options.DryRun != DryRunNone:
 		r.finish(ctx, i, r.unknownResult(step))
+	case r.mustCheck(i, step):
+		r.unchecked = append(r.unchecked, i)
 	case !r.mustWrite(step):
 		r.finish(ctx, i, r.withoutWriting(step))
 	default:
@@ -243,6 +254,11 @@ func (r *run) begin(ctx context.Context, i int) {
 
 // handle handles one message.
 func (r *run) handle(ctx context.Context, m message) {
+	if m.checked != nil {
+		r.inFlight--
+		r.endCheck(ctx, m.checked)
+		return
+	}
 	if m.done != nil {
 		r.writes.over(time.Now(), r.engine.Cluster.Throttled(), r.inFlight >= r.writes.limit)
 		r.inFlight--

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -78,14 +79,8 @@ const beingDeletedReason = "it is being deleted"
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	switch step.Op {
-	case plan.Delete:
-		return deleteStep(ctx, c, p, step, o.DryRun)
-	case plan.Orphan:
-		if _, err := c.Write(ctx, request(p, step, step.Have, o)); err != nil &&
-			!apierrors.IsNotFound(err) {
-			return &result{op: step.Op, outcome: event.Failed, err: err}
-		}
-		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+	case plan.Delete, plan.Orphan, plan.Keep:
+		return remove(ctx, c, p, step, o)
 	default:
 		return applyStep(ctx, c, p, step, o)
 	}
@@ -146,6 +141,10 @@ func writeReason(live *unstructured.Unstructured) string {
 	return ""
 }
 
+// noVersion is a resource version that no object has: etcd counts from 1, before its first write. An
+// apply with it creates an object, and conflicts with one that exists.
+const noVersion = "1"
+
 // request returns the write of a step: server-side apply if the plan says so, else the patch that
 // the plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
 // say that the object must not exist.
@@ -163,7 +162,7 @@ func request(
 		DryRun:  o.DryRun == DryRunServer,
 	}
 	if step.Have != nil {
-		w.UID = step.Have.GetUID()
+		w.UID, w.Version = step.Have.GetUID(), step.Have.GetResourceVersion()
 	}
 	switch {
 	case len(step.Patch.Data) > 0:
@@ -174,37 +173,77 @@ func request(
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
 	case p.ServerSide && !p.Preconditions:
 		w.Method = cluster.Apply
+		if step.Have == nil {
+			w.Version = noVersion
+		}
 	}
 	return w
 }
 
-func deleteStep(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	dryRun DryRun,
-) *result {
-	gone, err := c.Delete(ctx, cluster.Delete{
-		Ref:         step.Ref,
-		UID:         step.Have.GetUID(),
-		Propagation: p.Propagation,
-		DryRun:      dryRun == DryRunServer,
-	})
+// remove removes an object from the set: it deletes it, or leaves it in the cluster. Where the object
+// is not as it was when the plan was made, the decision is made again.
+func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	for attempt := 1; ; attempt++ {
+		done := removeOnce(ctx, c, p, step, o)
+		if !apierrors.IsConflict(done.err) {
+			return done
+		}
+		if attempt == attempts {
+			done.err = &ContestedError{attempt, cluster.Redact(done.err, step.HoldsSecret())}
+			return done
+		}
+		live, err := reread(ctx, c, step.Have, done.err)
+		if err == nil && live == nil {
+			return &result{op: step.Op, outcome: event.Succeeded, reason: step.Reason, leaving: true}
+		}
+		next := step
+		if err == nil {
+			next, err = replan(p, step, live, done.err)
+		}
+		if err != nil {
+			done.err = err
+			return done
+		}
+		if next.Op == plan.Delete && live.GetUID() != step.Have.GetUID() {
+			done.err = errReplaced
+			return done
+		}
+		step = next
+	}
+}
+
+// removeOnce carries out a removal if the object is still as the step has it. Otherwise the error of
+// the result is a conflict.
+func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	done := &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+	var err error
+	switch {
+	case step.Op == plan.Delete:
+		done.outcome, done.leaving = event.Succeeded, true
+		done.seen.Object = step.Have
+		var gone bool
+		if gone, err = c.Delete(ctx, deletion(step, p.Propagation, o.DryRun)); gone {
+			done.seen = cluster.ObjectEvent{Version: step.Have.GetResourceVersion()}
+		}
+	case len(step.Patch.Data) > 0:
+		if _, err = c.Write(ctx, request(p, step, step.Have, o)); apierrors.IsNotFound(err) {
+			err = nil
+		}
+	}
 	if err != nil {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
-	done := &result{
-		op:      step.Op,
-		outcome: event.Succeeded,
-		reason:  step.Reason,
-		seen:    cluster.ObjectEvent{Object: step.Have},
-		leaving: true,
-	}
-	if gone {
-		done.seen = cluster.ObjectEvent{Version: step.Have.GetResourceVersion()}
-	}
 	return done
+}
+
+// deletion returns the request that deletes the object of a step if it is still as the step has it.
+func deletion(
+	step *plan.Step, propagation metav1.DeletionPropagation, dryRun DryRun,
+) cluster.Delete {
+	return cluster.Delete{
+		Ref: step.Ref, UID: step.Have.GetUID(), Version: step.Have.GetResourceVersion(),
+		Propagation: propagation, DryRun: dryRun == DryRunServer,
+	}
 }
 
 // actBeforeRecord executes the steps that create the namespace of the record. A failure ends the

@@ -35,7 +35,7 @@ func apply(
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		stored, refused := write(ctx, c, p, step, o)
-		if stored != nil || !overtaken(step, refused) {
+		if stored != nil || !overtaken(p, step, refused) {
 			return step, stored, refused
 		}
 		if attempt == attempts {
@@ -59,7 +59,7 @@ func apply(
 }
 
 // replan returns the step for an object that is not as it was when the plan was made; a live object
-// of nil is gone.
+// of nil is gone. Refused is the answer to the write, nil if there was none.
 func replan(
 	p *plan.Plan,
 	step *plan.Step,
@@ -67,13 +67,13 @@ func replan(
 	refused error,
 ) (*plan.Step, error) {
 	switch {
-	case live == nil && p.Decider != nil:
+	case live == nil && p.Decider != nil && refused != nil:
 		return nil, refused
 	case live == nil:
 		return nil, &vanishedError{refused}
 	case p.Decider != nil:
 		return p.Decider.Replan(step, live, refused)
-	case step.Have != nil && live.GetUID() != step.Have.GetUID():
+	case step.Have != nil && live.GetUID() != step.Have.GetUID() && !step.Op.Removes():
 		return nil, errReplaced
 	default:
 		return p.Replan(step, live)
@@ -82,15 +82,14 @@ func replan(
 
 // overtaken reports whether a write was refused because the object has changed since the plan was
 // made.
-func overtaken(step *plan.Step, err error) bool {
+func overtaken(p *plan.Plan, step *plan.Step, err error) bool {
+	// The same fields would conflict again.
+	ofFields := apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
+	changed := apierrors.IsConflict(err) && !ofFields
 	if step.Have == nil {
-		return apierrors.IsAlreadyExists(err)
+		return apierrors.IsAlreadyExists(err) || changed && p.ServerSide
 	}
-	ofFields := apierrors.HasStatusCause(
-		err,
-		metav1.CauseTypeFieldManagerConflict,
-	) // it would be the same again
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !ofFields
+	return apierrors.IsNotFound(err) || changed
 }
 
 // reread returns the present state of an object, nil if it does not exist. If the server does not

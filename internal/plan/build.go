@@ -41,6 +41,7 @@ func Build(in Input) (*Plan, error) {
 		LastAppliedManager: in.Policy.LastAppliedManager,
 		Owner:              in.Policy.Owner,
 		CreateOnly:         in.Policy.CreateOnly,
+		Retain:             in.Policy.Retain,
 		Destroys:           in.Policy.Destroy,
 	}
 	p.previewAll()
@@ -188,16 +189,7 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 			step.Ref.GroupKind())
 		return
 	}
-	if mark, ok := findAnnotation(step.Have, policy.Retain); ok {
-		step.Op, step.ReasonCode, step.Patch = Orphan, ReasonRetained, policy.Owner.releasePatch(
-			step.Have,
-		)
-		step.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
-		return
-	}
-	step.ReasonCode, step.Reason = policy.Owner.refusal(step.Have, policy.Owner.KeepHint)
-	if step.ReasonCode != "" {
-		step.Op = Keep
+	if step.keepIfForbidden(policy.Owner, policy.Retain) {
 		return
 	}
 	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {
@@ -207,6 +199,21 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 	}
 	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion
 	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
+}
+
+// keepIfForbidden sets the operation of a step that would delete its object if the live object says
+// that it must stay: because of an annotation of its own, or because it belongs to others.
+func (s *Step) keepIfForbidden(owner Owner, retain []Annotation) bool {
+	if mark, ok := findAnnotation(s.Have, retain); ok {
+		s.Op, s.ReasonCode, s.Patch = Orphan, ReasonRetained, owner.releasePatch(s.Have)
+		s.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
+		return true
+	}
+	s.ReasonCode, s.Reason = owner.refusal(s.Have, owner.KeepHint)
+	if s.ReasonCode != "" {
+		s.Op = Keep
+	}
+	return s.ReasonCode != ""
 }
 
 // desiredByUID returns the nodes of the live desired objects by UID. Some kinds are served in

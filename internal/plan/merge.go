@@ -23,12 +23,13 @@ func (p *Plan) MigrationResult(
 	return result, nil
 }
 
-// Replan returns a step that creates or updates, decided again for the present live object.
-// Live is not nil.
+// Replan returns a step decided again for the present live object, which is not nil.
 func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error) {
 	next := *step
 	next.Have = live
 	switch {
+	case step.Op.Removes():
+		return p.replanRemoval(&next)
 	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.CreateOnly),
 		next.skipIfForbidden(step.Want, p.Owner, nil):
 		return &next, nil
@@ -37,6 +38,17 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	}
 	err := (writeMode{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
 	return &next, err
+}
+
+// replanRemoval decides again about an object that is no longer desired.
+func (p *Plan) replanRemoval(step *Step) (*Step, error) {
+	if step.ReasonCode == ReasonContains { // it stays for the sake of another object
+		step.Patch = p.Owner.releasePatch(step.Have)
+		return step, nil
+	}
+	step.Op, step.Patch = Delete, diff.Patch{}
+	step.keepIfForbidden(p.Owner, p.Retain)
+	return step, nil
 }
 
 // ReplanClientSide returns a step that creates or updates, decided again by client-side apply. Live

@@ -173,6 +173,7 @@ type Plan struct {
 
 	Owner       Owner                      `json:"owner,omitzero"`
 	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // as in Policy
+	Retain      []Annotation               `json:"retain,omitempty"`     // as in Policy
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
 	// Preconditions makes server-side apply conditional: an object is created only if it does not

@@ -41,6 +41,8 @@ func (c *Change) Rework(
 		return c.updateInstead(live, strategy == FallbackOnUpdateOrNoop)
 	case op == Update:
 		return c.retryUpdate(live, refused, m)
+	case op == Delete:
+		return c.calc.deletion(live)
 	}
 	return nil, refused
 }

@@ -171,6 +171,12 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	switch {
 	case c.dead:
 		return nil, ErrDead
+	case w.UID != "" && (live == nil && w.Method == cluster.Apply ||
+		live != nil && w.UID != live.GetUID()):
+		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
+	case w.Version != "" && live != nil && w.Version != live.GetResourceVersion():
+		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
+			errors.New("the object has been modified"))
 	case w.Method == cluster.Create && live != nil:
 		return nil, apierrors.NewAlreadyExists(resourceOf(ref), ref.Name)
 	case w.Method == cluster.Create || w.Method == cluster.Apply && live == nil:

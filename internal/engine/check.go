@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// checked is what a check found of a step whose object was unchanged when the plan was made.
+type checked struct {
+	step int
+	next *plan.Step // decided again for the present object
+	err  error
+}
+
+// delayed reports whether the steps behind a step begin so much later than the plan was made that
+// their objects may have changed.
+func (r *run) delayed(i int) bool { return r.tracks[i].delays }
+
+// mustCheck reports whether the object of a step has to be read again: it was unchanged, but that
+// was read long ago.
+func (r *run) mustCheck(i int, step *plan.Step) bool {
+	t := &r.tracks[i]
+	return r.options.DryRun == DryRunNone && step.Op == plan.Unchanged && step.Draft == nil &&
+		t.late && t.next == nil
+}
+
+// startCheck starts a worker that reads the objects of all late unchanged steps that have begun, in
+// as few requests as Read needs, and decides about them again.
+func (r *run) startCheck(ctx context.Context) {
+	if len(r.unchecked) == 0 {
+		return
+	}
+	steps := r.unchecked
+	r.unchecked = nil
+	r.inFlight++
+	// The loop waits for this goroutine: it ends with its one message.
+	go func() { r.messages <- message{checked: r.check(context.WithoutCancel(ctx), steps)} }()
+}
+
+// check reads the objects of unchanged steps and decides about those that have changed.
+func (r *run) check(ctx context.Context, steps []int) []checked {
+	targets := make([]cluster.Target, len(steps))
+	for k, i := range steps {
+		ref := r.plan.Steps[i].Ref
+		targets[k] = cluster.Target{
+			Ref: ref, Version: r.version(ref), ManagedFields: r.plan.ServerSide,
+		}
+	}
+	snapshot, err := r.engine.Cluster.Read(ctx, targets)
+	found := make([]checked, len(steps))
+	for k, i := range steps {
+		found[k] = checked{step: i, err: err}
+		if err == nil {
+			found[k].next, found[k].err = r.checkOne(&r.plan.Steps[i], snapshot)
+		}
+	}
+	return found
+}
+
+// checkOne returns the step for the present state of its object.
+func (r *run) checkOne(step *plan.Step, snapshot *cluster.Snapshot) (*plan.Step, error) {
+	live := snapshot.Objects[step.Ref]
+	switch {
+	case snapshot.Unserved.Has(step.Ref):
+		return nil, errors.New("the cluster does not serve its kind any more")
+	case live != nil && live.GetUID() == step.Have.GetUID() &&
+		live.GetResourceVersion() == step.Have.GetResourceVersion():
+		return step, nil
+	default:
+		return replan(r.plan, step, live, nil)
+	}
+}
+
+// endCheck continues the steps of a check: those that are still unchanged are finished, others are
+// written when a slot is free.
+func (r *run) endCheck(ctx context.Context, found []checked) {
+	for _, c := range found {
+		step := &r.plan.Steps[c.step]
+		switch {
+		case c.err != nil:
+			r.finish(ctx, c.step, &result{op: step.Op, outcome: event.Failed, err: c.err})
+		case c.next.Op == plan.Skip:
+			r.finish(ctx, c.step, &result{op: plan.Skip, outcome: event.Skipped, reason: c.next.Reason})
+		case !c.next.Op.Writes():
+			r.finish(ctx, c.step, r.withoutWriting(c.next))
+		case r.interrupted || r.ended:
+			r.settle(c.step, r.endOutcome(), nil)
+		default:
+			r.tracks[c.step].next = c.next
+			r.pausing++
+			r.resume(c.step)
+		}
+	}
+}
