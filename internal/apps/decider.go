@@ -110,8 +110,8 @@ func (d decider) checkMember(live *unstructured.Unstructured) error {
 	if err != nil || selector.Matches(labels.Set(live.GetLabels())) {
 		return err
 	}
-	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was planned",
-		resource.Describe(live))
+	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was "+
+		"planned", resource.Describe(live))
 }
 
 // requests are kapp's words for the request of each operation.

@@ -141,8 +141,8 @@ func writeReason(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// noVersion is a resource version that no object has: etcd counts from 1, before its first write. An
-// apply with it creates an object, and conflicts with one that exists.
+// noVersion is a resource version that no object has: etcd counts from 1, before its first write.
+// An apply with it creates an object, and conflicts with one that exists.
 const noVersion = "1"
 
 // request returns the write of a step: server-side apply if the plan says so, else the patch that
@@ -180,8 +180,8 @@ func request(
 	return w
 }
 
-// remove removes an object from the set: it deletes it, or leaves it in the cluster. Where the object
-// is not as it was when the plan was made, the decision is made again.
+// remove removes an object from the set: it deletes it, or leaves it in the cluster. Where the
+// object is not as it was when the plan was made, the decision is made again.
 func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	for attempt := 1; ; attempt++ {
 		done := removeOnce(ctx, c, p, step, o)
@@ -212,8 +212,8 @@ func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Op
 	}
 }
 
-// removeOnce carries out a removal if the object is still as the step has it. Otherwise the error of
-// the result is a conflict.
+// removeOnce carries out a removal if the object is still as the step has it. Otherwise the error
+// of the result is a conflict.
 func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	done := &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	var err error
