@@ -14,11 +14,11 @@ import (
 type role int
 
 const (
-	peer  role = iota // what muster is compared with
-	ours              // muster
-	earlier           // an earlier build of muster
-	base              // the floor
-	bound             // the floor, and a watch until all objects are ready
+	peer    role = iota // what muster is compared with
+	ours                // muster
+	earlier             // an earlier build of muster
+	base                // the floor
+	bound               // the floor, and a watch until all objects are ready
 )
 
 // tool is one of those that are compared. In its arguments {dir} stands for the folder of the
