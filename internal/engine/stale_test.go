@@ -194,7 +194,7 @@ func TestUnchangedObjectsAreReadOnce(t *testing.T) {
 	}
 }
 
-// overwrite gives an object that exists another content, as others would.
+// overwrite replaces the content of an existing object, as others would.
 func (w *world) overwrite(obj *unstructured.Unstructured) {
 	obj.SetUID(w.Object(object.RefOf(obj)).GetUID())
 	w.Put(obj)
