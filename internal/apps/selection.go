@@ -70,12 +70,16 @@ func (c *Client) selectKinds(
 // selection returns the selection of all objects of an app: of any kind, in all namespaces. Where
 // the user may not list these, it falls back to the namespaces of the last change.
 func (c *Client) selection(target *app.App, o SearchOptions, owners bool) cluster.Selection {
-	return cluster.Selection{
+	selection := cluster.Selection{
 		Selector: target.Selector(), Fallback: c.fallback(target), OnlyFallback: o.OnlyFallback,
 		ManagedFields: owners, Ignore: ignorable(target, o, nil),
 		WantedVersion: resource.DeployedVersion,
 		Report:        func(text string) { c.Printer.Info(text) },
 	}
+	if target.Meta.UsedGKs != nil && !target.IsLabelled() {
+		selection.Latest = *target.Meta.UsedGKs
+	}
+	return selection
 }
 
 // ignorable returns a function that reports whether a group version may fail. Only the versions

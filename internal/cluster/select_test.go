@@ -465,3 +465,34 @@ func TestSelectConcurrency(t *testing.T) {
 		t.Errorf("found %d, %v with %d at once", len(found), err, most.Load())
 	}
 }
+
+// Custom resources whose latest state is not needed come from the server's cache.
+func TestSelectFromCache(t *testing.T) {
+	groups := kindsOfAPI()
+	for _, group := range []string{"example.com", "used.example.com", "networking.k8s.io"} {
+		groups[group+"/v1"] = []metav1.APIResource{
+			{Name: "things", Kind: "Thing", Namespaced: true, Verbs: listing},
+		}
+	}
+	answers := map[string][]any{
+		cmPath: {page("5", "")}, nsPath: {page("5", "")}, dpPath: {page("5", "")},
+	}
+	const cached = "GET /apis/example.com/v1/things?labelSelector=x%3Dy&resourceVersion=0"
+	var want []string
+	for path := range answers {
+		want = append(want, path)
+	}
+	for _, path := range []string{cached, "GET /apis/used.example.com/v1/things" + query,
+		"GET /apis/networking.k8s.io/v1/things" + query} {
+		answers[path] = []any{page("5", "")}
+		want = append(want, path)
+	}
+	a := &api{groups: groups, answers: answers}
+	_, err := a.start(t).Select(t.Context(), Selection{
+		Selector: "x=y", Latest: []schema.GroupKind{{Group: "used.example.com", Kind: "Thing"}},
+	})
+	slices.Sort(want)
+	if diff := cmp.Diff(want, a.requests()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
