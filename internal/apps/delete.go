@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -167,7 +165,7 @@ func (d *deletion) execute(ctx context.Context, run *Run) error {
 	}}
 	records.finish = func(ctx context.Context, succeeded bool) error {
 		if succeeded && !d.partial {
-			if kept = d.deleteRecord(ctx, run.changes); kept == nil {
+			if kept = d.deleteRecord(ctx); kept == nil {
 				return nil
 			}
 		}
@@ -201,15 +199,13 @@ func (d *deletion) execute(ctx context.Context, run *Run) error {
 }
 
 // deleteRecord deletes the record of an app that has no objects left. It searches the kinds of the
-// record and of the changes again; if the record names no kinds, it searches all that exist now.
-func (d *deletion) deleteRecord(ctx context.Context, changes []*change.Change) error {
+// record and of all objects that were found before, whether or not the run waited for them. If the
+// record names no kinds, it searches all that exist now.
+func (d *deletion) deleteRecord(ctx context.Context) error {
 	s := d.selection(d.app, d.req.Search, false)
 	if used := d.app.Meta.UsedGKs; used != nil {
-		s.Kinds = slices.Clone(*used)
-		for _, c := range changes {
-			s.Kinds = append(s.Kinds, c.Object().GroupVersionKind().GroupKind())
-		}
-		s.Kinds = uniqueKinds(s.Kinds)
+		_, found := usedKinds(nil, d.objects)
+		s.Kinds = uniqueKinds(append(found, *used...))
 	} else if err := d.Cluster.Rediscover(ctx); err != nil {
 		return err
 	}

@@ -119,6 +119,39 @@ func TestDeleteUnlistable(t *testing.T) {
 	}
 }
 
+// An object that controllers created keeps the record while it is left, whatever was waited for. A
+// filter that excludes it leaves it.
+func TestDeleteLeavesTransient(t *testing.T) {
+	const left = "Expected all resources to be gone, but found: secret/data (v1) namespace: demo"
+	for _, tc := range []struct {
+		name string
+		edit func(*RunOptions)
+		line string
+		err  string
+	}{
+		{"without waiting", func(o *RunOptions) { o.Wait = false }, "", left},
+		{"without waiting for ignored", func(o *RunOptions) { o.WaitIgnored = false }, "", left},
+		{"filtered", func(o *RunOptions) {
+			o.ChangeFilter = `{"existingResource": {"kinds": ["ConfigMap"]}}`
+		}, "App 'web' (namespace: demo) will not be fully deleted because some resources are " +
+			"excluded by filters", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy(configMap("a", "1"))
+			key, value, _ := w.find().Label()
+			w.put("{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {" + key + ": '" +
+				value + "'}}}")
+			request := w.deleteRequest()
+			tc.edit(&request.Run)
+			_, err := w.Delete(t.Context(), request)
+			checkError(t, err, tc.err)
+			check(t, "output", w.output(), tc.line)
+			check(t, "objects", w.objects(), "configmap/web secret/data")
+		})
+	}
+}
+
 // A failed deletion keeps the record, with the namespaces of the app.
 func TestDeleteFails(t *testing.T) {
 	w := newWorld(t)

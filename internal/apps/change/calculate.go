@@ -51,6 +51,7 @@ type Options struct {
 	FromFiles bool
 
 	// Filter selects changes; nil selects all. The objects are those of the Change, and may be nil.
+	// It also receives changes that are neither applied nor waited for.
 	Filter func(op string, new, existing *unstructured.Unstructured) bool
 }
 
@@ -83,7 +84,7 @@ func Calculate(
 	}
 	kept := changes[:0]
 	for _, c := range changes {
-		if s.isRelevant(c) && (s.Filter == nil || s.Filter(string(c.Op), c.newObject(), c.oldObject())) {
+		if (s.Filter == nil || s.Filter(string(c.Op), c.newObject(), c.oldObject())) && s.isRelevant(c) {
 			kept = append(kept, c)
 		}
 	}
@@ -174,7 +175,7 @@ func (s *calculator) compareByKey(existing, new []*unstructured.Unstructured) ([
 		if err != nil {
 			return nil, err
 		}
-		if s.isRelevant(c) {
+		if s.isRelevant(c) || s.Filter != nil { // the filter counts what it excludes
 			changes = append(changes, c)
 		}
 	}
