@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
@@ -258,6 +259,46 @@ func TestDeployOwnershipByApp(t *testing.T) {
 	}
 	if _, err := w.Deploy(t.Context(), request); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A creation that falls back on an update only updates, whatever the strategy of updates is: the
+// user was not shown a replacement, and an object that is skipped would not belong to the app.
+func TestDeployFallbackOnUpdate(t *testing.T) {
+	invalid := apierrors.NewInvalid(configMapKind, "a", nil)
+	for _, tc := range []struct {
+		name, strategy string
+		answers        []error // of the creation and the update
+		value, err     string
+	}{
+		{"updated", "", nil, "new", ""},
+		{"not skipped", "skip", nil, "new", ""},
+		{"not replaced", "always-replace", nil, "new", ""},
+		{"not replaced if invalid", "fallback-on-replace", []error{nil, invalid}, "foreign",
+			"is invalid"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			ref := w.put(configMap("a", "foreign"))
+			uid := w.cluster.Object(ref).GetUID()
+			w.cluster.Answers = map[object.Ref][]error{ref: tc.answers}
+			input := parse(t, configMap("a", "new"))
+			input.SetAnnotations(map[string]string{"kapp.k14s.io/create-strategy": "fallback-on-update"})
+			text, err := input.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := w.request(string(text))
+			request.Adopt, request.Run.UpdateStrategy = false, tc.strategy
+			_, err = w.Deploy(t.Context(), request)
+			checkError(t, err, tc.err)
+			live := w.cluster.Object(ref)
+			if live.GetUID() != uid {
+				t.Error("the object was replaced")
+			}
+			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
+			check(t, "value", value, tc.value)
+		})
 	}
 }
 

@@ -66,6 +66,7 @@ type Change struct {
 	comparedWith *unstructured.Unstructured // Existing, or the newest version
 	before       *unstructured.Unstructured // of a deletion: the last applied object, if known
 	waits        bool                       // of a kept object: it is not ready
+	fallback     bool                       // an update that replaces a creation
 	foreign      []jsonvalue.Difference     // of a rebased change: the edits by others
 	approved     *unstructured.Unstructured // and the live object before them
 }

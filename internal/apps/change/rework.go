@@ -47,13 +47,14 @@ func (c *Change) Rework(
 	return nil, refused
 }
 
-// updateInstead returns an update that replaces a creation.
+// updateInstead returns an update that replaces a creation. Its strategy is the default.
 func (c *Change) updateInstead(live *unstructured.Unstructured, noop bool) (*Change, error) {
 	again, err := c.Recalculate(live)
 	switch {
 	case err != nil:
 		return nil, err
 	case again.Op == Update || again.Op == Noop && noop:
+		again.fallback = true
 		return again, nil
 	case again.Op == Noop:
 		return nil, errors.New(

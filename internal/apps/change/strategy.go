@@ -39,7 +39,7 @@ var protected = []string{"default", "kube-node-lease", "kube-public", "kube-syst
 func (c *Change) Strategy() (string, error) {
 	op := c.ApplyOp()
 	from, known := strategies[op]
-	if !known {
+	if !known || c.fallback {
 		return "", nil
 	}
 	if op == Delete && isProtected(c.Object()) {
