@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -129,8 +130,15 @@ type Group struct {
 type Program func(context.Context, *Env, *Kube) int
 
 // Main runs the command line of the environment and returns the exit code. The name of the called
-// program selects a program, else a group, else all groups.
-func Main(env *Env, programs map[string]Program, groups ...Group) int {
+// program selects a program, else a group, else all groups. A panic is printed and returns the code
+// of an error, since that of the runtime means something else to some commands.
+func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			fmt.Fprintf(env.Err, "panic: %v\n\n%s", cause, debug.Stack())
+			code = exitError
+		}
+	}()
 	klog.SetLogger(klog.Logger{}) // log messages of libraries are not for users
 	limitGarbage()
 	ctx, stop := interruptible(env)

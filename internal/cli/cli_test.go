@@ -102,7 +102,7 @@ func TestMainChoosesByName(t *testing.T) {
 	programs := map[string]Program{"kapp": func(_ context.Context, env *Env, _ *Kube) int {
 		fmt.Fprintln(env.Out, "program")
 		return 9
-	}}
+	}, "broken": func(context.Context, *Env, *Kube) int { panic("no map") }}
 	for _, tc := range []struct {
 		args, out string
 		code      int
@@ -122,6 +122,11 @@ func TestMainChoosesByName(t *testing.T) {
 		if code != tc.code || tc.code != 1 && out.String() != tc.out {
 			t.Errorf("%s: exit code %d, %q, want %d, %q", tc.args, code, out, tc.code, tc.out)
 		}
+	}
+	env, _, errs := testEnv("broken")
+	if code := Main(env, programs); code != exitError ||
+		!strings.Contains(errs.String(), "panic: no map\n\ngoroutine ") {
+		t.Errorf("a panic: exit code %d, %q", code, errs)
 	}
 	env, out, _ := testEnv("muster", "--help")
 	Main(env, programs, groups...)

@@ -96,9 +96,9 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 // context.
 func (k *Kube) unreadable(err error) error {
 	if k.failing != "" && clientcmd.IsEmptyConfig(err) {
-		err = fmt.Errorf(
-			"%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, k.lookedIn(),
-		)
+		if files := k.lookedIn(); files != "" {
+			err = fmt.Errorf("%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, files)
+		}
 	}
 	if k.failing != "" {
 		return fmt.Errorf("%s: %w", k.failing, err)
@@ -127,9 +127,13 @@ func (k *Kube) checkFound() error {
 	)
 }
 
-// lookedIn returns the kubeconfig files that are read.
+// lookedIn returns the kubeconfig files that are read; empty if the configuration is not in files.
 func (k *Kube) lookedIn() string {
-	return strings.Join(k.config().ConfigAccess().GetLoadingPrecedence(), ", ")
+	access := k.config().ConfigAccess()
+	if access == nil {
+		return ""
+	}
+	return strings.Join(access.GetLoadingPrecedence(), ", ")
 }
 
 // SetSources sets the file and document of objects, which warnings name. Call it before the first

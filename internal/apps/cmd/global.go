@@ -72,7 +72,7 @@ func (f *clusterFlags) apply(p *program) error {
 		if err != nil {
 			return fmt.Errorf("Parsing kubeconfig YAML: %w", err)
 		}
-		p.kube.SetConfig(config, configError)
+		p.kube.SetConfig(config, configError+" (explicit config given)")
 		return nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
