@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -19,22 +18,18 @@ type ChangeFilter struct {
 }
 
 // ParseChangeFilter parses a filter in JSON with the keys and, or, not, newResource,
-// existingResource and ops, in any case. It returns nil, which selects all changes, for an empty
-// text and for an object without these keys.
+// existingResource and ops, in any case. It returns nil for an empty text.
 func ParseChangeFilter(text string) (*ChangeFilter, error) {
 	if text == "" {
 		return nil, nil
 	}
 	c := &ChangeFilter{}
-	if err := json.Unmarshal([]byte(text), c); err != nil {
-		return nil, fmt.Errorf("Parsing diff filter '%s': %w", text, err)
+	err := unmarshal(text, c)
+	if err == nil {
+		err = c.compile()
 	}
-	if err := c.compile(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("Parsing diff filter '%s': %w", text, err)
-	}
-	if c.And == nil && c.Or == nil && c.Not == nil && c.NewResource == nil &&
-		c.ExistingResource == nil && c.Ops == nil {
-		return nil, nil
 	}
 	return c, nil
 }
@@ -54,9 +49,10 @@ func (c *ChangeFilter) compile() error {
 }
 
 // Matches reports whether a change is selected by its operation, the desired object and the
-// existing one, of which one may be nil. The first clause in the order of the fields decides; a
-// clause about a nil object is ignored. All of Ops have to equal the operation, so that several
-// select nothing.
+// existing one, of which one may be nil. The first clause in the order of the fields decides; one
+// about a nil object only if there is none about the other object. It selects nothing then. All of
+// Ops have to equal the operation, so that several select nothing. Without clauses all changes are
+// selected.
 func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstructured) bool {
 	switch {
 	case c == nil:
@@ -71,6 +67,8 @@ func (c *ChangeFilter) Matches(op string, desired, existing *unstructured.Unstru
 		return c.NewResource.matches(desired)
 	case c.ExistingResource != nil && existing != nil:
 		return c.ExistingResource.matches(existing)
+	case c.NewResource != nil || c.ExistingResource != nil:
+		return false
 	}
-	return len(c.Ops) > 0 && allMatch(c.Ops, func(in *string) bool { return *in == op })
+	return allMatch(c.Ops, func(in *string) bool { return *in == op })
 }

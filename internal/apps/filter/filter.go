@@ -36,16 +36,28 @@ type clause struct {
 }
 
 // ParseResourceFilter parses a filter in JSON with the keys and, or, not and resource, in any
-// case. An object without these keys selects nothing.
+// case. An object without any of them selects nothing.
 func ParseResourceFilter(text string) (*ResourceFilter, error) {
 	r := &ResourceFilter{}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("Parsing filter '%s': %w", text, err)
+	err := unmarshal(text, r)
+	if err == nil {
+		err = r.compile()
 	}
-	if err := r.compile(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("Parsing filter '%s': %w", text, err)
 	}
 	return r, nil
+}
+
+// unmarshal decodes a text in JSON. Unknown keys are errors, since a filter with a mistyped key
+// selects other objects than its author expects.
+func unmarshal(text string, into any) error {
+	if err := json.Unmarshal([]byte(text), &json.RawMessage{}); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 func (r *ResourceFilter) compile() error {

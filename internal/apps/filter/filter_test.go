@@ -97,13 +97,17 @@ func TestMistakes(t *testing.T) {
 		`{"and":[{"resource":{"namespaces":["a",""]}}]}`: "Expected namespaces to be non-empty",
 		`{"not":{"resource":{"labels":["a==="]}}}`:       "Parsing label selector failed: ",
 		`{"or":[{},{"resource":{"labels":["a in b"]}}]}`: "Parsing label selector failed: ",
+		`{"resource":{}} {}`:                             "invalid character '{' after top-level value",
+		`{"not":{"resourse":{}}}`: `Parsing filter '{"not":{"resourse":{}}}': ` +
+			`json: unknown field "resourse"`,
+		`{"resource":{"kind":["Pod"]}}`: `json: unknown field "kind"`,
 	} {
 		_, err := ParseResourceFilter(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	for _, text := range []string{`[`, `{"newResource":{"names":[""]}}`,
+	for _, text := range []string{`[`, `{"newResource":{"names":[""]}}`, `{"not":{"op":["delete"]}}`,
 		`{"and":[{"existingResource":{"labels":["=="]}}]}`} {
 		if _, err := ParseChangeFilter(text); err == nil ||
 			!strings.HasPrefix(err.Error(), "Parsing diff filter '"+text+"': ") {
@@ -178,7 +182,7 @@ func TestChange(t *testing.T) {
 		``:                         "add update delete keep",
 		`{}`:                       "add update delete keep",
 		`null`:                     "add update delete keep",
-		`{"and":[]}`:               "",
+		`{"and":[]}`:               "add update delete keep",
 		`{"ops":["add"]}`:          "add",
 		`{"OPS":["create"]}`:       "",
 		`{"ops":["add","update"]}`: "",
@@ -187,9 +191,14 @@ func TestChange(t *testing.T) {
 		`{"existingResource":{"names":["*web"]}}`:                               "update delete keep",
 		`{"not":{"existingResource":{"kinds":["Secret"]}}}`:                     "add delete",
 		`{"newResource":{"kinds":["Pod"]},"existingResource":{"labels":["z"]}}`: "delete",
-		`{"newResource":{},"ops":["delete"]}`:                                   "add update delete keep",
+		`{"newResource":{},"ops":["delete"]}`:                                   "add update keep",
+		`{"existingResource":{},"ops":["add"]}`:                                 "update delete keep",
+		`{"not":{"newResource":{"kinds":["ConfigMap"]},"ops":["delete"]}}`:      "delete keep",
 		`{"and":[{"newResource":{"labels":["x"]}},{"ops":["update"]}]}`:         "update",
-		`{"and":[{}]}`: "",
+		`{"and":[{}]}`:                       "add update delete keep",
+		`{"or":[{"ops":["update"]},{}]}`:     "add update delete keep",
+		`{"not":{}}`:                         "",
+		`{"and":[{"not":{}},{"ops":["x"]}]}`: "",
 	} {
 		c, err := ParseChangeFilter(text)
 		if err != nil {
