@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,12 +25,35 @@ func Normalize(
 	if t == nil {
 		return nil, false, nil
 	}
-	v, err := t.normalize(object)
+	v, err := normalizer{}.normalize(t, object)
 	if err != nil {
 		return nil, true, err
 	}
 	return v.out.(map[string]any), true, nil
 }
+
+// Stored returns an object of a built-in kind as a server probably stores it: as Normalize does,
+// but with its unknown fields, which a newer server may know, and with defaults. The result shares
+// nothing with the object. ok is false if the kind is not built in, or if a value does not fit the
+// type.
+func Stored(object map[string]any) (stored map[string]any, ok bool) {
+	version, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	t := typeOf(schema.FromAPIVersionAndKind(version, kind))
+	if t == nil {
+		return nil, false
+	}
+	v, err := normalizer{keepsUnknown: true}.normalize(t, object)
+	if err != nil {
+		return nil, false
+	}
+	stored = v.out.(map[string]any)
+	SetDefaults(stored)
+	return stored, true
+}
+
+// normalizer decodes values into types and encodes them again.
+type normalizer struct{ keepsUnknown bool }
 
 // value is a normalized value.
 type value struct {
@@ -38,8 +62,7 @@ type value struct {
 	zero  bool // omitzero omits it
 }
 
-// normalize decodes a value into a type and encodes it again.
-func (t *goType) normalize(in any) (value, error) {
+func (n normalizer) normalize(t *goType, in any) (value, error) {
 	if t.special != nil {
 		return t.special(in)
 	}
@@ -48,14 +71,14 @@ func (t *goType) normalize(in any) (value, error) {
 		if in == nil {
 			return value{empty: true, zero: true}, nil
 		}
-		v, err := t.elem.normalize(in)
+		v, err := n.normalize(t.elem, in)
 		return value{out: v.out}, err
 	case "slice":
-		return t.normalizeList(in)
+		return n.list(t, in)
 	case "map":
-		return t.normalizeMap(in)
+		return n.fields(t, in)
 	case "struct":
-		return t.normalizeStruct(in)
+		return n.structure(t, in)
 	}
 	return normalizePlain(t.name, in)
 }
@@ -110,7 +133,7 @@ func numberAs(name string, f float64, i int64) any {
 	return nil
 }
 
-func (t *goType) normalizeList(in any) (value, error) {
+func (n normalizer) list(t *goType, in any) (value, error) {
 	if text, ok := in.(string); ok && t.elem.name == "uint8" {
 		data, err := base64.StdEncoding.DecodeString(text)
 		return value{out: base64.StdEncoding.EncodeToString(data), empty: len(data) == 0}, err
@@ -126,7 +149,7 @@ func (t *goType) normalizeList(in any) (value, error) {
 	}
 	out := make([]any, len(list))
 	for i := range list {
-		v, err := t.elem.normalize(list[i])
+		v, err := n.normalize(t.elem, list[i])
 		if err != nil {
 			return value{}, err
 		}
@@ -135,7 +158,7 @@ func (t *goType) normalizeList(in any) (value, error) {
 	return value{out: out, empty: len(out) == 0}, nil
 }
 
-func (t *goType) normalizeMap(in any) (value, error) {
+func (n normalizer) fields(t *goType, in any) (value, error) {
 	fields, ok := in.(map[string]any)
 	switch {
 	case in == nil, ok && fields == nil:
@@ -145,7 +168,7 @@ func (t *goType) normalizeMap(in any) (value, error) {
 	}
 	out := make(map[string]any, len(fields))
 	for key := range fields {
-		v, err := t.elem.normalize(fields[key])
+		v, err := n.normalize(t.elem, fields[key])
 		if err != nil {
 			return value{}, err
 		}
@@ -154,7 +177,7 @@ func (t *goType) normalizeMap(in any) (value, error) {
 	return value{out: out, empty: len(out) == 0}, nil
 }
 
-func (t *goType) normalizeStruct(in any) (value, error) {
+func (n normalizer) structure(t *goType, in any) (value, error) {
 	given, ok := in.(map[string]any)
 	if in != nil && !ok {
 		return value{}, errMismatch(t.name, in)
@@ -167,7 +190,7 @@ func (t *goType) normalizeStruct(in any) (value, error) {
 		if !given && f.omitEmpty && f.kind != "struct" {
 			continue
 		}
-		v, err := f.normalize(is)
+		v, err := n.normalize(f.goType, is)
 		if err != nil {
 			return value{}, err
 		}
@@ -176,6 +199,14 @@ func (t *goType) normalizeStruct(in any) (value, error) {
 			continue
 		}
 		out[f.name] = v.out
+	}
+	if n.keepsUnknown {
+		for key, is := range given {
+			known := slices.ContainsFunc(fields, func(f field) bool { return f.name == key })
+			if !known {
+				out[key], zero = runtime.DeepCopyJSONValue(is), false
+			}
+		}
 	}
 	return value{out: out, zero: zero}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
@@ -22,9 +23,10 @@ type Patch struct {
 // ThreeWay returns the patch that brings live to want, and the object that results. It deletes the
 // fields that recorded (the last applied configuration, nil if unknown) had and want lacks. Fields
 // in neither stay; null in want deletes a field. It decides as kubectl apply does: a strategic
-// merge for built-in kinds, else a JSON merge. Two things differ: it sends no lists that would only
-// undo defaults in their items, and if the patch would change nothing, it returns the zero Patch
-// and live itself. The server may still default and mutate the result.
+// merge for built-in kinds, else a JSON merge. Three things differ: numbers keep every digit, a
+// list whose items the merge cannot distinguish is replaced as a whole, and if the server would
+// probably store what it has, ThreeWay returns the zero Patch and live itself. The server may still
+// default and mutate the result.
 //
 // If live could only be read in another version than want's, their fields cannot be compared: the
 // patch is all of want. ThreeWay returns an error if the group, kind or name of live and want
@@ -44,30 +46,40 @@ func ThreeWay(
 		live = live.DeepCopy()
 		live.SetAPIVersion(want.GetAPIVersion())
 	}
-	in, err := encode(recorded, want, known)
+	in, merge := sidesOf(recorded, want, known), mergeFor(want)
+	patch, err := merge.create(in)
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	merge := mergeFor(want)
-	data, err := merge.create(in)
-	if err != nil {
-		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
-	}
-	if data, err = dropDefaulted(data, recorded, want, known); err != nil {
-		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
-	}
-	if string(data) == "{}" {
+	if len(patch) == 0 {
 		return Patch{}, live, nil
 	}
-	result, err := merge.apply(live, data)
+	result, err := merge.apply(live, patch, in)
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("apply patch to the live object: %w", err)
 	}
 	foldStringData(result)
-	if known == live && jsonvalue.Equal(result.Object, live.Object) {
+	if known == live && storedAlike(result.Object, live.Object) {
 		return Patch{}, live, nil
 	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
+	}
 	return Patch{Type: merge.patchType(), Data: data}, result, nil
+}
+
+// storedAlike reports whether a server stores two objects of one kind alike, as far as known.
+func storedAlike(a, b map[string]any) bool {
+	if jsonvalue.Equal(a, b) {
+		return true
+	}
+	a, isBuiltin := builtin.Stored(a)
+	if !isBuiltin {
+		return false
+	}
+	b, isBuiltin = builtin.Stored(b)
+	return isBuiltin && jsonvalue.Equal(a, b)
 }
 
 // sameObject returns an error if want and live differ in a field that no patch can change.

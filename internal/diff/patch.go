@@ -7,11 +7,10 @@ import (
 	"regexp"
 	"strings"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/muster-deploy/muster/internal/builtin"
@@ -38,28 +37,43 @@ func (m merge) patchType() types.PatchType {
 	return types.StrategicMergePatchType
 }
 
-func (m merge) create(in jsonSides) (patch []byte, err error) {
+func (m merge) create(in sides) (patch map[string]any, err error) {
 	defer recoverError(&err)
 	if m.meta == nil {
-		return jsonmergepatch.CreateThreeWayJSONMergePatch(in.recorded, in.want, in.live)
+		return mergePatch(in.recorded, in.want, in.live), nil
 	}
-	patch, err = strategicpatch.CreateThreeWayMergePatch(in.recorded, in.want, in.live, m.meta, true)
-	return patch, withoutValues(err)
+	recorded, want, live, err := in.encode()
+	if err != nil {
+		return nil, err
+	}
+	data, err := strategicpatch.CreateThreeWayMergePatch(recorded, want, live, m.meta, true)
+	if err != nil {
+		return nil, withoutValues(err)
+	}
+	return patch, utiljson.Unmarshal(data, &patch)
 }
 
+// apply returns the object after a patch. It changes a patch that would merge lists wrongly.
 func (m merge) apply(
-	live *unstructured.Unstructured, patch []byte,
+	live *unstructured.Unstructured, patch map[string]any, in sides,
 ) (result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
 	if m.meta == nil {
-		return applyJSON(live, patch)
+		fields := applyMergePatch(live.Object, patch)
+		return (&unstructured.Unstructured{Object: fields}).DeepCopy(), nil
 	}
-	var fields map[string]any
-	if err := utiljson.Unmarshal(patch, &fields); err != nil {
-		return nil, err
+	result, err = m.applyStrategic(live, patch)
+	if err == nil && replaceAmbiguous(patch, mergedSidesOf(in, result), m.meta) {
+		return m.applyStrategic(live, patch)
 	}
+	return result, err
+}
+
+func (m merge) applyStrategic(
+	live *unstructured.Unstructured, patch map[string]any,
+) (*unstructured.Unstructured, error) {
 	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
-		live.DeepCopy().Object, fields, m.meta,
+		live.DeepCopy().Object, runtime.DeepCopyJSON(patch), m.meta,
 	)
 	if err != nil {
 		return nil, withoutValues(err)
@@ -93,45 +107,39 @@ func recoverError(err *error) {
 	}
 }
 
-func applyJSON(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
-	before, err := json.Marshal(live.Object)
-	if err != nil {
-		return nil, err
+// sides are the three sides of a merge; recorded is nil if unknown.
+type sides struct{ recorded, want, live map[string]any }
+
+// sidesOf omits status and managedFields of live unless want has them: a merge never deletes fields
+// that only live has.
+func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
+	s := sides{want: withoutCreation(want.Object), live: live.Object}
+	if recorded != nil {
+		s.recorded = withoutCreation(recorded.Object)
 	}
-	after, err := jsonpatch.MergePatch(before, patch)
-	if err != nil {
-		return nil, err
+	if want.Object["status"] == nil {
+		s.live = without(s.live, "status")
 	}
-	merged := &unstructured.Unstructured{}
-	return merged, utiljson.Unmarshal(after, &merged.Object)
+	metadata := fieldsOf(s.live, "metadata")
+	if fieldsOf(want.Object, "metadata")["managedFields"] == nil && metadata != nil {
+		s.live = without(s.live, "metadata")
+		s.live["metadata"] = without(metadata, "managedFields")
+	}
+	return s
 }
 
-// jsonSides are the three sides of a merge as JSON; recorded is empty if unknown.
-type jsonSides struct{ recorded, want, live []byte }
-
-// encode omits status and managedFields of live unless want has them: a merge never deletes fields
-// that only live has.
-func encode(recorded, want, live *unstructured.Unstructured) (out jsonSides, err error) {
-	if recorded != nil {
-		if out.recorded, err = json.Marshal(withoutCreation(recorded.Object)); err != nil {
-			return out, err
+// encode returns the three sides as JSON; recorded is empty if unknown.
+func (s sides) encode() (recorded, want, live []byte, err error) {
+	if s.recorded != nil {
+		if recorded, err = json.Marshal(s.recorded); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	if out.want, err = json.Marshal(withoutCreation(want.Object)); err != nil {
-		return out, err
+	if want, err = json.Marshal(s.want); err != nil {
+		return nil, nil, nil, err
 	}
-	fields := live.Object
-	if want.Object["status"] == nil {
-		fields = without(fields, "status")
-	}
-	metadata := fieldsOf(fields, "metadata")
-	if fieldsOf(want.Object, "metadata")["managedFields"] == nil &&
-		metadata != nil {
-		fields = without(fields, "metadata")
-		fields["metadata"] = without(metadata, "managedFields")
-	}
-	out.live, err = json.Marshal(fields)
-	return out, err
+	live, err = json.Marshal(s.live)
+	return recorded, want, live, err
 }
 
 // withoutCreation omits a null creationTimestamp, as in many generated manifests: the server never

@@ -53,28 +53,6 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestDefaultsText covers what is checked when the embedded rules are read.
-func TestDefaultsText(t *testing.T) {
-	for text, want := range map[string]string{
-		"kinds: [":                                     "defaults:",
-		"kinds: 1":                                     "defaults:",
-		"kinds: {v1 A: [{use: nothing}]}":              `defaults of v1 A: there is no shape "nothing"`,
-		"shapes: {a: [{like: {image: '('}}]}":          "defaults of a: field image:",
-		"kinds: {v1 A: []}\nkinds: {v1 B: []}":         "defaults:",
-		"shapes: {a: []}\nkinds: {v1 A: [{use: a}]}":   "",
-		"kinds: {v1 A: [{at: spec, set: {n: 1}}]}":     "",
-		"kinds: {v1 A: [{at: a|b.*.c, when: {x: y}}]}": "",
-	} {
-		_, err := readDefaults([]byte(text))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", text, err, want)
-		}
-	}
-	if len(builtinDefaults().Kinds) < 20 {
-		t.Errorf("%d kinds have defaults", len(builtinDefaults().Kinds))
-	}
-}
-
 func BenchmarkAnnotate(b *testing.B) {
 	obj := read(
 		b,

@@ -34,7 +34,7 @@ func predict(
 func applyDefaults(obj, existing *unstructured.Unstructured) *unstructured.Unstructured {
 	before(obj)
 	setBuiltinForm(obj)
-	builtinDefaults().apply(obj)
+	builtin.SetDefaults(obj.Object)
 	after(obj, existing)
 	return obj
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // The values here depend on other fields or on the replaced object. All others are in
-// defaults.yaml.
+// the table of package builtin.
 
 // before changes an object, in place, before it gets the form of its type.
 func before(obj *unstructured.Unstructured) {

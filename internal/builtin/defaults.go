@@ -1,4 +1,4 @@
-package lastapplied
+package builtin
 
 import (
 	_ "embed"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -42,8 +41,14 @@ type rule struct {
 	like map[string]*regexp.Regexp
 }
 
-// builtinDefaults returns the embedded defaults. A test makes sure that they can be read.
-var builtinDefaults = sync.OnceValue(func() *defaults {
+// SetDefaults sets the values, in place, that an API server sets in an object of its kind.
+func SetDefaults(object map[string]any) {
+	d := embeddedDefaults()
+	d.fill(d.Kinds[fmt.Sprint(object["apiVersion"], " ", object["kind"])], object)
+}
+
+// embeddedDefaults returns the embedded defaults. A test makes sure that they can be read.
+var embeddedDefaults = sync.OnceValue(func() *defaults {
 	d, err := readDefaults(defaultsText)
 	if err != nil {
 		panic(err)
@@ -89,11 +94,6 @@ func (r *rule) prepare(d *defaults) error {
 		r.like[name] = expression
 	}
 	return nil
-}
-
-// apply sets the defaults of an object's kind, in place.
-func (d *defaults) apply(obj *unstructured.Unstructured) {
-	d.fill(d.Kinds[obj.GetAPIVersion()+" "+obj.GetKind()], obj.Object)
 }
 
 func (d *defaults) fill(rules []*rule, fields map[string]any) {

@@ -1,0 +1,77 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDefaultsText covers what is checked when the embedded rules are read.
+func TestDefaultsText(t *testing.T) {
+	for text, want := range map[string]string{
+		"kinds: [":                                     "defaults:",
+		"kinds: 1":                                     "defaults:",
+		"kinds: {v1 A: [{use: nothing}]}":              `defaults of v1 A: there is no shape "nothing"`,
+		"shapes: {a: [{like: {image: '('}}]}":          "defaults of a: field image:",
+		"kinds: {v1 A: []}\nkinds: {v1 B: []}":         "defaults:",
+		"shapes: {a: []}\nkinds: {v1 A: [{use: a}]}":   "",
+		"kinds: {v1 A: [{at: spec, set: {n: 1}}]}":     "",
+		"kinds: {v1 A: [{at: a|b.*.c, when: {x: y}}]}": "",
+	} {
+		_, err := readDefaults([]byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+	if len(embeddedDefaults().Kinds) < 20 {
+		t.Errorf("%d kinds have defaults", len(embeddedDefaults().Kinds))
+	}
+}
+
+// TestStored compares spellings of an object that a server stores alike.
+func TestStored(t *testing.T) {
+	deployment := func(container map[string]any) map[string]any {
+		container["name"] = "web"
+		spec := map[string]any{"containers": []any{container}}
+		return map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment",
+			"spec": map[string]any{"template": map[string]any{"spec": spec}},
+		}
+	}
+	limits := func(cpu, memory any) map[string]any {
+		return map[string]any{"limits": map[string]any{"cpu": cpu, "memory": memory}}
+	}
+	for _, tc := range []struct {
+		name  string
+		a, b  map[string]any
+		equal bool
+	}{
+		{"quantities", map[string]any{"resources": limits("1000m", "1024Mi")},
+			map[string]any{"resources": limits(1.0, "1Gi")}, true},
+		{"defaults", map[string]any{"ports": []any{map[string]any{"containerPort": int64(80)}}},
+			map[string]any{"ports": []any{
+				map[string]any{"containerPort": int64(80), "protocol": "TCP"}}}, true},
+		{"empty", map[string]any{"args": []any{}}, map[string]any{}, true},
+		{"unknown", map[string]any{"newField": int64(1)}, map[string]any{}, false},
+		{"unknown and empty", map[string]any{"newField": ""}, map[string]any{}, false},
+		{"values", map[string]any{"image": "a"}, map[string]any{"image": "b"}, false},
+	} {
+		a, ok := Stored(deployment(tc.a))
+		b, ok2 := Stored(deployment(tc.b))
+		if !ok || !ok2 {
+			t.Errorf("%s: a side does not fit", tc.name)
+		}
+		if diff := cmp.Diff(a, b); (diff == "") != tc.equal {
+			t.Errorf("%s: the difference is %q", tc.name, diff)
+		}
+	}
+	for _, none := range []map[string]any{
+		{"apiVersion": "example.com/v1", "kind": "Thing"},
+		{"apiVersion": "v1", "kind": "ConfigMap", "data": "text"},
+	} {
+		if _, ok := Stored(none); ok {
+			t.Errorf("%v fits", none)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package diff
+
+import (
+	"maps"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+)
+
+// mergePatch returns the JSON merge patch (RFC 7386) that brings live to want and deletes what
+// recorded has and want lacks. It shares values with want. Whole numbers stay what they are: the
+// library would turn them into floating-point numbers, which have no more than 53 bits.
+func mergePatch(recorded, want, live map[string]any) map[string]any {
+	patch := map[string]any{}
+	for key, value := range want {
+		wanted, isMap := value.(map[string]any)
+		below, isLiveMap := live[key].(map[string]any)
+		switch {
+		case isMap && isLiveMap:
+			inner := mergePatch(fieldsOf(recorded, key), wanted, below)
+			if len(inner) > 0 {
+				patch[key] = inner
+			}
+		case !jsonvalue.Equal(value, live[key]):
+			patch[key] = value
+		}
+	}
+	for key := range recorded {
+		if _, ok := want[key]; !ok {
+			patch[key] = nil
+		}
+	}
+	return patch
+}
+
+// applyMergePatch returns the fields after a JSON merge patch. It shares values with both.
+func applyMergePatch(fields, patch map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(out, key)
+		case map[string]any:
+			out[key] = applyMergePatch(fieldsOf(out, key), value)
+		default:
+			out[key] = value
+		}
+	}
+	return out
+}
