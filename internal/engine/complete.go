@@ -103,6 +103,9 @@ func (r *run) act(
 	if step.Op == plan.AwaitCreated {
 		return r.find(ctx, step)
 	}
+	if r.options.DryRun == DryRunClient {
+		return r.confirm(ctx, step)
+	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
 		return act(ctx, r.engine.Cluster, r.plan, step, &r.options)
 	}

@@ -36,6 +36,8 @@ func (r *run) mustWrite(step *plan.Step) bool {
 		return true // or nothing: that turns out when it is completed
 	case step.Op == plan.AwaitCreated:
 		return r.options.DryRun == DryRunNone && step.Have == nil // or looks whether it is there
+	case r.mustConfirm(step):
+		return true
 	case r.options.DryRun == DryRunClient || !step.Op.Writes() || step.AlreadyDeleting():
 		return false
 	case step.Op == plan.Orphan:

@@ -82,8 +82,8 @@ type Event struct {
 	// Tag is the tag of the step, a value of the dialect that made the plan.
 	Tag any `json:"-"`
 
-	// DryRunObject is the object as the server would store it, in an Acted event of a server-side dry
-	// run; else nil.
+	// DryRunObject is the object as the server would store it, in an Acted event of a dry run that has
+	// asked the server; else nil.
 	DryRunObject *unstructured.Unstructured `json:"-"`
 }
 

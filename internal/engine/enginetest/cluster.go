@@ -52,9 +52,11 @@ type Cluster struct {
 	Wrote    []string                     // stored changes: method and object
 	Asked    [][]object.Ref               // arguments of each Read
 	Logs     map[object.Ref][]string      // the logs of pods
-	Queries  []cluster.Query              // all queries
-	Watched  [][]object.Ref               // arguments of each Watch
-	Sent     []cluster.Write              // all writes, successful or not
+	// Stores changes, in place, what a write stores, as a server does that drops values; may be nil
+	Stores  func(*unstructured.Unstructured)
+	Queries []cluster.Query // all queries
+	Watched [][]object.Ref  // arguments of each Watch
+	Sent    []cluster.Write // all writes, successful or not
 
 	Kinds  map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
 	Broken map[schema.GroupVersion]error     // group versions that the server cannot describe

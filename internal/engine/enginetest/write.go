@@ -12,7 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -28,6 +31,9 @@ func (c *Cluster) Write(_ context.Context, w cluster.Write) (*unstructured.Unstr
 	defer c.mu.Unlock()
 	c.Sent = append(c.Sent, w)
 	next, err := c.next(ref, w)
+	if err == nil && c.Stores != nil {
+		c.Stores(next)
+	}
 	if err != nil || w.DryRun {
 		return next, err
 	}
@@ -206,8 +212,19 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	}
 }
 
-// patched applies a JSON patch, or another as a JSON merge, which is what the patches of tests are.
+// patched applies a JSON patch, a strategic merge patch or a JSON merge patch.
 func patched(live *unstructured.Unstructured, w cluster.Write) (*unstructured.Unstructured, error) {
+	meta, isBuiltin := builtin.PatchMeta(live.GroupVersionKind())
+	if w.PatchType == types.StrategicMergePatchType && isBuiltin {
+		fields := map[string]any{}
+		if err := utiljson.Unmarshal(w.Patch, &fields); err != nil {
+			return nil, err
+		}
+		merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
+			live.DeepCopy().Object, fields, meta,
+		)
+		return &unstructured.Unstructured{Object: merged}, err
+	}
 	before, err := live.MarshalJSON()
 	if err != nil {
 		return nil, err

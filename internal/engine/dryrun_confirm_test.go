@@ -1,0 +1,57 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// TestClientDryRunConfirmsChanges plans an object that the server stores without one of its values,
+// an unchanged one, one that really changes, and one that the user may not patch.
+func TestClientDryRunConfirmsChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Stores: func(obj *unstructured.Unstructured) {
+			unstructured.RemoveNestedField(obj.Object, "data", "dropped")
+		}})
+		dropped := given("dropped", "x")
+		dropped.Object["data"].(map[string]any)["dropped"] = "y"
+		run := func(dryRun engine.DryRun, value string) {
+			t.Helper()
+			if _, err := w.apply(t.Context(), policy(), engine.Options{DryRun: dryRun}, want(dropped,
+				given("same", "x"), given("changed", value), given("denied", value))...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(engine.DryRunNone, "x")
+		w.lines, w.Sent, w.Wrote = nil, nil, nil
+		w.Fails = map[object.Ref]error{
+			ref("ConfigMap/denied"): apierrors.NewForbidden(schema.GroupResource{}, "denied", nil),
+		}
+		run(engine.DryRunClient, "z")
+		acted := slices.DeleteFunc(w.lines, func(line string) bool {
+			return !strings.HasPrefix(line, "acted")
+		})
+		slices.Sort(acted)
+		if diff := cmp.Diff([]string{
+			"acted unchanged configmap/dropped succeeded",
+			"acted unchanged configmap/same succeeded",
+			"acted update configmap/changed succeeded",
+			"acted update configmap/denied succeeded",
+		}, acted); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if len(w.Sent) != 2 || len(w.Wrote) > 0 { // what is forbidden is refused before it is noted
+			t.Errorf("sent %d writes, stored %v", len(w.Sent), w.Wrote)
+		}
+	})
+}
