@@ -6,6 +6,7 @@ import (
 
 	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
+	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
 	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
 )
 
@@ -18,5 +19,6 @@ func main() {
 var run = func() int {
 	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
 		cli.Group{Title: "Packages", Name: "kpt", Commands: packagescmd.Commands},
-		cli.Group{Title: "Apps", Commands: appscmd.Commands})
+		cli.Group{Title: "Apps", Commands: appscmd.Commands},
+		cli.Group{Title: "Locks", Commands: lockcmd.Commands})
 }

@@ -13,6 +13,7 @@ package apps
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/preflight"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -63,6 +65,35 @@ type Client struct {
 	Printer   Printer
 	Confirm   func(context.Context) error // asks the user before a change; an error cancels it
 	Now       func() time.Time
+
+	// Lock locks an app for a command, and returns the context of the run; nil locks nothing.
+	Lock func(
+		ctx context.Context, set lock.Set, command string,
+	) (*lock.Lock, context.Context, error)
+	held *lock.Lock // of the present run; may be nil
+}
+
+// LockSet returns what is locked while an app is changed.
+func LockSet(name Name) lock.Set {
+	return lock.Set{Namespace: name.Namespace, ID: "app/" + name.Name, Name: name.Name}
+}
+
+// locked calls do with a client that holds the lock of an app, and the context of the run. An app
+// without a record is not locked.
+func (c *Client) locked(
+	ctx context.Context, name Name, command string, do func(context.Context, *Client) error,
+) error {
+	if c.Lock == nil || strings.HasPrefix(name.Name, "label:") {
+		return do(ctx, c)
+	}
+	held, run, err := c.Lock(ctx, LockSet(name), command)
+	if err != nil {
+		return err
+	}
+	defer held.Release(ctx)
+	holder := *c
+	holder.held = held
+	return do(run, &holder)
 }
 
 // liveObject is an object as it was read from the cluster.

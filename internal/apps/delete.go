@@ -41,8 +41,23 @@ type deletion struct {
 	partial    bool // some objects stay, and with them the record
 }
 
-// Delete deletes the objects of an app, and its record if no object is left.
-func (c *Client) Delete(ctx context.Context, r DeleteRequest) (DeleteResult, error) {
+// Delete deletes the objects of an app, and its record if no object is left, while the app is
+// locked.
+func (c *Client) Delete(
+	ctx context.Context, r DeleteRequest,
+) (result DeleteResult, err error) {
+	if r.Review.isPreview() {
+		return c.delete(ctx, r)
+	}
+	err = c.locked(ctx, r.App, "delete", func(ctx context.Context, c *Client) (err error) {
+		result, err = c.delete(ctx, r)
+		return err
+	})
+	return result, err
+}
+
+// delete deletes an app that is locked, or only shows what would be deleted.
+func (c *Client) delete(ctx context.Context, r DeleteRequest) (DeleteResult, error) {
 	d := &deletion{Client: c, req: r}
 	if err := d.open(ctx); err != nil || d.app == nil {
 		return DeleteResult{}, err

@@ -80,8 +80,23 @@ type liveState struct {
 	pods       map[types.UID]bool // that exist before the run
 }
 
-// Deploy makes the objects of an app in the cluster the same as its inputs.
-func (c *Client) Deploy(ctx context.Context, r DeployRequest) (DeployResult, error) {
+// Deploy makes the objects of an app in the cluster the same as its inputs, while the app is
+// locked.
+func (c *Client) Deploy(
+	ctx context.Context, r DeployRequest,
+) (result DeployResult, err error) {
+	if r.Review.isPreview() {
+		return c.deploy(ctx, r)
+	}
+	err = c.locked(ctx, r.App, "deploy", func(ctx context.Context, c *Client) (err error) {
+		result, err = c.deploy(ctx, r)
+		return err
+	})
+	return result, err
+}
+
+// deploy deploys an app that is locked, or only shows what would change.
+func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, error) {
 	d := &deployment{Client: c, req: r}
 	if err := d.open(ctx); err != nil {
 		return DeployResult{}, err

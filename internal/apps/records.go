@@ -66,6 +66,13 @@ type RenameRequest struct{ App, To Name }
 
 // Rename renames the record of an app once the user has confirmed it. Its objects do not change.
 func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
+	return c.locked(ctx, r.App, "rename", func(ctx context.Context, c *Client) error {
+		return c.rename(ctx, r)
+	})
+}
+
+// rename renames an app that is locked.
+func (c *Client) rename(ctx context.Context, r RenameRequest) error {
 	target, err := c.Existing(ctx, r.App)
 	if err != nil {
 		return err

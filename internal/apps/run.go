@@ -56,6 +56,9 @@ type Review struct {
 	NewPrinter func(*Run) RunPrinter             // prints the progress
 }
 
+// isPreview reports whether changes are only shown.
+func (r *Review) isPreview() bool { return r.DryRun || r.Serve != nil }
+
 // RunPrinter prints the progress of a run.
 type RunPrinter interface {
 	// Event prints an event. It is an event.Sink.
@@ -221,7 +224,8 @@ func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool, err error) 
 func (r *Run) execute(ctx context.Context, records record.Store) (failed, unrecorded error) {
 	printer := r.review.NewPrinter(r)
 	e := &engine.Engine{Cluster: r.Cluster, Records: records, Rules: r.readyRules()}
-	summary, err := e.Apply(ctx, r.plan, r.options.Engine, printer.Event)
+	summary, err := e.Apply(ctx, r.plan, r.options.Engine,
+		r.held.Count(len(r.changes), printer.Event))
 	failed = printer.Close(err == nil && summary.Failures() == 0)
 	if broken := (*engine.RecordError)(nil); errors.As(err, &broken) {
 		if broken.Before {

@@ -164,7 +164,10 @@ func request(
 		DryRun:  o.DryRun == DryRunServer,
 	}
 	if step.Have != nil {
-		w.UID, w.Version = step.Have.GetUID(), step.Have.GetResourceVersion()
+		w.UID = step.Have.GetUID()
+		if o.DryRun == DryRunNone { // a preview may be of any version
+			w.Version = step.Have.GetResourceVersion()
+		}
 	}
 	switch {
 	case len(step.Patch.Data) > 0:
@@ -175,7 +178,7 @@ func request(
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
 	case p.ServerSide && !p.Preconditions:
 		w.Method = cluster.Apply
-		if step.Have == nil {
+		if step.Have == nil && o.DryRun == DryRunNone {
 			w.Version = noVersion
 		}
 	}

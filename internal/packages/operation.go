@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -126,6 +127,11 @@ func newOperation(
 		Inventory: inv, Cluster: c, Rules: rules, Policy: p, store: store,
 		engine: &engine.Engine{Cluster: c, Records: store, Rules: rules},
 	}
+}
+
+// LockSet returns what is locked while the objects of an inventory are changed.
+func LockSet(inv *inventory.Inventory) lock.Set {
+	return lock.Set{Namespace: inv.Ref.Namespace, ID: inv.ID, Name: inv.Ref.Name}
 }
 
 // MakePlan reads the record and the cluster and makes the plan.

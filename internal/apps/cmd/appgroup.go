@@ -65,6 +65,7 @@ those apps of the group whose folder is gone.` + exitCodes,
 	g.each.add(cmd)
 	g.each.apply.addNative(p, cmd)
 	g.gone.add(cmd, "delete-", true)
+	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
 	return p.command(cmd, true, g.run)
 }
@@ -154,6 +155,7 @@ func (p *program) newGroupDelete() *cobra.Command {
 	addGroup(cmd, &g.group, &g.app)
 	g.diff.add(cmd, "diff-")
 	g.apply.add(cmd, "", true)
+	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
 	return p.command(cmd, true, g.run)
 }

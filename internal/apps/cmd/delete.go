@@ -40,6 +40,7 @@ func (p *program) newDelete() *cobra.Command {
 	d.apply.addNative(p, cmd)
 	d.kinds.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
+	p.lock.Add(cmd.Flags())
 	cmd.Flags().
 		BoolVar(&d.forget, apps.ForgetFlag, false, "Delete app even if it may have resources "+
 			"that may not be listed, which are left behind")

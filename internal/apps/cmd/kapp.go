@@ -22,13 +22,14 @@ type program struct {
 	kube   *cli.Kube
 	global globalFlags
 	help   *ui.UI // for help, versions and errors of the command line; nil until it is needed
-	native bool   // the commands belong to muster, and not to the program called kapp
-	closed bool   // a command has printed its end
+	lock   cli.LockFlags
+	native bool // the commands belong to muster, and not to the program called kapp
+	closed bool // a command has printed its end
 }
 
 // Commands returns the native commands of apps.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
-	p := &program{env: env, kube: kube, native: true}
+	p := &program{env: env, kube: kube, native: true, lock: cli.NewLockFlags()}
 	var all []*cobra.Command
 	for _, group := range p.commands() {
 		for _, cmd := range group {
@@ -60,7 +61,8 @@ func (p *program) commands() map[string][]*cobra.Command {
 
 // Program runs the program called kapp and returns kapp's exit code.
 func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
-	p := &program{env: env, kube: kube}
+	p := &program{env: env, kube: kube, lock: cli.NewLockFlags()}
+	p.lock.Quiet = true
 	location, profile := clusterFlags{}, profileFlags{}
 	root := p.root()
 	location.add(root.PersistentFlags())

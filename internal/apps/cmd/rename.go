@@ -20,6 +20,7 @@ func (p *program) newRename() *cobra.Command {
   NAME rename -a web --new-name shop`),
 	}
 	flags.add(cmd)
+	p.lock.Add(cmd.Flags())
 	cmd.Flags().StringVar(&name, "new-name", "", "Set new name (format: new-name)")
 	cmd.Flags().StringVar(&namespace, "new-namespace", "", "Set new namespace (format: new-ns)")
 	return p.command(cmd, false, func(ctx context.Context, s *session) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -168,6 +169,11 @@ func (s *session) connect(ctx context.Context) error {
 	}
 	s.client = client
 	s.apps.Cluster, s.apps.Namespace = client, s.namespace
+	s.apps.Lock = func(
+		ctx context.Context, set lock.Set, command string,
+	) (*lock.Lock, context.Context, error) {
+		return s.lock.Acquire(ctx, s.env, client, set, command)
+	}
 	s.apps.Records = &app.Store{
 		Cluster: client, Manager: manager, Now: s.env.Now,
 		FullNames: strings.EqualFold(s.env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),

@@ -11,7 +11,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -29,6 +28,7 @@ type applyFlags struct {
 	rules             []string
 	plan              string   // file of a saved plan
 	changed           []string // of the flags that shape a plan, those that were typed
+	lock              cli.LockFlags
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
 	statuses          bool
@@ -41,6 +41,7 @@ type applyFlags struct {
 
 func newApply(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := applyFlags{
+		lock:   v.lockFlags(),
 		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(),
 		propagation: propagations("prune propagation policy"), ordering: orderings(v.ordering),
 	}
@@ -78,6 +79,7 @@ until they are ready; objects that the package deployed earlier and no longer ha
 		flags.StringVar(&f.plan, "plan", "",
 			"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
 	}
+	f.lock.Add(flags)
 	addLogLines(cmd, &f.logLines)
 	addRules(cmd, &f.rules)
 	flags.BoolVar(&f.statuses, "show-status-events", false,
@@ -140,8 +142,19 @@ func runApply(
 		waves:    f.waves(),
 		wording:  wording{removed: "pruned", serverSide: f.serverSide},
 	}
-	_, op, err := f.prepare(ctx, env, kube, dir, show.fail)
+	_, op, err := f.prepare(ctx, env, kube, dir)
 	if err != nil {
+		return err
+	}
+	if !f.dryRun {
+		held, run, err := f.lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory), "apply")
+		if err != nil {
+			return show.fail(err)
+		}
+		defer held.Release(ctx)
+		ctx, show.lock = run, held
+	}
+	if err := makePlan(ctx, op, show.fail); err != nil {
 		return err
 	}
 	show.childRows = childRows(ctx, op.Cluster, op.Rules)
@@ -169,10 +182,17 @@ func (f applyFlags) runOptions(v variant) engine.Options {
 // contain its server.
 const webhookTimeout = 30 * time.Second
 
-// prepare opens the package, connects and makes the plan. fail may report an error of planning
-// elsewhere too.
+// makePlan makes the plan of an operation. Fail may report an error elsewhere too.
+func makePlan(ctx context.Context, op *packages.Operation, fail func(error) error) error {
+	if err := op.MakePlan(ctx); err != nil {
+		return fail(err)
+	}
+	return op.CheckRecordNamespace(ctx)
+}
+
+// prepare opens the package and connects.
 func (f applyFlags) prepare(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, fail func(error) error,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.Package, *packages.Operation, error) {
 	p, err := packages.Open(input(env, dir))
 	if err != nil {
@@ -199,13 +219,7 @@ func (f applyFlags) prepare(
 		PlanOptions: f.options(), Rules: rules, Definition: f.definition(),
 		NoStatuses: f.statusPolicy.value == "none", Notice: noticePrinter(env),
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := op.MakePlan(ctx); err != nil {
-		return nil, nil, fail(err)
-	}
-	return p, op, op.CheckRecordNamespace(ctx)
+	return p, op, err
 }
 
 // unchanged returns err.
@@ -261,7 +275,7 @@ func runOperation(
 		fmt.Fprintf(s.env.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
 	printer := s.printer(op.Plan, o.DryRun == engine.DryRunNone)
-	summary, err := op.Run(ctx, o, event.Sink(printer.Event))
+	summary, err := op.Run(ctx, o, s.lock.Count(len(op.Plan.Refs()), printer.Event))
 	closed := printer.Close(err)
 	switch {
 	case err != nil:

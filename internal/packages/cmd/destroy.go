@@ -16,6 +16,7 @@ import (
 // destroyFlags are the flags of destroy.
 type destroyFlags struct {
 	dryRun        bool
+	lock          cli.LockFlags
 	statuses      bool
 	deleteTimeout time.Duration
 	output        choice
@@ -27,6 +28,7 @@ type destroyFlags struct {
 
 func newDestroy(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 	f := destroyFlags{
+		lock:   v.lockFlags(),
 		output: outputs(), adoption: adoptions(), statusPolicy: statusPolicies(),
 		propagation: propagations("delete propagation policy"), ordering: orderings(v.ordering),
 	}
@@ -49,6 +51,7 @@ then delete the record.
 	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print what would be deleted")
 	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0,
 		"Time to wait for an object to be deleted; 0 means no limit")
+	f.lock.Add(flags)
 	flags.BoolVar(&f.statuses, "show-status-events", false,
 		"Print every status change of an object")
 	f.output.addTo(cmd, v, "output", "Output format")
@@ -102,6 +105,14 @@ func runDestroy(
 	}
 	if err := packages.CheckDefinition(ctx, client, inv); err != nil {
 		return show.fail(err)
+	}
+	if !f.dryRun {
+		held, run, err := f.lock.Acquire(ctx, env, client, packages.LockSet(inv), "destroy")
+		if err != nil {
+			return show.fail(err)
+		}
+		defer held.Release(ctx)
+		ctx, show.lock = run, held
 	}
 	if err := op.MakePlan(ctx); err != nil {
 		return show.fail(err)

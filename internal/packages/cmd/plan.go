@@ -65,7 +65,10 @@ func runPlan(
 	if err := f.check(v); err != nil {
 		return err
 	}
-	_, op, err := f.prepare(ctx, env, kube, dir, unchanged)
+	_, op, err := f.prepare(ctx, env, kube, dir)
+	if err == nil {
+		err = makePlan(ctx, op, unchanged)
+	}
 	if err != nil {
 		return err
 	}

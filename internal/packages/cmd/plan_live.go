@@ -58,7 +58,10 @@ func newLivePlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 func runLivePlan(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string,
 ) error {
-	p, op, err := f.prepare(ctx, env, kube, dir, unchanged)
+	p, op, err := f.prepare(ctx, env, kube, dir)
+	if err == nil {
+		err = makePlan(ctx, op, unchanged)
+	}
 	if err != nil {
 		return err
 	}

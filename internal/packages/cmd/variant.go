@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
@@ -41,6 +42,13 @@ type variant struct {
 	statusLine     func(*packages.StatusTargets, event.Event) string
 	statusTable    func(*packages.StatusTargets, func() time.Time) []view.Column
 	failsUnlessMet bool // status exits with 3 if the awaited state was not reached
+}
+
+// lockFlags returns the defaults of the flags for locks.
+func (v variant) lockFlags() cli.LockFlags {
+	f := cli.NewLockFlags()
+	f.Quiet = !v.detailed
+	return f
 }
 
 // native returns the variant of the native commands.
@@ -99,6 +107,7 @@ type outputOptions struct {
 	adoption  plan.Adoption
 	wording   wording
 	env       *cli.Env
+	lock      *lock.Lock // of the run; may be nil
 	childRows childRowsFunc
 }
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/muster-deploy/muster/internal/lock"
+)
+
+// lockManager is the field manager of locks.
+const lockManager = "muster"
+
+// DefaultLockTimeout is how long a command waits for another run of its set.
+const DefaultLockTimeout = 5 * time.Minute
+
+// LockFlags are the flags of commands that change a set, for its lock.
+type LockFlags struct {
+	Lock      bool
+	Timeout   time.Duration
+	Supersede bool
+	NoYield   bool
+	Quiet     bool // nothing is printed if leases are forbidden
+}
+
+// NewLockFlags returns the defaults.
+func NewLockFlags() LockFlags { return LockFlags{Lock: true, Timeout: DefaultLockTimeout} }
+
+// Add adds the flags.
+func (f *LockFlags) Add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.Lock, "lock", f.Lock,
+		"Lock the set, so that no other run changes it at the same time")
+	flags.DurationVar(&f.Timeout, "lock-timeout", f.Timeout,
+		"Time to wait for another run that holds the lock; 0 fails at once")
+	flags.BoolVar(&f.Supersede, "supersede", f.Supersede,
+		"Ask the run that holds the lock to stop, as if it were interrupted")
+	flags.BoolVar(&f.NoYield, "no-yield", f.NoYield, "Do not stop for a run with --supersede")
+}
+
+// Acquire locks a set for a command, and returns the lock and the context of the run, which ends
+// when the lock is lost. It prints for whom it waits. The lock is nil if none is wanted, the user
+// may not use leases, or the namespace of the record does not exist yet.
+func (f LockFlags) Acquire(
+	ctx context.Context, env *Env, c lock.Cluster, set lock.Set, command string,
+) (*lock.Lock, context.Context, error) {
+	if !f.Lock {
+		return nil, ctx, nil
+	}
+	held, run, err := lock.Acquire(ctx, c, set, lock.Options{
+		Holder: f.holder(env, command), Wait: f.Timeout, Supersede: f.Supersede, Manager: lockManager,
+		Waiting: func(h lock.Holder) {
+			fmt.Fprintf(env.Err, "waiting for %s\n", h.Describe(env.Now()))
+		},
+	})
+	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
+	switch {
+	case errors.As(err, &absent):
+		return nil, ctx, nil
+	case errors.As(err, &forbidden):
+		if !f.Quiet {
+			fmt.Fprintln(env.Err, "note: "+forbidden.Error())
+		}
+		return nil, ctx, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	context.AfterFunc(run, func() {
+		lost, superseded := (*lock.LostError)(nil), (*lock.SupersededError)(nil)
+		if cause := context.Cause(run); errors.As(cause, &lost) || errors.As(cause, &superseded) {
+			fmt.Fprintln(env.Err, "interrupted: "+cause.Error())
+		}
+	})
+	return held, run, nil
+}
+
+// holder returns the description of this run.
+func (f LockFlags) holder(env *Env, command string) lock.Holder {
+	host, _ := os.Hostname() // empty if it is not known
+	user := env.Getenv("USER")
+	if user == "" {
+		user = env.Getenv("LOGNAME")
+	}
+	return lock.Holder{
+		User: user, Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
+		CI: jobOf(env.Getenv), Since: env.Now(), NoYield: f.NoYield,
+	}
+}
+
+// jobOf returns the address of the job of a pipeline that the environment describes, or "".
+func jobOf(getenv func(string) string) string {
+	if run := getenv("GITHUB_RUN_ID"); run != "" {
+		return getenv("GITHUB_SERVER_URL") + "/" + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + run
+	}
+	if job := getenv("CI_JOB_URL"); job != "" { // GitLab
+		return job
+	}
+	return getenv("BUILD_URL") // Jenkins
+}
