@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
@@ -267,4 +268,4 @@ func (r *runRecord) Save(ctx context.Context, state *record.State) error {
 }
 
 // Delete records the end of a deletion that left no object: its finish deletes the record.
-func (r *runRecord) Delete(ctx context.Context) error { return r.finish(ctx, true) }
+func (r *runRecord) Delete(ctx context.Context, _ []object.Ref) error { return r.finish(ctx, true) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -57,16 +58,20 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	if r.summary.Interrupted || r.summary.Failures() > 0 {
 		result = record.RunFailed
 	}
-	return r.engine.saveOutcome(saving, r.plan, r.tracks, result)
+	return r.saveOutcome(saving, result)
 }
 
 // saveIntent stores the recorded members and those that the plan writes, without their conditions,
-// so that the record covers whatever happens. A plan that writes nothing new is covered already.
+// so that the record covers whatever happens. A plan that writes nothing new is covered already. A
+// record that lists objects which the plan creates is written in any case: another run may see that
+// they do not exist.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	recorded := object.NewSet(p.Recorded...)
 	members := object.NewSet(p.Recorded...)
 	changes := false
+	state := &record.State{}
 	for _, step := range p.Steps {
+		state.Touch = state.Touch || step.Op == plan.Create && recorded.Has(step.Ref)
 		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged {
 			members.Insert(step.Ref)
 		}
@@ -75,7 +80,6 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	if !changes && members.Len() == recorded.Len() {
 		return nil
 	}
-	state := &record.State{}
 	for _, ref := range members.Refs() {
 		state.Members = append(state.Members, record.Member{Ref: ref})
 	}
@@ -87,12 +91,8 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 
 // saveOutcome stores what is left: every object that exists, or may exist, because of this set.
 // After a destroy that left nothing the record goes as well.
-func (e *Engine) saveOutcome(
-	ctx context.Context,
-	p *plan.Plan,
-	tracks []track,
-	result record.Result,
-) error {
+func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
+	p, tracks, store := r.plan, r.tracks, r.engine.Records
 	members := map[object.Ref]record.Member{}
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
@@ -105,27 +105,105 @@ func (e *Engine) saveOutcome(
 			members[step.Ref] = member
 		}
 	}
+	left, appeared := len(members) > 0, r.present(ctx, r.absent())
+	for _, ref := range appeared {
+		members[ref] = record.Member{Ref: ref}
+	}
 	state := &record.State{Result: result}
 	for _, ref := range order.Refs() {
 		if member, ok := members[ref]; ok {
 			state.Members = append(state.Members, member)
+		} else if recorded.Has(ref) {
+			state.Gone = append(state.Gone, ref)
 		}
 	}
-	if p.Destroys && len(state.Members) == 0 {
-		if err := e.Records.Delete(ctx); err != nil {
-			return &RecordError{Action: "delete the record", Err: err}
-		}
-		return nil
+	if p.Destroys && !left {
+		return r.deleteRecord(ctx, state)
 	}
-	err := e.Records.Save(ctx, state)
+	err := store.Save(ctx, state)
 	if homeless := (*record.NamespaceGoneError)(nil); errors.As(err, &homeless) &&
 		leaving(p, tracks, homeless.Namespace) {
 		return nil // it went with its namespace, which went after all that the record had
 	}
 	if err != nil {
-		return &RecordError{Action: "save the record after the last write", Err: err}
+		return &RecordError{Action: saving, Err: err}
+	}
+	if p.Destroys && len(appeared) > 0 {
+		return &RecordError{Action: deleting, Err: &record.ChangedError{Added: appeared}}
 	}
 	return nil
+}
+
+// The last things that a run does with the record.
+const saving, deleting = "save the record after the last write", "delete the record"
+
+// deleteRecord deletes the record of a destroy whose steps left no object. The state has members if
+// objects have appeared meanwhile. If there are any, or if another run has written the record, all
+// objects are read again. The record stays with those that exist, with those that the other run
+// added, and with those that it may be about to create because this run has not deleted them.
+func (r *run) deleteRecord(ctx context.Context, state *record.State) error {
+	store, changed := r.engine.Records, &record.ChangedError{}
+	if len(state.Members) == 0 {
+		if err := store.Delete(ctx, state.Gone); err == nil {
+			return nil
+		} else if !errors.As(err, &changed) {
+			return &RecordError{Action: deleting, Err: err}
+		}
+	}
+	existing := r.present(ctx, r.plan.Recorded)
+	state = &record.State{Gone: r.absent(), Result: record.RunFailed}
+	for _, ref := range existing {
+		state.Members = append(state.Members, record.Member{Ref: ref})
+	}
+	changed.Added = append(changed.Added, existing...)
+	changed.Gone = slices.DeleteFunc(slices.Clone(changed.Gone), func(ref object.Ref) bool {
+		return slices.Contains(existing, ref) || !slices.Contains(state.Gone, ref)
+	})
+	if len(changed.Added)+len(changed.Gone) == 0 {
+		if err := store.Delete(ctx, nil); err != nil {
+			return &RecordError{Action: deleting, Err: err}
+		}
+		return nil
+	}
+	if err := store.Save(ctx, state); err != nil {
+		return &RecordError{Action: saving, Err: err}
+	}
+	return &RecordError{Action: deleting, Err: changed}
+}
+
+// absent returns the recorded objects that have no step: they were not desired and did not exist
+// when the plan was made.
+func (r *run) absent() []object.Ref {
+	var refs []object.Ref
+	for _, ref := range r.plan.Recorded {
+		if _, planned := r.index[ref]; !planned {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// present returns those of the objects that exist and belong to the set. Objects that cannot be
+// read count as existing.
+func (r *run) present(ctx context.Context, refs []object.Ref) []object.Ref {
+	if len(refs) == 0 {
+		return nil
+	}
+	targets := make([]cluster.Target, len(refs))
+	for i, ref := range refs {
+		targets[i] = cluster.Target{Ref: ref}
+	}
+	live, err := r.engine.Cluster.Read(ctx, targets)
+	if err != nil {
+		return refs
+	}
+	var found []object.Ref
+	for _, ref := range refs {
+		if obj := live.Objects[ref]; obj != nil && r.plan.Owner.Owns(obj) {
+			found = append(found, ref)
+		}
+	}
+	return found
 }
 
 // leaving reports whether the run has requested the deletion of a namespace.

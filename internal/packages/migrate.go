@@ -220,7 +220,7 @@ func (m *Migration) move(
 		return nil
 	}
 	return m.step(deleting, func() error {
-		if err := from.Remove(ctx, true); err != nil {
+		if err := from.Remove(ctx); err != nil {
 			return fmt.Errorf("delete the old inventory %s: %w; run migrate again", from.Inventory.Ref, err)
 		}
 		return nil

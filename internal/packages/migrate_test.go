@@ -110,7 +110,7 @@ func TestMigrationLosesNoNewMember(t *testing.T) {
 	from := inventory.NewStore(c, mapAt(inventory.IDKey), true)
 	saveTo(t, from, stateOf("a"))
 	saveTo(t, inventory.NewStore(c, mapAt(inventory.IDKey), true), stateOf("a", "b"))
-	if err := from.Remove(t.Context(), true); err == nil {
+	if err := from.Remove(t.Context()); err == nil {
 		t.Error("a record that was changed meanwhile was deleted")
 	}
 	if c.Object(object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "inventory"}) == nil {

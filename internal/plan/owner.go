@@ -44,6 +44,11 @@ func (o Owner) refusal(live *unstructured.Unstructured, hint string) (ReasonCode
 	}
 }
 
+// Owns reports whether an object carries the mark of the set. Without ownership all objects do.
+func (o Owner) Owns(live *unstructured.Unstructured) bool {
+	return o.Annotation == "" || live.GetAnnotations()[o.Annotation] == o.ID
+}
+
 // mark returns a copy of the object with the owner's annotation.
 func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	marked := obj.DeepCopy()

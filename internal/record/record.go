@@ -11,6 +11,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/muster-deploy/muster/internal/object"
@@ -51,6 +52,12 @@ type Member struct {
 type State struct {
 	Members []Member
 	Result  Result
+
+	// Gone lists members that do not exist any more. Save keeps those that are still stored if
+	// others have written the record since Load, because they may create such an object again.
+	Gone []object.Ref
+	// Touch lets Save write the record even if nothing differs, so that others notice the run.
+	Touch bool
 }
 
 // Result is how the run ended that saved a state. It is empty before the first write of the run.
@@ -85,12 +92,38 @@ func (s *State) Equal(other *State) bool {
 
 // Store keeps one record. Load returns the stored state, or an empty one if nothing is stored. Save
 // replaces the stored state, but keeps members that others added since Load; it writes nothing if
-// nothing differs. Save returns a *NamespaceGoneError if the record's namespace does not exist.
-// Delete removes the record; it succeeds if there is none. One goroutine at a time may use a Store.
+// nothing differs. A member without a condition keeps the stored one. Save returns a
+// *NamespaceGoneError if the record's namespace does not exist.
+//
+// Delete removes the record; it succeeds if there is none. Gone are the members that do not exist
+// any more, as in State. If Save would keep members, Delete leaves the record and returns a
+// *ChangedError. One goroutine at a time may use a Store.
 type Store interface {
 	Load(ctx context.Context) (*State, error)
 	Save(ctx context.Context, state *State) error
-	Delete(ctx context.Context) error
+	Delete(ctx context.Context, gone []object.Ref) error
+}
+
+// ChangedError reports that a record was not deleted because others have written it.
+type ChangedError struct {
+	Added []object.Ref // members that others added since Load
+	Gone  []object.Ref // those of the gone members that the record still lists
+}
+
+func (e *ChangedError) Error() string {
+	if len(e.Added) == 0 {
+		return fmt.Sprintf("another run changed it meanwhile and may create %s: the record was kept",
+			count(e.Gone))
+	}
+	return fmt.Sprintf("another run added %s meanwhile: the record was kept", count(e.Added))
+}
+
+// count returns the number of objects and the first of them.
+func count(refs []object.Ref) string {
+	if len(refs) == 1 {
+		return fmt.Sprintf("1 object (%s)", refs[0])
+	}
+	return fmt.Sprintf("%d objects (such as %s)", len(refs), refs[0])
 }
 
 // NamespaceGoneError reports that a record cannot be stored because its namespace is deleted or
@@ -115,4 +148,4 @@ func (Discard) Load(context.Context) (*State, error) { return &State{}, nil }
 func (Discard) Save(context.Context, *State) error { return nil }
 
 // Delete does nothing.
-func (Discard) Delete(context.Context) error { return nil }
+func (Discard) Delete(context.Context, []object.Ref) error { return nil }

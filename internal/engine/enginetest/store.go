@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -14,6 +15,9 @@ type Store struct {
 	State   record.State
 	Deleted bool
 	Fails   error // what Save answers; nil carries it out
+
+	Saved   []record.State       // all states that were saved
+	Changed *record.ChangedError // what the next Delete answers; nil carries it out
 }
 
 // Load returns the state.
@@ -36,16 +40,21 @@ func (s *Store) Save(_ context.Context, state *record.State) error {
 	if s.Fails != nil {
 		return s.Fails
 	}
+	s.Saved = append(s.Saved, *state)
 	s.State = record.State{Members: slices.Clone(state.Members)}
 	return s.Cluster.countRecord("save")
 }
 
 // Delete empties the state.
-func (s *Store) Delete(context.Context) error {
+func (s *Store) Delete(context.Context, []object.Ref) error {
 	s.Cluster.mu.Lock()
 	defer s.Cluster.mu.Unlock()
 	if s.Cluster.dead {
 		return ErrDead
+	}
+	if changed := s.Changed; changed != nil {
+		s.Changed = nil
+		return changed
 	}
 	s.State, s.Deleted = record.State{}, true
 	return s.Cluster.countRecord("forget")

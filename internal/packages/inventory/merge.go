@@ -80,24 +80,38 @@ func (s *Store) capacityOf(p *shard) int {
 }
 
 // merge adds the members that others have put into the record since Load. They stay even if this
-// run created and removed them too: only the other run knows their state.
+// run created and removed them too: only the other run knows their state. If others have written
+// the record, stored members that are gone stay too. A member without a condition gets the stored
+// one.
 func (s *Store) merge(state *record.State, states []*record.State) []record.Member {
-	have := make(map[object.Ref]bool, len(state.Members))
-	for _, member := range state.Members {
-		have[member.Ref] = true
+	at := make(map[object.Ref]int, len(state.Members))
+	for i, member := range state.Members {
+		at[member.Ref] = i
+	}
+	gone := object.NewSet(state.Gone...)
+	var dropped []record.Member
+	if s.contended { // a shard may have lost its members before the conflict
+		states = append(slices.Clone(states), &record.State{Members: s.dropped})
 	}
 	merged := slices.Clone(state.Members)
 	for _, stored := range states {
 		for _, member := range stored.Members {
-			if s.loaded.Has(member.Ref) || s.added.Has(member.Ref) {
-				continue
+			ours := s.loaded.Has(member.Ref) || s.added.Has(member.Ref)
+			if !ours {
+				s.others.Insert(member.Ref)
 			}
-			s.others.Insert(member.Ref)
-			if !have[member.Ref] {
-				have[member.Ref] = true
+			if i, ok := at[member.Ref]; ok {
+				if merged[i] == (record.Member{Ref: member.Ref}) {
+					merged[i] = member
+				}
+			} else if !ours || s.contended && gone.Has(member.Ref) {
+				at[member.Ref] = len(merged)
 				merged = append(merged, member)
+			} else if s.referenced > 1 && gone.Has(member.Ref) {
+				dropped = append(dropped, member)
 			}
 		}
 	}
+	s.dropped = dropped
 	return merged
 }

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -26,6 +27,14 @@ func (p *shard) version() string {
 		return ""
 	}
 	return p.stored.GetResourceVersion()
+}
+
+// uid returns the UID, or an empty one if there is no object.
+func (p *shard) uid() types.UID {
+	if p.stored == nil {
+		return ""
+	}
+	return p.stored.GetUID()
 }
 
 // copyForWrite returns a copy whose metadata and whose lists in spec and status can be replaced.

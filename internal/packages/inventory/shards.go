@@ -212,12 +212,15 @@ func (s *Store) checkNameTaken(ctx context.Context, fresh []*shard) error {
 func (s *Store) writeMain(ctx context.Context, contents []shardContent, grown bool) error {
 	count, basedOn := "", ""
 	if len(contents) > 1 {
-		count, basedOn = strconv.Itoa(len(contents)), s.main.version()
+		count = strconv.Itoa(len(contents))
+	}
+	if len(contents) > 1 || s.touch {
+		basedOn = s.main.version()
 	}
 	err := s.writeShard(ctx, s.main, &contents[0].state, func(obj *unstructured.Unstructured) bool {
 		changed := addMetadata(obj, s.Inventory.Labels, s.Inventory.Annotations)
 		changed = setAnnotation(obj, shardsKey, count) || changed
-		return (grown || basedOn == "") && setAnnotation(obj, basedOnKey, basedOn) || changed
+		return (grown || s.touch || basedOn == "") && setAnnotation(obj, basedOnKey, basedOn) || changed
 	})
 	if named, unknown := shardCount(s.main.stored); unknown == nil {
 		s.referenced = named
@@ -267,19 +270,11 @@ func (s *Store) deleteShards(ctx context.Context, unwanted []*shard) error {
 
 // removeShards leaves only a main object that references no other shard. With permission to list,
 // it also deletes unreferenced shards.
-func (s *Store) removeShards(ctx context.Context, asLoaded bool) error {
-	empty := func() error {
-		if s.referenced == 1 {
-			return nil
-		}
-		return s.write(ctx, []shardContent{{}})
-	}
-	if asLoaded {
-		if err := empty(); err != nil {
+func (s *Store) removeShards(ctx context.Context) error {
+	if s.referenced > 1 {
+		if err := s.write(ctx, []shardContent{{}}); err != nil {
 			return err
 		}
-	} else if err := s.retryOnConflict(ctx, empty); err != nil {
-		return err
 	}
 	found, err := s.listShards(ctx, 1)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {

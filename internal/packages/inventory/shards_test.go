@@ -272,7 +272,7 @@ func settles(t *testing.T, c *enginetest.Cluster, when string, state *record.Sta
 	if _, err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Delete(t.Context()); err != nil || c.Refs().Len() > 0 {
+	if err := s.Delete(t.Context(), nil); err != nil || c.Refs().Len() > 0 {
 		t.Errorf("%s: deleting leaves %v, %v", when, c.Refs().Refs(), err)
 	}
 }
@@ -525,9 +525,8 @@ func TestConfigMapIsNotDivided(t *testing.T) {
 	}
 }
 
-// A divided record that has to be as it was loaded is not deleted once somebody has added to it;
-// one that is goes with all parts.
-func TestRemoveAsLoaded(t *testing.T) {
+// A divided record is not removed if it is not as it was loaded; else it goes with all parts.
+func TestRemove(t *testing.T) {
 	c := &enginetest.Cluster{}
 	save(t, divided(c), numbered(1, 10))
 	s := divided(c)
@@ -535,7 +534,7 @@ func TestRemoveAsLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, divided(c), numbered(1, 11))
-	if err := s.Remove(t.Context(), true); !apierrors.IsConflict(err) {
+	if err := s.Remove(t.Context()); !apierrors.IsConflict(err) {
 		t.Errorf("error = %v, want a conflict", err)
 	}
 	if state := loaded(t, c); !state.Equal(numbered(1, 11)) {
@@ -544,7 +543,7 @@ func TestRemoveAsLoaded(t *testing.T) {
 	if _, err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Remove(t.Context(), true); err != nil || c.Refs().Len() > 0 {
+	if err := s.Remove(t.Context()); err != nil || c.Refs().Len() > 0 {
 		t.Errorf("deleting leaves %v, %v", c.Refs().Refs(), err)
 	}
 }

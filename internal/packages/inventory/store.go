@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -57,16 +58,20 @@ type Store struct {
 	cluster    Cluster
 	Inventory  *Inventory
 	format     format
-	statuses   bool           // the conditions of members are stored too
-	intent     bool           // the current save stores no conditions
-	capacity   int            // of one object, in bytes
-	main       *shard         // at the last read or write
-	referenced int            // number of shards that the main object references, with itself
-	shards     map[int]*shard // the other shards, referenced or not
-	searchUpTo int            // shards up to this number exist, though they may not be referenced
-	loaded     *object.Set    // members at the last Load
-	added      *object.Set    // members that only this Store added
-	others     *object.Set    // members that others added since Load, perhaps this Store too
+	statuses   bool            // the conditions of members are stored too
+	intent     bool            // the current save stores no conditions
+	capacity   int             // of one object, in bytes
+	main       *shard          // at the last read or write
+	referenced int             // number of shards that the main object references, with itself
+	shards     map[int]*shard  // the other shards, referenced or not
+	searchUpTo int             // shards up to this number exist, though they may not be referenced
+	loaded     *object.Set     // members at the last Load
+	uid        types.UID       // of the main object that loaded and added are about
+	contended  bool            // others wrote the record since Load
+	dropped    []record.Member // gone ones that the last write of a divided record left out
+	touch      bool            // the current save writes the main object in any case
+	added      *object.Set     // members that only this Store added
+	others     *object.Set     // members that others added since Load, perhaps this Store too
 }
 
 // NewStore returns the store of an inventory. Without statuses it stores only the list of members.
@@ -94,6 +99,7 @@ func (s *Store) Load(ctx context.Context) (*record.State, error) {
 		return nil, err
 	}
 	s.loaded, s.added, s.others = object.NewSet(state.Refs()...), object.NewSet(), object.NewSet()
+	s.uid, s.contended = s.main.uid(), false
 	return state, nil
 }
 
@@ -162,11 +168,12 @@ func (s *Store) Save(ctx context.Context, state *record.State) error {
 		!slices.ContainsFunc(
 			state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
 		)
+	s.touch = state.Touch
 	err := s.checkStatusRight(ctx, state)
 	if err == nil {
 		err = s.retryOnConflict(ctx, func() error { return s.save(ctx, state) })
 	}
-	s.intent = false
+	s.intent, s.touch = false, false
 	home := s.Inventory.Ref.Namespace
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
 		aboutNamespace(status) {
@@ -207,11 +214,24 @@ const withoutStatusHint = "--status-policy=none keeps a record without status, w
 // retryOnConflict calls write, and reads the record and calls it again if others changed it. A
 // record that was deleted is created again.
 func (s *Store) retryOnConflict(ctx context.Context, write func() error) error {
-	return cluster.RetryOnConflict(write, func(error) error { return s.read(ctx) },
+	return cluster.RetryOnConflict(write, func(error) error { return s.readChanged(ctx) },
 		func(err error) bool {
 			return apierrors.IsAlreadyExists(err) ||
 				apierrors.IsNotFound(err) && (s.Exists() || len(s.shards) > 0)
 		})
+}
+
+// readChanged reads the record after others have written it. If they have replaced it, all its
+// members are theirs.
+func (s *Store) readChanged(ctx context.Context) error {
+	s.contended = true
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	if s.main.uid() != s.uid {
+		s.loaded, s.added, s.uid = object.NewSet(), object.NewSet(), s.main.uid()
+	}
+	return nil
 }
 
 // namespaceTerminating is the cause of a status error for creating an object in a namespace that is
@@ -232,6 +252,7 @@ func (s *Store) save(ctx context.Context, state *record.State) error {
 	if err := s.write(ctx, contents); err != nil {
 		return err
 	}
+	s.uid = s.main.uid()
 	for _, ref := range state.Refs() {
 		if !s.loaded.Has(ref) && !s.others.Has(ref) {
 			s.added.Insert(ref)
@@ -253,28 +274,40 @@ func (s *Store) write(ctx context.Context, contents []shardContent) error {
 	return err
 }
 
-// Delete deletes the record unless it was replaced since Load.
-func (s *Store) Delete(ctx context.Context) error { return s.Remove(ctx, false) }
+// Delete deletes the record unless it has members of others, or gone ones after others have written
+// it. It then returns a *record.ChangedError.
+func (s *Store) Delete(ctx context.Context, gone []object.Ref) error {
+	return cluster.RetryOnConflict(func() error {
+		changed := &record.ChangedError{}
+		for _, member := range s.merge(&record.State{Gone: gone}, s.shardStates(false)) {
+			if s.others.Has(member.Ref) {
+				changed.Added = append(changed.Added, member.Ref)
+			} else {
+				changed.Gone = append(changed.Gone, member.Ref)
+			}
+		}
+		if len(changed.Added)+len(changed.Gone) > 0 {
+			return changed
+		}
+		s.dropped = nil // it writes the main object first
+		return s.Remove(ctx)
+	}, func(error) error { return s.readChanged(ctx) }, nil)
+}
 
-// Remove deletes the record; with asLoaded only if nobody has written it since Load. A record of
+// Remove deletes the record if nobody has written it since it was last read or written. A record of
 // several shards first becomes an empty one, which is complete without them.
-func (s *Store) Remove(ctx context.Context, asLoaded bool) error {
+func (s *Store) Remove(ctx context.Context) error {
 	if !s.Exists() {
 		return nil
 	}
 	if s.capacity != unlimited {
-		if err := s.removeShards(ctx, asLoaded); err != nil {
+		if err := s.removeShards(ctx); err != nil {
 			return err
 		}
 	}
-	if !s.Exists() {
-		return nil
-	}
-	d := cluster.Delete{Ref: object.RefOf(s.main.stored), UID: s.main.stored.GetUID()}
-	if asLoaded {
-		d.Version = s.main.version()
-	}
-	_, err := s.cluster.Delete(ctx, d)
+	_, err := s.cluster.Delete(ctx, cluster.Delete{
+		Ref: object.RefOf(s.main.stored), UID: s.main.uid(), Version: s.main.version(),
+	})
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
 		return nil
 	}

@@ -2,6 +2,7 @@
 package recordtest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -32,6 +33,12 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		"a thousand members":                      many,
 		"a record without members is a record":    nobody,
 		"the condition of a member changes":       progress,
+		"a member without a condition keeps it":   unconditional,
+		"what others added is not deleted":        keepsAdded,
+		"what others may create is not deleted":   keepsGone,
+		"what others may create is not dropped":   dropsGone,
+		"a record of others is not deleted":       replaced,
+		"a touched record is written":             touched,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, place(t)) })
 	}
@@ -153,14 +160,14 @@ func forget(t *testing.T, p Place) {
 	load(t, store)
 	save(t, store, members("a"))
 	for range 2 {
-		if err := store.Delete(t.Context()); err != nil {
+		if err := store.Delete(t.Context(), nil); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 	}
 	expect(t, p, &record.State{})
 	fresh := p.Open()
 	load(t, fresh)
-	if err := fresh.Delete(t.Context()); err != nil {
+	if err := fresh.Delete(t.Context(), nil); err != nil {
 		t.Errorf("delete of what is not there: %v", err)
 	}
 }
@@ -193,4 +200,111 @@ func progress(t *testing.T, p Place) {
 	expect(t, p, pending)
 	save(t, store, members("a"))
 	expect(t, p, members("a"))
+}
+
+// gone returns the references of members.
+func gone(names ...string) []object.Ref { return members(names...).Refs() }
+
+func unconditional(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a", "b"))
+	state := members("a", "b")
+	state.Members[0] = record.Member{Ref: state.Members[0].Ref}
+	save(t, store, state)
+	expect(t, p, members("a", "b"))
+}
+
+// expectChanged deletes a record and expects that it is not, for the reason.
+func expectChanged(
+	t *testing.T, store record.Store, deleted []object.Ref, want record.ChangedError,
+) {
+	t.Helper()
+	err := store.Delete(t.Context(), deleted)
+	changed := (*record.ChangedError)(nil)
+	if !errors.As(err, &changed) {
+		t.Fatalf("delete: %v", err)
+	}
+	if diff := cmp.Diff(&want, changed); diff != "" {
+		t.Errorf("the error (-want +got):\n%s", diff)
+	}
+}
+
+func keepsAdded(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	save(t, first, members("a"))
+	load(t, second)
+	save(t, second, members("a", "b"))
+	expectChanged(t, first, gone("a"), record.ChangedError{Added: gone("b"), Gone: gone("a")})
+	expect(t, p, members("a", "b"))
+	save(t, first, &record.State{})
+	expect(t, p, members("b"))
+}
+
+func keepsGone(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	save(t, first, members("a", "b"))
+	load(t, second)
+	save(t, second, members("a"))
+	expectChanged(t, first, gone("a", "b"), record.ChangedError{Gone: gone("a")})
+	if err := first.Delete(t.Context(), nil); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	expect(t, p, &record.State{})
+}
+
+func dropsGone(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	save(t, first, members("a", "b"))
+	load(t, second)
+	state := members("a")
+	state.Gone = gone("b")
+	save(t, second, state)
+	expect(t, p, members("a"))
+	third := p.Open()
+	load(t, third)
+	save(t, second, members("a", "c"))
+	state = members("c")
+	state.Gone = gone("a")
+	save(t, third, state)
+	expect(t, p, members("a", "c"))
+}
+
+func replaced(t *testing.T, p Place) {
+	first, second := p.Open(), p.Open()
+	load(t, first)
+	save(t, first, members("a"))
+	load(t, second)
+	if err := second.Delete(t.Context(), gone("a")); err != nil {
+		t.Fatal(err)
+	}
+	third := p.Open()
+	load(t, third)
+	save(t, third, members("a"))
+	expectChanged(t, first, gone("a"), record.ChangedError{Added: gone("a")})
+	expect(t, p, members("a"))
+}
+
+func touched(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a"))
+	other := p.Open()
+	load(t, other)
+	before := p.Writes()
+	save(t, store, &record.State{Members: []record.Member{{Ref: gone("a")[0]}}, Touch: true})
+	if p.Writes() == before {
+		t.Error("nothing was written")
+	}
+	expectChanged(t, other, gone("a"), record.ChangedError{Gone: gone("a")})
+	save(t, store, members("a"))
+	expect(t, p, members("a"))
+	before = p.Writes()
+	save(t, store, members("a"))
+	if p.Writes() != before {
+		t.Error("the same was written twice")
+	}
 }
