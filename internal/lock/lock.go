@@ -225,7 +225,7 @@ func (l *Lock) renewals(ctx context.Context) {
 		switch {
 		case err == nil:
 			last = time.Now()
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, lost && l.wentWithNamespace(ctx):
 			return
 		case lost:
 			l.cancel(&LostError{Set: l.set, Cause: err})
@@ -272,6 +272,18 @@ func (l *Lock) renew(ctx context.Context) (lost bool, err error) {
 		}
 	}
 	return false, err
+}
+
+// wentWithNamespace reports whether the Lease is gone because its namespace is being deleted: the
+// run may have done that itself.
+func (l *Lock) wentWithNamespace(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	_, err := l.cluster.Write(ctx, cluster.Write{
+		Object: l.lease(nil), Method: cluster.Create, Manager: l.options.Manager, DryRun: true,
+	})
+	absent := (*NoNamespaceError)(nil)
+	return errors.As(l.explain(err), &absent)
 }
 
 // Release deletes the lock. If that fails, it is taken over when it has not been renewed for a
@@ -343,10 +355,10 @@ func Read(ctx context.Context, c Cluster, set Set) (*unstructured.Unstructured, 
 func (l *Lock) explain(err error) error {
 	var denied *cluster.DeniedError
 	switch {
-	case apierrors.IsForbidden(err), errors.As(err, &denied):
-		return &ForbiddenError{Set: l.set, Cause: err}
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, namespaceTerminating):
 		return &NoNamespaceError{Namespace: l.set.Namespace}
+	case apierrors.IsForbidden(err), errors.As(err, &denied):
+		return &ForbiddenError{Set: l.set, Cause: err}
 	default:
 		return err
 	}

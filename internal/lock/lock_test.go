@@ -188,6 +188,22 @@ func TestRemoved(t *testing.T) {
 	})
 }
 
+// A lock that goes with its namespace, which the run may have deleted itself, is not lost.
+func TestNamespaceDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := &fails{Cluster: &enginetest.Cluster{},
+			err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "demo")}
+		gone.works.Store(true)
+		l, ctx := acquire(t, gone, options("ann", 0))
+		gone.works.Store(false)
+		time.Sleep(5 * lock.RenewPeriod)
+		if ctx.Err() != nil {
+			t.Errorf("the run ended: %v", context.Cause(ctx))
+		}
+		l.Release(t.Context())
+	})
+}
+
 // Without rights, or without the namespace, the errors say so.
 func TestErrors(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}

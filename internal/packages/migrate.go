@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/record"
@@ -36,6 +37,22 @@ type MigrateOptions struct {
 func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
 	d, err := toMigrate(dir)
 	return &Migration{options: o, dir: dir, described: d}, err
+}
+
+// LockSet returns what is locked during the migration: the package of the old inventory. It is
+// empty if there is none to move.
+func (m *Migration) LockSet() lock.Set {
+	var old *inventory.Inventory
+	switch {
+	case len(m.described.maps) > 0:
+		old, _ = inventory.New(m.described.maps[0]) // Run returns the error
+	case len(m.described.kptfiles) > 0:
+		old, _ = m.described.kptfiles[0].Inventory(m.described.kptfiles[0].file)
+	}
+	if old == nil {
+		return lock.Set{}
+	}
+	return LockSet(old)
 }
 
 // Run moves the inventory, to the namespace if it is not empty.

@@ -17,10 +17,11 @@ type migrateFlags struct {
 	force  bool
 	name   string
 	file   string
+	lock   cli.LockFlags
 }
 
 func newMigrate(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
-	var f migrateFlags
+	f := migrateFlags{lock: v.lockFlags()}
 	cmd := &cobra.Command{
 		Use:   "migrate [FOLDER]",
 		Short: "Move an inventory of an older format to a ResourceGroup",
@@ -53,6 +54,7 @@ Exit codes:
 	flags.StringVar(&f.name, "name", "",
 		"Name of the ResourceGroup (default: that of the Kptfile, or a generated one)")
 	addFile(cmd, &f.file)
+	f.lock.Add(flags)
 	return cmd
 }
 
@@ -85,6 +87,14 @@ func runMigrate(
 	namespace, err := namespaceFlag(kube)
 	if err != nil {
 		return err
+	}
+	if set := m.LockSet(); set.ID != "" && !f.dryRun {
+		held, run, err := f.lock.Acquire(ctx, env, client, set, "migrate")
+		if err != nil {
+			return err
+		}
+		defer held.Release(ctx)
+		ctx = run
 	}
 	return m.Run(ctx, client, namespace)
 }
