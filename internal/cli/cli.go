@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -205,10 +206,10 @@ func exitCode(env *Env, err error) int {
 		fmt.Fprintln(env.Err, "error: interrupted")
 		return exitInterrupted
 	case errors.As(err, &withText):
-		fmt.Fprint(env.Err, withText.Text)
+		fmt.Fprint(env.Err, plaintext.Printable(withText.Text))
 		return exitError
 	default:
-		fmt.Fprintln(env.Err, "error:", err)
+		fmt.Fprintln(env.Err, "error:", plaintext.Printable(err.Error()))
 		return exitError
 	}
 }

@@ -37,6 +37,7 @@ func TestExitCode(t *testing.T) {
 		{errors.New("no cluster"), 1, "error: no cluster\n"},
 		{fmt.Errorf("app: %w", &TextError{Text: "kapp: Error: x\n", Err: errors.New("x")}), 1,
 			"kapp: Error: x\n"},
+		{errors.New("a\x1b[31mb\a"), 1, "error: a�[31mb�\n"},
 		{ErrChanges, 2, ""},
 		{&ResultError{}, 3, ""},
 		{&ResultError{Interrupted: true}, 130, ""},

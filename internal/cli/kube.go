@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // traceLevel is the verbosity that shows requests, as in kubectl.
@@ -156,7 +157,7 @@ func (k *Kube) warn() cluster.Warn {
 		defer mu.Unlock()
 		if !shown[line] {
 			shown[line] = true
-			fmt.Fprintln(k.env.Err, line)
+			fmt.Fprintln(k.env.Err, plaintext.Printable(line))
 		}
 	}
 }

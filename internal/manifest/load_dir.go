@@ -8,17 +8,21 @@ import (
 	"os"
 	"path"
 	"slices"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
 // LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by path.
-// It ignores JSON files without apiVersion and kind. The folder may be a symbolic link; links
-// inside it are not followed. skip, unless nil, returns true for files and folders to ignore; rel
-// is their path below the folder, with slashes. omit is that of Read.
+// It ignores JSON files without apiVersion and kind. The folder may be a symbolic link. Links,
+// pipes, sockets and devices inside it with the name of a manifest are errors. skip, unless nil,
+// returns true for files and folders to ignore; rel is their path below the folder, with slashes.
 //
 // The error joins the problems of all files, in the order of their paths. LoadDir then still
 // returns the objects of files without problems. If the folder does not exist, the error is
 // fs.ErrNotExist.
-func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool, omit Omit) ([]Object, error) {
+func LoadDir(
+	dir string, skip func(rel string, d fs.DirEntry) bool, o Options,
+) ([]Object, error) {
 	if err := CheckFolder(dir); err != nil {
 		return nil, err
 	}
@@ -29,7 +33,7 @@ func LoadDir(dir string, skip func(rel string, d fs.DirEntry) bool, omit Omit) (
 	for _, f := range found {
 		if f.err == nil {
 			var some []Object
-			some, f.err = load(folder, f.path, omit)
+			some, f.err = load(folder, f.path, o)
 			objects = append(objects, some...)
 		}
 		errs = append(errs, f.err)
@@ -53,8 +57,8 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// file is a manifest, or a place that could not be read.
-type file struct {
+// entry is a manifest, or a place that could not be read.
+type entry struct {
 	path string
 	err  error
 }
@@ -62,40 +66,54 @@ type file struct {
 // extensions are the file extensions of manifests.
 var extensions = []string{".yaml", ".yml", jsonExtension}
 
+// jsonExtension is the extension of files that hold nothing but JSON.
 const jsonExtension = ".json"
 
+// leaveOut is how a user leaves a file out of a package.
+const leaveOut = "leave the file out with .krmignore"
+
 // files returns the manifests of a folder, sorted by path.
-func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []file {
-	var found []file
+func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []entry {
+	var found []entry
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			found = append(found, file{rel, fmt.Errorf("read package folder: %w", err)})
+			found = append(found, entry{rel, fmt.Errorf("read package folder: %w", err)})
 		case rel != "." && skip != nil && skip(rel, d):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case d.Type().IsRegular() && slices.Contains(extensions, path.Ext(rel)):
-			found = append(found, file{path: rel})
+		case !d.IsDir() && slices.Contains(extensions, path.Ext(rel)):
+			found = append(found, entry{rel, checkRegular(rel, d)})
 		}
 		return nil
 	}
 	if err := fs.WalkDir(folder, ".", visit); err != nil {
-		found = append(found, file{".", err})
+		found = append(found, entry{".", err})
 	}
-	slices.SortFunc(found, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(found, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 	return found
 }
 
-func load(folder fs.FS, name string, omit Omit) ([]Object, error) {
-	text, err := fs.ReadFile(folder, name)
+// checkRegular returns an error for a manifest that is no regular file. If it were ignored, its
+// objects would be deleted.
+func checkRegular(rel string, d fs.DirEntry) error {
+	if d.Type()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s: it is a symbolic link, and links in a package are not followed; "+
+			"put the file in its place, or %s", rel, leaveOut)
+	}
+	if err := boundedio.CheckMode(rel, d.Type()); err != nil {
+		return fmt.Errorf("%w; remove it, or %s", err, leaveOut)
+	}
+	return nil
+}
+
+func load(folder fs.FS, name string, o Options) ([]Object, error) {
+	text, err := boundedio.ReadFS(folder, name)
 	if err != nil {
 		return nil, err
 	}
-	if path.Ext(name) == jsonExtension && !isManifest(text) {
-		return nil, nil
-	}
-	return Parse(text, name, omit)
+	return Parse(text, name, o)
 }
 
 // missingError reports that a folder does not exist.

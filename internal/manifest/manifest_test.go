@@ -17,8 +17,8 @@ import (
 )
 
 // TestLoadDir loads the files of each archive as a folder. The golden section lists origin and
-// reference of each object, and the errors. Where the archive has a section show-values, the
-// objects are written out as well.
+// reference of each object, the warnings and the errors. Where the archive has a section
+// show-values, the objects are written out as well.
 func TestLoadDir(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		_, values := files["show-values"]
@@ -27,8 +27,14 @@ func TestLoadDir(t *testing.T) {
 		for name, text := range files {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
-		objects, err := LoadDir(dir, nil, nil)
-		return map[string]string{"objects": describe(t, objects, err, values)}
+		var warnings strings.Builder
+		objects, err := LoadDir(dir, nil, Options{Warn: func(text string) {
+			for line := range strings.Lines(text + "\n") {
+				warnings.WriteString("warning: " + line)
+			}
+		}})
+		out := warnings.String() + describe(t, objects, err, values)
+		return map[string]string{"objects": out}
 	})
 }
 
@@ -47,6 +53,15 @@ func TestReadEncodings(t *testing.T) {
 		{"json", "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"ConfigMap\",\n\t\"metadata\": " +
 			"{\"name\": \"web\"}\n}\n", "web.yaml: configmap/web\n"},
 		{"nothing", "", ""},
+		{"byte order mark in the middle", manifest + "---\n\uFEFF" + manifest + "\uFEFF---\n" + manifest +
+			"---\n\uFEFF---\n\uFEFF# note\n{}\n---\n\uFEFF" +
+			`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}`,
+			"error: web.yaml: document 5, line 30: apiVersion and kind are missing; " +
+				"leave out what is not a Kubernetes object\n"},
+		{"utf-32 little-endian", "\xFF\xFE\x00\x00a\x00\x00\x00",
+			"error: web.yaml: line 1: the text is UTF-32; save it as UTF-8\n"},
+		{"utf-32 big-endian", "\x00\x00\xFE\xFF\x00\x00\x00a",
+			"error: web.yaml: line 1: the text is UTF-32; save it as UTF-8\n"},
 		{"utf-16", "\xFF\xFEa\x00", "error: web.yaml: line 1: the text is UTF-16; save it as UTF-8\n"},
 		{"latin 1", "a: b\nc: f\xfcr\n", "error: web.yaml: line 2: invalid leading UTF-8 octet\n"},
 		{"control character", "---\na: b\n---\na: b\nc: \x01\n",
@@ -55,7 +70,7 @@ func TestReadEncodings(t *testing.T) {
 				"error: web.yaml: document 2, line 5: control characters are not allowed\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			objects, err := Read(strings.NewReader(tc.in), "web.yaml", nil)
+			objects, err := Read(t.Context(), strings.NewReader(tc.in), "web.yaml", Options{})
 			if diff := cmp.Diff(tc.want, describe(t, objects, err, false)); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
@@ -69,8 +84,8 @@ func TestReadEncodings(t *testing.T) {
 }
 
 func TestReadKeepsTypes(t *testing.T) {
-	objects, err := Read(strings.NewReader("{apiVersion: v1, kind: A, metadata: {name: a}, "+
-		"v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", nil)
+	objects, err := Parse([]byte("{apiVersion: v1, kind: A, metadata: {name: a}, "+
+		"v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +99,8 @@ func TestReadKeepsTypes(t *testing.T) {
 
 func TestReadFails(t *testing.T) {
 	broken := errors.New("broken pipe")
-	if _, err := Read(iotest.ErrReader(broken), "stdin", nil); !errors.Is(err, broken) ||
-		err.Error() != "read stdin: broken pipe" {
+	_, err := Read(t.Context(), iotest.ErrReader(broken), "stdin", Options{})
+	if !errors.Is(err, broken) || err.Error() != "read stdin: broken pipe" {
 		t.Errorf("Read = %v", err)
 	}
 }
@@ -96,13 +111,16 @@ func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
 	write(t, filepath.Join(root, "real/web.yaml"), manifest)
 	write(t, filepath.Join(root, "elsewhere/other.yaml"), manifest)
 	for link, target := range map[string]string{"link": "real", "real/file.yaml": "web.yaml",
-		"real/folder": "../elsewhere", "real/gone.yaml": "nowhere"} {
+		"real/folder": "../elsewhere", "real/gone.json": "nowhere", "real/note.txt": "web.yaml"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Skip(err)
 		}
 	}
-	objects, err := LoadDir(filepath.Join(root, "link"), nil, nil)
-	if diff := cmp.Diff("web.yaml: configmap/web\n", describe(t, objects, err, false)); diff != "" {
+	const why = ": it is a symbolic link, and links in a package are not followed; put the file in " +
+		"its place, or leave the file out with .krmignore\n"
+	objects, err := LoadDir(filepath.Join(root, "link"), nil, Options{})
+	want := "error: file.yaml" + why + "error: gone.json" + why + "web.yaml: configmap/web\n"
+	if diff := cmp.Diff(want, describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
@@ -115,7 +133,7 @@ func TestLoadDirSkips(t *testing.T) {
 	skip := func(rel string, d fs.DirEntry) bool {
 		return rel == "b.yaml" || rel == "d/e" || d.IsDir() && rel == "c"
 	}
-	objects, err := LoadDir(root, skip, nil)
+	objects, err := LoadDir(root, skip, Options{})
 	want := "a.yaml: configmap/web\nd/a.yaml: configmap/web\n"
 	if diff := cmp.Diff(want, describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -124,13 +142,13 @@ func TestLoadDirSkips(t *testing.T) {
 
 func TestLoadDirNeedsAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, err := LoadDir("shop", nil, nil)
+	_, err := LoadDir("shop", nil, Options{})
 	if !errors.Is(err, fs.ErrNotExist) || err.Error() != `package folder "shop" does not exist` {
 		t.Errorf("missing folder: %v", err)
 	}
 	write(t, "web.yaml", "")
 	const want = `"web.yaml" is a file, but a package is a folder: name the folder that the file is in`
-	if _, err := LoadDir("web.yaml", nil, nil); err == nil || err.Error() != want {
+	if _, err := LoadDir("web.yaml", nil, Options{}); err == nil || err.Error() != want {
 		t.Errorf("file: %v", err)
 	}
 }
@@ -147,7 +165,7 @@ func TestLoadDirNamesWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := LoadDir(root, nil, nil)
+	_, err := LoadDir(root, nil, Options{})
 	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") ||
 		!strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
 		t.Errorf("LoadDir = %v", err)

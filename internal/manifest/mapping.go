@@ -1,6 +1,10 @@
 package manifest
 
-import "go.yaml.in/yaml/v3"
+import (
+	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // mapping returns the entries of a map; its own take precedence over merged ones.
 func (d *document) mapping(n *yaml.Node) any {
@@ -16,7 +20,7 @@ func (d *document) mapping(n *yaml.Node) any {
 			continue
 		}
 		name, ok := d.key(key)
-		if !ok {
+		if !ok || !d.countExpanded(key) {
 			continue
 		}
 		if _, ok := entries[name]; ok {
@@ -36,7 +40,8 @@ func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
 }
 
-// key returns a map key, which in JSON is always a string.
+// key returns a map key, which in JSON is always a string. Integers, numbers and booleans in their
+// normal form are taken as their text, with a warning.
 func (d *document) key(n *yaml.Node) (string, bool) {
 	scalar := n
 	if n.Kind == yaml.AliasNode {
@@ -63,8 +68,23 @@ func (d *document) key(n *yaml.Node) (string, bool) {
 		d.unknownTag(scalar)
 		return "", false
 	}
+	if isNormalKey(scalar) {
+		d.warnAt(n.Line, "map key %s (%s) is read as a string; put it in quotes", scalar.Value, word)
+		return scalar.Value, true
+	}
 	d.failAt(n.Line, "map key %q must be a string, got %s; put it in quotes", scalar.Value, word)
 	return "", false
+}
+
+// isNormalKey reports whether every reader of YAML writes a key that is no string in the same way:
+// 8443, true or 1.5, but not 0644, 1e3, True or null.
+func isNormalKey(n *yaml.Node) bool {
+	var value any
+	if err := n.Decode(&value); err != nil || value == nil {
+		return false
+	}
+	text, err := json.Marshal(value)
+	return err == nil && string(text) == n.Value
 }
 
 // duplicate reports that the key at an index repeats an earlier one. It searches the keys only

@@ -2,44 +2,79 @@ package manifest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
 // Omit reports whether an object is to be ignored, valid or not. It gets the object before any
 // check, for a list each item, and must not change it. A nil Omit ignores nothing.
 type Omit func(obj map[string]any) bool
 
-// Read parses one stream of documents. name stands for it in origins and errors. The error joins
-// the problems of all documents, in order; Read then returns no objects.
-func Read(r io.Reader, name string, omit Omit) ([]Object, error) {
-	text, err := io.ReadAll(r)
+// Options are options of reading.
+type Options struct {
+	Omit Omit
+	Warn func(text string) // receives warnings; nil ignores them
+}
+
+// Read parses one stream of documents, until the context ends. name stands for it in origins and
+// errors. The error joins the problems of all documents, in order; Read then returns no objects.
+func Read(ctx context.Context, r io.Reader, name string, o Options) ([]Object, error) {
+	text, err := boundedio.ReadStream(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return Parse(text, name, omit)
+	return Parse(text, name, o)
 }
 
-// Parse parses a text as Read does. It may modify the text.
-func Parse(text []byte, name string, omit Omit) ([]Object, error) {
-	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
-		return nil, fmt.Errorf("%s: line 1: the text is UTF-16; save it as UTF-8", name)
+// Parse parses a text as Read does. It may modify the text. If the name ends in .json, the text has
+// to be JSON; it has no objects if none of its values has an apiVersion and a kind.
+func Parse(text []byte, name string, o Options) ([]Object, error) {
+	if encoding := otherEncoding(text); encoding != "" {
+		return nil, fmt.Errorf("%s: line 1: the text is %s; save it as UTF-8", name, encoding)
 	}
-	text = unescape(bytes.TrimPrefix(text, []byte("\uFEFF")))
-	return assemble(name, documents(text, omit))
+	if path.Ext(name) == jsonExtension && len(bytes.Trim(text, "\uFEFF \t\r\n")) == 0 {
+		return nil, fmt.Errorf("%s: line 1: the file is empty; write its object, or %s", name, leaveOut)
+	}
+	return assemble(name, documents(text, name, o), o)
+}
+
+// otherEncoding returns the encoding of a text by its byte order mark, empty for UTF-8.
+func otherEncoding(text []byte) string {
+	for _, mark := range []struct{ bytes, encoding string }{
+		{"\xFF\xFE\x00\x00", "UTF-32"}, {"\x00\x00\xFE\xFF", "UTF-32"},
+		{"\xFF\xFE", "UTF-16"}, {"\xFE\xFF", "UTF-16"},
+	} {
+		if bytes.HasPrefix(text, []byte(mark.bytes)) {
+			return mark.encoding
+		}
+	}
+	return ""
 }
 
 // documents parses all documents of a stream that have content or errors.
-func documents(stream []byte, omit Omit) []*document {
+func documents(stream []byte, name string, o Options) []*document {
 	var all []*document
 	shared := &expansion{}
 	number := 0
+	isFile := path.Ext(name) == jsonExtension
 	for _, c := range split(stream) {
+		if content, line := c.content(); len(content) > 0 && (isFile || isJSON(content)) {
+			number++
+			d := &document{number: number, start: c.start, omit: o.Omit, expansion: shared}
+			if d.readJSON(content, line, isFile) {
+				all = append(all, d)
+			}
+			continue
+		}
 		for parser := yaml.NewDecoder(bytes.NewReader(c.text)); ; {
 			var node yaml.Node
 			err := parser.Decode(&node)
@@ -47,7 +82,7 @@ func documents(stream []byte, omit Omit) []*document {
 				break
 			}
 			number++
-			d := &document{number: number, start: c.start, omit: omit, expansion: shared}
+			d := &document{number: number, start: c.start, omit: o.Omit, expansion: shared}
 			if d.read(&node, err, c.text) {
 				all = append(all, d)
 			}
@@ -77,9 +112,9 @@ func (d *document) read(node *yaml.Node, err error, text []byte) bool {
 }
 
 // assemble returns the objects of the documents of one stream, or their problems.
-func assemble(name string, documents []*document) ([]Object, error) {
+func assemble(name string, documents []*document, o Options) ([]Object, error) {
 	var objects []Object
-	var errs []error
+	var errs, warnings messages
 	for _, d := range documents {
 		origin := Origin{Path: name, Document: d.number, Line: d.line}
 		where := fmt.Sprintf("%s: document %d, line", name, d.number)
@@ -87,16 +122,43 @@ func assemble(name string, documents []*document) ([]Object, error) {
 			origin.Document = 0
 			where = name + ": line"
 		}
-		slices.SortStableFunc(d.problems, func(a, b problem) int { return a.line - b.line })
-		for _, p := range d.problems {
-			errs = append(errs, fmt.Errorf("%s %d: %s", where, p.line, p.message))
-		}
+		errs.add(where, d.problems)
+		warnings.add(where, d.warnings)
 		for _, obj := range d.objects {
 			objects = append(objects, Object{&unstructured.Unstructured{Object: obj}, origin})
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if len(errs.texts) > 0 {
+		return nil, errs.join(name, "problems")
+	}
+	if len(warnings.texts) > 0 && o.Warn != nil {
+		o.Warn(warnings.join(name, "warnings").Error())
 	}
 	return objects, nil
+}
+
+// messages are the problems or warnings of one file, at most maxProblems of them.
+type messages struct {
+	texts   []error
+	omitted int
+}
+
+// add adds the problems of a document, sorted by line.
+func (m *messages) add(where string, problems []problem) {
+	slices.SortStableFunc(problems, func(a, b problem) int { return a.line - b.line })
+	for _, p := range problems {
+		if len(m.texts) == maxProblems {
+			m.omitted++
+			continue
+		}
+		m.texts = append(m.texts, fmt.Errorf("%s %d: %s", where, p.line, p.message))
+	}
+}
+
+// join returns all messages, a line each, and the number of those that were omitted.
+func (m *messages) join(name, what string) error {
+	if m.omitted > 0 {
+		m.texts = append(m.texts, fmt.Errorf("%s: and %d more %s", name, m.omitted, what))
+	}
+	return errors.Join(m.texts...)
 }

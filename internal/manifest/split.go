@@ -10,9 +10,11 @@ type chunk struct {
 
 // split splits a stream at lines that start with the marker ---, so that a broken document does not
 // hide later ones. It turns the directives at the start of a stream into comments, in place: the
-// YAML library rejects %YAML 1.2.
+// YAML library rejects %YAML 1.2. It removes the byte order marks of documents: the stream may be
+// files that were joined.
 func split(stream []byte) []chunk {
 	var chunks []chunk
+	stream = withoutMarks(stream)
 	from := chunk{}
 	begin, preface := 0, true
 	for pos, line := 0, 0; pos < len(stream); line++ {
@@ -54,4 +56,38 @@ func isMarker(line []byte) bool {
 func isPreface(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#' || line[0] == '%'
+}
+
+// byteOrderMark may stand before each document of a stream.
+const byteOrderMark = "\uFEFF"
+
+// withoutMarks removes byte order marks before markers and before the content of documents. It
+// modifies the text.
+func withoutMarks(stream []byte) []byte {
+	if !bytes.Contains(stream, []byte(byteOrderMark)) {
+		return stream
+	}
+	kept, preface := stream[:0], true
+	for pos := 0; pos < len(stream); {
+		end := endOfLine(stream, pos)
+		line := stream[pos:end]
+		rest := bytes.TrimPrefix(line, []byte(byteOrderMark))
+		if preface || isMarker(rest) {
+			line = rest
+		}
+		preface = isMarker(line) || preface && isPreface(line)
+		kept = append(kept, line...)
+		pos = end
+	}
+	return kept
+}
+
+// content returns the text of a chunk after its marker, and the line on which it starts.
+func (c chunk) content() (text []byte, line int) {
+	text = c.text
+	if isMarker(text[:endOfLine(text, 0)]) {
+		text = text[len("---"):]
+	}
+	text = bytes.TrimLeft(text, " \t\r\n")
+	return text, 1 + bytes.Count(c.text[:len(c.text)-len(text)], []byte("\n"))
 }

@@ -7,13 +7,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpanded limits the values that the aliases of one stream expand to. Without a limit, a few
-// lines of aliases to aliases exhaust the memory.
-const maxExpanded = 500_000
+// maxExpanded and maxExpandedBytes limit the values that the aliases of one stream expand to, and
+// their texts. Without limits, a few lines of aliases to aliases exhaust the memory.
+const (
+	maxExpanded      = 500_000
+	maxExpandedBytes = 32 << 20
+)
 
 // expansion counts the values that the aliases of a stream expand to.
 type expansion struct {
 	values int
+	bytes  int          // of the texts of keys and values
 	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
 }
 
@@ -33,6 +37,8 @@ func (d *document) value(n *yaml.Node) any {
 	case yaml.SequenceNode:
 		d.wantTag(n, "!!seq")
 		return d.sequence(n)
+	case numberNode:
+		return d.jsonNumber(n)
 	default:
 		return d.scalar(n)
 	}
@@ -48,7 +54,14 @@ func (d *document) countExpanded(n *yaml.Node) bool {
 			maxExpanded)
 		return false
 	}
+	if len(n.Value) > maxExpandedBytes-d.expansion.bytes {
+		d.expansion.bytes = maxExpandedBytes
+		d.failAt(n.Line, "the aliases of the file stand for more than %d bytes; write some of them out",
+			maxExpandedBytes)
+		return false
+	}
 	d.expansion.values++
+	d.expansion.bytes += len(n.Value)
 	return true
 }
 
@@ -99,11 +112,15 @@ func (d *document) convertNumber(n *yaml.Node, value any) any {
 		return float64(v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			d.failAt(n.Line, "%s is a number that Kubernetes objects cannot hold; "+
-				"put it in quotes if it is a text", n.Value)
+			d.failNumber(n)
 		}
 	}
 	return value
+}
+
+func (d *document) failNumber(n *yaml.Node) {
+	d.failAt(n.Line, "%s is a number that Kubernetes objects cannot hold; "+
+		"put it in quotes if it is a text", n.Value)
 }
 
 func (d *document) wantTag(n *yaml.Node, tag string) {

@@ -29,7 +29,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := Open(Input{Folder: dir})
+		p, err := Open(b.Context(), Input{Folder: dir})
 		if err != nil || len(p.Objects) != files*each {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,9 +24,10 @@ type Scope struct {
 }
 
 // Resolve checks that the cluster or the package defines the kind of each object, and sets the
-// namespace of objects that need one. The errors of all objects are joined.
+// namespace of objects that need one. The errors of all objects are joined. Objects that are
+// described twice in the same way are returned once, with a warning.
 func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desired, error) {
-	var set object.Set
+	first := map[object.Ref]int{} // indices in desired
 	var errs []error
 	var unknown UnknownKindsError
 	for _, obj := range p.Objects {
@@ -36,6 +38,7 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 		}
 	}
 	desired := make([]plan.Desired, 0, len(p.Objects))
+	var repeated []string
 	for _, obj := range p.Objects {
 		kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
 		if missing := (*cluster.UnknownKindError)(nil); errors.As(err, &missing) && missing.Cause == nil {
@@ -52,16 +55,41 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
 			continue
 		}
-		if err := set.Add(object.RefOf(obj.Unstructured), obj.Origin.String()); err != nil {
-			errs = append(errs, err)
+		ref, source := object.RefOf(obj.Unstructured), obj.Origin.String()
+		if i, ok := first[ref]; ok {
+			if reflect.DeepEqual(desired[i].Object.Object, obj.Object) {
+				repeated = append(repeated, fmt.Sprintf(
+					"%s is described twice in the same way: in %s and in %s", ref, desired[i].Source, source))
+				continue
+			}
+			errs = append(errs,
+				&object.DuplicateError{Ref: ref, First: desired[i].Source, Second: source})
 			continue
 		}
-		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
+		first[ref] = len(desired)
+		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: source})
 	}
 	if len(unknown.Kinds) > 0 {
 		errs = append(errs, &unknown)
 	}
+	p.warnRepeated(repeated)
 	return desired, errors.Join(errs...)
+}
+
+// maxRepeated limits the warnings about repeated objects.
+const maxRepeated = 20
+
+// warnRepeated prints warnings about objects that are described twice in the same way.
+func (p *Package) warnRepeated(texts []string) {
+	if p.warn == nil {
+		return
+	}
+	for _, text := range texts[:min(len(texts), maxRepeated)] {
+		p.warn(text)
+	}
+	if more := len(texts) - maxRepeated; more > 0 {
+		p.warn(fmt.Sprintf("%d more objects are described twice", more))
+	}
 }
 
 // place checks the version of an object and sets its namespace.

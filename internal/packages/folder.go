@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -33,6 +34,7 @@ type source struct {
 	kustomization string // file name; empty if all manifests of the folder are the package
 	excluded      string // a file at the top that is not read; empty: none
 	problems      error  // what is wrong with the files that say how
+	warn          func(string)
 }
 
 // openFolder returns the source of a folder. It returns an error only if the folder does not exist.
@@ -61,7 +63,7 @@ func (s *source) manifests() ([]manifest.Object, error) {
 		return s.load()
 	}
 	objects, badTop := s.topInventories()
-	built, err := kustomize.Build(s.dir, skipLocal)
+	built, err := kustomize.Build(s.dir, s.options(skipLocal))
 	for _, obj := range built {
 		if !isInventoryObject(obj.Object) {
 			objects = append(objects, obj)
@@ -89,8 +91,13 @@ func (s *source) load() ([]manifest.Object, error) {
 			))
 		}
 		return true
-	}, skipLocal)
+	}, s.options(skipLocal))
 	return objects, errors.Join(append(errs, err)...)
+}
+
+// options returns the options of reading manifests.
+func (s *source) options(omit manifest.Omit) manifest.Options {
+	return manifest.Options{Omit: omit, Warn: s.warn}
 }
 
 // topInventories returns the objects that describe an inventory at the top of a folder with a
@@ -100,13 +107,13 @@ func (s *source) topInventories() ([]manifest.Object, error) {
 		return d.IsDir() || rel == rulesName || rel == s.excluded || rel == s.kustomization ||
 			s.ignore.has(rel, false) ||
 			!s.mayHoldInventory(rel)
-	}, func(obj map[string]any) bool { return !isInventoryObject(obj) })
+	}, s.options(func(obj map[string]any) bool { return !isInventoryObject(obj) }))
 }
 
 // mayHoldInventory reports whether a file may describe an inventory. It returns true for a file
 // that cannot be read: the next reader reports the error.
 func (s *source) mayHoldInventory(rel string) bool {
-	text, err := os.ReadFile(filepath.Join(s.dir, rel))
+	text, err := boundedio.ReadFile(filepath.Join(s.dir, rel))
 	return err != nil ||
 		slices.ContainsFunc(
 			append(
@@ -123,8 +130,9 @@ func (s *source) contents() *contents {
 	return s.classify(objects, err)
 }
 
-// inventories reads only what may describe the inventory.
+// inventories reads only what may describe the inventory, without warnings.
 func (s *source) inventories() *contents {
+	s.warn = nil
 	if s.kustomization == "" {
 		return s.contents()
 	}
@@ -162,19 +170,16 @@ func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 
 // isLocalFile reports whether the object of a file is marked as local configuration.
 func (s *source) isLocalFile(rel string) bool {
-	text, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(rel)))
+	text, err := boundedio.ReadFile(filepath.Join(s.dir, filepath.FromSlash(rel)))
 	if err != nil {
 		return false
 	}
 	local := false
-	_, _ = manifest.Parse(
-		text,
-		rel,
-		func(obj map[string]any) bool { // whoever applies the file says what is wrong with it
-			local = local || skipLocal(obj)
-			return true
-		},
-	)
+	omit := func(obj map[string]any) bool {
+		local = local || skipLocal(obj)
+		return true
+	}
+	_, _ = manifest.Parse(text, rel, manifest.Options{Omit: omit}) // another reader reports errors
 	return local
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -130,7 +130,7 @@ var kindLine = regexp.MustCompile(`(?m)^[ "'{-]*kind["']?:[ "']*(\w*)`)
 // onlyInventory reports whether a file, which may be invalid YAML, seems to hold a ResourceGroup
 // and nothing else.
 func (s *source) onlyInventory(file string) bool {
-	text, err := os.ReadFile(filepath.Join(s.dir, file))
+	text, err := boundedio.ReadFile(filepath.Join(s.dir, file))
 	kinds := kindLine.FindAllSubmatch(text, -1)
 	return err == nil && len(kinds) == 1 && string(kinds[0][1]) == inventory.ResourceGroupKind.Kind
 }
@@ -138,11 +138,11 @@ func (s *source) onlyInventory(file string) bool {
 // otherObjects returns the objects of a manifest that omit does not match, including local
 // configuration.
 func otherObjects(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	text, err := boundedio.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}
-	return manifest.Parse(text, name, omit)
+	return manifest.Parse(text, name, manifest.Options{Omit: omit})
 }
 
 // inventory returns the inventory for the options. A missing name or ID is generated.

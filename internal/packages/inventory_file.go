@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
@@ -35,7 +36,7 @@ func stripKptfile(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read the Kptfile: %w", err)
 	}
-	data, err := os.ReadFile(path)
+	data, err := boundedio.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the Kptfile: %w", err)
 	}

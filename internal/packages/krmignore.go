@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
 // ignoreName is the file at the top of a package that lists the files to leave out.
@@ -30,7 +31,7 @@ type pattern struct {
 
 // readIgnore reads the file of a folder. Without one nothing is ignored.
 func readIgnore(dir string) (ignoreRules, error) {
-	text, err := os.ReadFile(filepath.Join(dir, ignoreName))
+	text, err := boundedio.ReadFile(filepath.Join(dir, ignoreName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return ignoreRules{}, nil
 	}

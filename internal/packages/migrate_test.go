@@ -71,7 +71,7 @@ func TestMigrationDiesAnywhere(t *testing.T) {
 			if err := migrated(t, c, dir, test.name); err != nil {
 				t.Fatalf("%s: died at write %d, then: %v", name, dies, err)
 			}
-			inv, err := OpenInventory(Input{Folder: dir})
+			inv, err := OpenInventory(t.Context(), Input{Folder: dir})
 			if err != nil || inv.LegacyFormat != "" || inv.ID != "id-1" {
 				t.Fatalf("%s: died at write %d, then the package has %+v, %v", name, dies, inv, err)
 			}

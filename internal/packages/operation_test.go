@@ -52,7 +52,7 @@ func testPackage(t *testing.T, names ...string) *Package {
 		writeFile(t, filepath.Join(dir, name+".yaml"), fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\n"+
 			"metadata: {name: %s, namespace: n}\ndata: {key: value}\n", name))
 	}
-	p, err := Open(Input{Folder: dir})
+	p, err := Open(t.Context(), Input{Folder: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

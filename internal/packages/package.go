@@ -7,12 +7,14 @@
 package packages
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -22,18 +24,29 @@ import (
 type Package struct {
 	Inventory *inventory.Inventory
 	Objects   []manifest.Object // without inventories and local configuration
+	warn      func(string)
 }
 
 // Input names a package: a folder, or a stream if the folder is Stdin.
 type Input struct {
 	Folder string
 	Stream io.Reader
-	Notice func(string) // receives warnings
+	Notice func(string) // receives warnings; nil ignores them
 }
 
-// Open reads a whole package. Its error joins all problems.
-func Open(in Input) (*Package, error) {
-	c, err := readContents(in, (*source).contents)
+// warn prints a warning of one or more lines.
+func (in Input) warn(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if in.Notice != nil {
+			in.Notice("Warning: " + line)
+		}
+	}
+}
+
+// Open reads a whole package. Its error joins all problems. When the context ends, reading a stream
+// does too.
+func Open(ctx context.Context, in Input) (*Package, error) {
+	c, err := readContents(ctx, in, (*source).contents)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +57,13 @@ func Open(in Input) (*Package, error) {
 	if err := errors.Join(c.problems, err); err != nil {
 		return nil, err
 	}
-	return &Package{Inventory: inv, Objects: c.objects}, nil
+	return &Package{Inventory: inv, Objects: c.objects, warn: in.warn}, nil
 }
 
 // OpenInventory reads only the inventory of a package, so that broken manifests do not prevent its
 // status from being shown or its objects from being deleted.
-func OpenInventory(in Input) (*inventory.Inventory, error) {
-	c, err := readContents(in, (*source).inventories)
+func OpenInventory(ctx context.Context, in Input) (*inventory.Inventory, error) {
+	c, err := readContents(ctx, in, (*source).inventories)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +75,11 @@ func OpenInventory(in Input) (*inventory.Inventory, error) {
 }
 
 // readContents reads the stream, or the folder with the given function.
-func readContents(in Input, read func(*source) *contents) (*contents, error) {
+func readContents(
+	ctx context.Context, in Input, read func(*source) *contents,
+) (*contents, error) {
 	if in.Folder == Stdin {
-		return readStream(in.Stream), nil
+		return readStream(ctx, in)
 	}
 	dir, err := resolve(in)
 	if err != nil {
@@ -74,6 +89,7 @@ func readContents(in Input, read func(*source) *contents) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.warn = in.warn
 	c := read(s)
 	c.name = fmt.Sprintf("package %q", in.Folder)
 	return c, nil

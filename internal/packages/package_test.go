@@ -34,12 +34,12 @@ func TestLoad(t *testing.T) {
 					Notice: func(text string) { said.WriteString(text + "\n") },
 				}
 			}
-			p, err := Open(input())
+			p, err := Open(t.Context(), input())
 			out := map[string]string{"package": describePackage(p, err)}
 			if said.Len() > 0 {
 				out["stderr"] = said.String()
 			}
-			inv, err := OpenInventory(input())
+			inv, err := OpenInventory(t.Context(), input())
 			if p == nil && inv != nil {
 				out["inventory"] = describePackage(&Package{Inventory: inv}, err)
 			}
@@ -123,7 +123,7 @@ func FuzzStream(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := Open(Input{Folder: Stdin, Stream: bytes.NewReader(text)})
+		p, err := Open(t.Context(), Input{Folder: Stdin, Stream: bytes.NewReader(text)})
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -157,8 +158,8 @@ func WritePlan(path string, s *SavedPlan, outputs ...*os.File) error {
 }
 
 // ReadPlan reads a file that WritePlan wrote.
-func ReadPlan(path string) (*SavedPlan, error) {
-	text, err := os.ReadFile(path)
+func ReadPlan(ctx context.Context, path string) (*SavedPlan, error) {
+	text, err := boundedio.ReadNamed(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}

@@ -35,7 +35,7 @@ func TestReadPlan(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadPlan(path)
+		_, err := ReadPlan(t.Context(), path)
 		if err == nil || !strings.HasPrefix(err.Error(), "read the plan "+path+": "+tc.want) {
 			t.Errorf("%s: error = %v, want %s", name, err, tc.want)
 		}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/ready/rules"
@@ -22,7 +22,7 @@ const rulesName = "ready-rules.yaml"
 
 // ReadRules returns the readiness rules for a package: those of the given files, then those in its
 // folder, then the built-in ones. The folder is empty or Stdin if there is none.
-func ReadRules(dir string, files []string) ([]ready.Rule, error) {
+func ReadRules(ctx context.Context, dir string, files []string) ([]ready.Rule, error) {
 	var found []ready.Rule
 	var errs []error
 	own := filepath.Join(dir, rulesName)
@@ -31,7 +31,11 @@ func ReadRules(dir string, files []string) ([]ready.Rule, error) {
 		files = append(files[:len(files):len(files)], own)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		read := boundedio.ReadNamed
+		if file == own {
+			read = func(_ context.Context, path string) ([]byte, error) { return boundedio.ReadFile(path) }
+		}
+		text, err := read(ctx, file)
 		if errors.Is(err, fs.ErrNotExist) && hasOwn && file == own {
 			continue
 		}

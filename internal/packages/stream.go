@@ -1,8 +1,8 @@
 package packages
 
 import (
+	"context"
 	"encoding/json"
-	"io"
 	"path"
 	"strings"
 
@@ -20,17 +20,22 @@ const streamName = "stdin"
 
 // readStream reads a package from a stream. Its inventory is a ResourceGroup, a ConfigMap of an
 // older tool or the section of a Kptfile. Local configuration and the configuration of functions
-// are left out, as for folders.
-func readStream(in io.Reader) *contents {
+// are left out, as for folders. The error is that of an ended context.
+func readStream(ctx context.Context, in Input) (*contents, error) {
 	var files []*unstructured.Unstructured
-	objects, err := manifest.Read(in, streamName, func(obj map[string]any) bool {
+	omit := func(obj map[string]any) bool {
 		u := &unstructured.Unstructured{Object: obj}
 		if u.GroupVersionKind().GroupKind() == inventory.KptfileKind.GroupKind() {
 			files = append(files, u)
 			return true
 		}
 		return skipLocal(obj)
-	})
+	}
+	objects, err := manifest.Read(ctx, in.Stream, streamName,
+		manifest.Options{Omit: omit, Warn: in.warn})
+	if ctx.Err() != nil {
+		return nil, err
+	}
 	c := &contents{problems: err}
 	c.name, c.remedy = "the stream", "pass the file of the inventory along, resourcegroup.yaml as "+
 		"a rule"
@@ -49,7 +54,7 @@ func readStream(in io.Reader) *contents {
 			c.add(obj, func() bool { return false })
 		}
 	}
-	return c
+	return c, nil
 }
 
 // kptfile adds a Kptfile. One of another version is ignored: it may belong to a subpackage.

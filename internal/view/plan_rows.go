@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // Escape sequences of terminal colours.
@@ -27,16 +29,16 @@ type Row struct {
 func PrintChanges(out io.Writer, t Terminal, changes []Row, totals string) error {
 	var b strings.Builder
 	for _, c := range changes {
-		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, Printable(c.Line))) + "\n")
+		b.WriteString(t.paint(c.Sign, fmt.Sprintf("%c %s", c.Sign, plaintext.Printable(c.Line))) + "\n")
 		for _, line := range c.More {
-			b.WriteString("    " + Printable(line) + "\n")
+			b.WriteString("    " + plaintext.Printable(line) + "\n")
 		}
 		for line := range strings.Lines(c.Diff) {
-			line = Printable(strings.TrimSuffix(line, "\n"))
+			line = plaintext.Printable(strings.TrimSuffix(line, "\n"))
 			b.WriteString("    " + t.paint(line[0], line) + "\n")
 		}
 	}
-	b.WriteString(Printable(totals) + "\n")
+	b.WriteString(plaintext.Printable(totals) + "\n")
 	_, err := io.WriteString(out, b.String())
 	return wrapWrite(err)
 }

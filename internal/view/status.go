@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -31,7 +32,7 @@ type statusLines struct {
 // Event prints one status.
 func (s *statusLines) Event(e event.Event) {
 	if s.err == nil && s.show(e) {
-		_, s.err = fmt.Fprintln(s.out, Printable(s.words(e)))
+		_, s.err = fmt.Fprintln(s.out, plaintext.Printable(s.words(e)))
 	}
 }
 
@@ -148,10 +149,10 @@ func (t *statusTable) text() string {
 				ref.Kind,
 				ref.Name,
 				e.Status.State,
-				Printable(firstLine(e.Status.Message)),
+				plaintext.Printable(firstLine(e.Status.Message)),
 			)
 			for _, cause := range t.Causes(e) {
-				fmt.Fprintf(table, "%s%s\n", below, Printable(strings.TrimSpace(cause)))
+				fmt.Fprintf(table, "%s%s\n", below, plaintext.Printable(strings.TrimSpace(cause)))
 			}
 		}
 	}

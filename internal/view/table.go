@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -151,7 +152,7 @@ func (t *table) below() string {
 	for _, m := range t.members {
 		if t.form.Details != nil && t.truncated[m.Ref] {
 			if text := t.form.Details(m); text != "" {
-				b.WriteString(Printable(text) + "\n")
+				b.WriteString(plaintext.Printable(text) + "\n")
 			}
 		}
 	}
@@ -209,7 +210,7 @@ func (t *table) cells(m TableRow) [][]Span {
 		for _, span := range column.Cell(m) {
 			line := firstLine(span.Text)
 			t.truncated[m.Owner] = t.truncated[m.Owner] || line != span.Text
-			cells[c] = append(cells[c], Span{Text: Printable(line), Colour: span.Colour})
+			cells[c] = append(cells[c], Span{Text: plaintext.Printable(line), Colour: span.Colour})
 		}
 	}
 	return cells

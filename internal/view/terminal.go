@@ -2,7 +2,6 @@ package view
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -14,17 +13,6 @@ type Terminal struct {
 	Width  int             // in columns; 0 is without limit
 	Height int             // in lines; 0 is without limit
 	Stderr *TerminalWriter // other output to the same terminal; nil if none
-}
-
-// Printable replaces control characters. Logs, events and messages come from workloads in the
-// cluster and must not control the terminal.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }
 
 // fit cuts a line to the width of the screen.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // Resource is one object of the input and its origin: "file 'a.yml' doc 1", "stdin doc 2". An
@@ -19,7 +21,7 @@ type Resource struct {
 
 // Describe returns the name of an object in kapp's lines: "deployment/web (apps/v1) namespace:
 // demo", or "… cluster" without a namespace. Without a name it has its generateName and an
-// asterisk.
+// asterisk. Control characters are replaced.
 func Describe(obj *unstructured.Unstructured) string {
 	where, name := "cluster", obj.GetName()
 	if namespace := obj.GetNamespace(); namespace != "" {
@@ -28,7 +30,8 @@ func Describe(obj *unstructured.Unstructured) string {
 	if name == "" && obj.GetGenerateName() != "" {
 		name = obj.GetGenerateName() + "*"
 	}
-	return strings.ToLower(obj.GetKind()) + "/" + name + " (" + obj.GetAPIVersion() + ") " + where
+	return plaintext.Printable(
+		strings.ToLower(obj.GetKind()) + "/" + name + " (" + obj.GetAPIVersion() + ") " + where)
 }
 
 // Key returns the identity of an object without its version: "NAMESPACE/GROUP/KIND/NAME", as in

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // repeatAfter is how long a block is remembered, so that it is not printed twice.
@@ -23,7 +25,7 @@ func (p *Progress) printState(it *item, e Event) {
 	reason := p.ui.Paint(Faint, " ^ ")
 	block := []string{e.State + ": " + it.WaitWord + " " + it.Description}
 	if e.Message != "" {
-		block = append(block, reason+e.Message)
+		block = append(block, reason+plaintext.Printable(e.Message))
 	}
 	if e.State == "ongoing" {
 		children := slices.Clone(e.Children)
@@ -34,7 +36,7 @@ func (p *Progress) printState(it *item, e Event) {
 			prefix := p.ui.Paint(Faint, " L ") + child.State
 			block = append(block, prefix+": waiting on "+child.Description)
 			if child.Message != "" {
-				block = append(block, "   "+reason+child.Message)
+				block = append(block, "   "+reason+plaintext.Printable(child.Message))
 			}
 		}
 	}

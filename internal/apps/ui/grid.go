@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // text formats the table. A plain table has no titles and separates columns by tabs.
@@ -107,7 +109,7 @@ func (g *grid) add(row []Cell) {
 			if broken {
 				row[i] = Cell{Text: rest, Style: line[i].Style}
 			}
-			line[i].Text = text
+			line[i].Text = plaintext.Printable(text)
 			g.widths[i] = max(g.widths[i], line[i].width())
 		}
 		g.lines = append(g.lines, line)

@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
+)
 
 // Debug prints a line about the work of the program if --debug is set: "03:04:05PM: debug: WHERE:
 // text". Where names the part of the program, outer parts first.
@@ -15,7 +19,7 @@ func (u *UI) Info(text string, where ...string) { u.log("info", text, where) }
 
 func (u *UI) log(level, text string, where []string) {
 	fields := append([]string{u.clock("03:04:05PM"), level}, where...)
-	u.Part(strings.Join(append(fields, text), ": ") + "\n")
+	u.Part(plaintext.Printable(strings.Join(append(fields, text), ": ")) + "\n")
 }
 
 // Logs prints the logs of containers. Prefix is "logs" within a run, and empty otherwise.

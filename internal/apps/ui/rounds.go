@@ -3,6 +3,8 @@ package ui
 import (
 	"slices"
 	"time"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // advance prints events up to the first one that has not come yet: a write of the round, or the
@@ -119,9 +121,10 @@ func (p *Progress) printWrite(it *item, e Event) {
 	block := []string{it.Word + " " + it.Description}
 	switch {
 	case e.Kind == Retried || e.Kind == GivenUp:
-		block = append(block, p.ui.Paint(Faint, " ^ ")+"Retryable error: "+e.Err.Error())
+		block = append(block, p.ui.Paint(Faint, " ^ ")+"Retryable error: "+
+			plaintext.Printable(e.Err.Error()))
 	case e.Kind == Written && e.Message != "":
-		block = append(block, p.ui.Paint(Faint, " ^ ")+e.Message)
+		block = append(block, p.ui.Paint(Faint, " ^ ")+plaintext.Printable(e.Message))
 	}
 	p.print(block...)
 	if e.Kind == Retried {

@@ -11,6 +11,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // Mode is the form of the output.
@@ -83,7 +85,7 @@ func (u *UI) line(text string) {
 		u.doc.Lines = append(u.doc.Lines, text)
 	case Decorated:
 		u.separate(loose)
-		u.output.put(toOut, text+"\n")
+		u.output.put(toOut, plaintext.Printable(text)+"\n")
 	}
 }
 
@@ -166,7 +168,7 @@ func (u *UI) Warn(text string) {
 		return
 	}
 	u.warned[text] = true
-	u.block("Warning: " + text + "\n")
+	u.block("Warning: " + plaintext.Printable(text) + "\n")
 }
 
 // Quiet makes Close omit "Succeeded", as after help.
@@ -224,7 +226,7 @@ func (u *UI) printError(text string) {
 }
 
 func (u *UI) errorText(text string) string {
-	text = u.options.Name + ": Error: " + text
+	text = u.options.Name + ": Error: " + plaintext.Printable(text)
 	if u.options.NoColour {
 		return text
 	}

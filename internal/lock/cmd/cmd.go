@@ -49,7 +49,7 @@ func checkOutput(output string) error {
 
 // set returns the set, and connects to its cluster.
 func (t *target) set(
-	env *cli.Env, kube *cli.Kube, args []string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (set lock.Set, c lock.Cluster, err error) {
 	if t.app != "" && len(args) > 0 {
 		return set, nil, errors.New("give either the folder of a package or --app, not both")
@@ -66,7 +66,7 @@ func (t *target) set(
 	if len(args) > 0 {
 		folder = args[0]
 	}
-	inv, err := packages.OpenInventory(packages.Input{
+	inv, err := packages.OpenInventory(ctx, packages.Input{
 		Folder: folder, Stream: env.In, Notice: func(text string) { fmt.Fprintln(env.Err, text) },
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ Exit codes:
 			if err := checkOutput(t.output); err != nil {
 				return err
 			}
-			set, c, err := t.set(env, kube, args)
+			set, c, err := t.set(cmd.Context(), env, kube, args)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ Exit codes:
   1  a run renews it, or it could not be removed: the error says which`,
 		Example: "  " + env.Name() + " unlock wordpress\n  " + env.Name() + " unlock -a web --force",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, c, err := t.set(env, kube, args)
+			set, c, err := t.set(cmd.Context(), env, kube, args)
 			if err != nil {
 				return err
 			}

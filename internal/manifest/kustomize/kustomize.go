@@ -15,13 +15,14 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 )
 
 // File returns the name of a folder's kustomization file, empty if there is none.
 func File(dir string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
 			return name
 		}
 	}
@@ -41,12 +42,13 @@ func IsFile(name string) bool {
 // Build builds a folder that has a kustomization file, in the order of its resources. The origin of
 // an object is its document in the output. Build first reports all references that are not
 // supported.
-func Build(dir string, omit manifest.Omit) ([]manifest.Object, error) {
+func Build(dir string, o manifest.Options) ([]manifest.Object, error) {
 	if err := check(dir); err != nil {
 		return nil, err
 	}
 	name := File(dir)
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	disk := boundedFS{filesys.MakeFsOnDisk()}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, dir)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
@@ -54,8 +56,14 @@ func Build(dir string, omit manifest.Omit) ([]manifest.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
-	return manifest.Parse(text, name+" (built)", omit)
+	return manifest.Parse(text, name+" (built)", o)
 }
+
+// boundedFS is a file system that does not read pipes and devices.
+type boundedFS struct{ filesys.FileSystem }
+
+// ReadFile returns the content of a regular file.
+func (boundedFS) ReadFile(path string) ([]byte, error) { return boundedio.ReadFile(path) }
 
 // errorText returns the text of an error in one line, with paths relative to the package.
 func errorText(dir string, err error) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -26,7 +27,7 @@ func TestBuild(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		objects, err := Build(filepath.Join(dir, "pkg"), nil)
+		objects, err := Build(filepath.Join(dir, "pkg"), manifest.Options{})
 		if err != nil {
 			for line := range strings.Lines(err.Error() + "\n") {
 				b.WriteString("error: " + line)
@@ -69,7 +70,8 @@ func TestCircle(t *testing.T) {
 	if err := os.Symlink(".", filepath.Join(dir, "again")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Build(dir, nil); err == nil || !strings.Contains(err.Error(), "cycle") {
+	_, err := Build(dir, manifest.Options{})
+	if err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Errorf("Build = %v", err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
 // checker searches a kustomization, and those that it names, for references that are not supported.
@@ -86,7 +88,7 @@ func (c *checker) read(path string, into any) bool {
 		return false
 	}
 	c.seen[real] = true
-	text, err := os.ReadFile(path)
+	text, err := boundedio.ReadFile(path)
 	if err == nil {
 		err = yaml.Unmarshal(text, into)
 	}
@@ -113,6 +115,10 @@ func (c *checker) checkEntry(path, key, entry string) {
 	case info.IsDir():
 		c.checkFolder(target)
 	default:
+		if err := boundedio.CheckMode(entry, info.Mode()); err != nil {
+			c.fail(path, "%s names %q: %s", key, entry, errors.Unwrap(err))
+			return
+		}
 		c.checkFile(target)
 	}
 }
@@ -131,7 +137,7 @@ func (c *checker) checkConfig(path, key, entry string) {
 // checkFile checks the objects of a file that configure transformers or generators. The build
 // reports broken files.
 func (c *checker) checkFile(path string) {
-	text, err := os.ReadFile(path)
+	text, err := boundedio.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte(konfig.BuiltinPluginApiVersion)) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // applyFlags are the flags of apply.
@@ -126,7 +127,7 @@ func (f applyFlags) check(v variant) error {
 func runApply(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f applyFlags,
 ) error {
-	saved, err := f.planFile()
+	saved, err := f.planFile(ctx)
 	if err != nil {
 		return err
 	}
@@ -194,11 +195,11 @@ func makePlan(ctx context.Context, op *packages.Operation, fail func(error) erro
 func (f applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.Package, *packages.Operation, error) {
-	p, err := packages.Open(input(env, dir))
+	p, err := packages.Open(ctx, input(env, dir))
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, err := packages.ReadRules(dir, f.rules)
+	rules, err := packages.ReadRules(ctx, dir, f.rules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +264,7 @@ func input(env *cli.Env, arg string) packages.Input {
 
 // noticePrinter returns a function that prints lines to the standard error.
 func noticePrinter(env *cli.Env) func(string) {
-	return func(text string) { fmt.Fprintln(env.Err, text) }
+	return func(text string) { fmt.Fprintln(env.Err, plaintext.Printable(text)) }
 }
 
 // runOperation runs a plan and prints it. The run continues if the output cannot be written; a

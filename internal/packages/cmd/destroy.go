@@ -74,7 +74,7 @@ func runDestroy(
 	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
 		return err
 	}
-	inv, err := packages.OpenInventory(input(env, dir))
+	inv, err := packages.OpenInventory(ctx, input(env, dir))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -20,7 +21,7 @@ func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonFu
 		if line == "" {
 			return nil
 		}
-		_, err := fmt.Fprintln(out, view.Printable(line))
+		_, err := fmt.Fprintln(out, plaintext.Printable(line))
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,7 +28,7 @@ func changedPlanFlags(cmd *cobra.Command) []string {
 }
 
 // planFile reads the saved plan to apply, if any, and sets the flags that it was made with.
-func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
+func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) {
 	if f.plan == "" {
 		return nil, nil
 	}
@@ -36,7 +37,7 @@ func (f *applyFlags) planFile() (*packages.SavedPlan, error) {
 			"--%s is fixed by the plan; omit it, or create the plan again with it", f.changed[0],
 		)
 	}
-	saved, err := packages.ReadPlan(f.plan)
+	saved, err := packages.ReadPlan(ctx, f.plan)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 
 func manifestsOf(t *testing.T, name, text string) []manifest.Object {
 	t.Helper()
-	objects, err := manifest.Read(strings.NewReader(text), name, nil)
+	objects, err := manifest.Read(t.Context(), strings.NewReader(text), name, manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

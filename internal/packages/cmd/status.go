@@ -115,7 +115,7 @@ func runStatus(
 	if f.invType == "remote" {
 		dir = ""
 	}
-	rules, err := packages.ReadRules(dir, f.rules)
+	rules, err := packages.ReadRules(ctx, dir, f.rules)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (f statusFlags) targets(
 		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, noticePrinter(env))
 		return m, client, err
 	}
-	inv, err := packages.OpenInventory(input(env, dir))
+	inv, err := packages.OpenInventory(ctx, input(env, dir))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -59,7 +59,7 @@ type KptfileInventory struct {
 
 // ReadKptfile reads the Kptfile of a folder. It returns an empty one if there is none.
 func ReadKptfile(dir string) (*Kptfile, error) {
-	text, err := os.ReadFile(filepath.Join(dir, KptfileName))
+	text, err := boundedio.ReadFile(filepath.Join(dir, KptfileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Kptfile{}, nil
 	}

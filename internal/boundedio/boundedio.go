@@ -1,0 +1,134 @@
+// Package boundedio reads whole files and streams up to a limit, and does not block on pipes.
+package boundedio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// MaxBytes limits the size of one file or stream.
+const MaxBytes = 256 << 20
+
+var errTooLarge = fmt.Errorf("it holds more than %d bytes, the limit of one file", MaxBytes)
+
+// ReadFile returns the content of a regular file. It follows symbolic links. It returns an error
+// for pipes, sockets and devices without opening them, and for more than MaxBytes.
+func ReadFile(path string) ([]byte, error) {
+	return read(path, os.Stat, func(name string) (io.ReadCloser, error) { return os.Open(name) })
+}
+
+// ReadFS reads a file of a file system as ReadFile does.
+func ReadFS(from fs.FS, path string) ([]byte, error) {
+	return read(path, func(name string) (fs.FileInfo, error) { return fs.Stat(from, name) },
+		func(name string) (io.ReadCloser, error) { return from.Open(name) })
+}
+
+func read(path string, stat func(string) (fs.FileInfo, error),
+	open func(string) (io.ReadCloser, error)) ([]byte, error) {
+	size := int64(0)
+	if info, err := stat(path); err == nil { // otherwise opening it reports the error
+		if err := CheckMode(path, info.Mode()); err != nil {
+			return nil, err
+		}
+		size = info.Size()
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readFile(path, f, size)
+}
+
+// ReadNamed reads a file that a user named: pipes and character devices too, as the shell's <(…)
+// and /dev/stdin. It returns when the context ends.
+func ReadNamed(ctx context.Context, path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
+		return ReadFile(path)
+	}
+	return wait(ctx, func() ([]byte, error) {
+		f, err := os.Open(path) // waits for somebody who writes into the pipe
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readFile(path, f, 0)
+	})
+}
+
+// readFile reads an open file as readAll does, with errors that name it.
+func readFile(path string, f io.Reader, size int64) ([]byte, error) {
+	text, err := readAll(f, size)
+	if err == errTooLarge {
+		err = &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	return text, err
+}
+
+// ReadStream reads a stream to its end. It returns when the context ends.
+func ReadStream(ctx context.Context, stream io.Reader) ([]byte, error) {
+	return wait(ctx, func() ([]byte, error) { return readAll(stream, 0) })
+}
+
+// wait returns the result of a function that may block, or the cause why the context ended. The
+// goroutine of a function that still blocks then lasts as long as the process.
+func wait(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	done := make(chan struct{})
+	var all []byte
+	var failure error
+	go func() {
+		defer close(done)
+		all, failure = read()
+	}()
+	select {
+	case <-done:
+		return all, failure
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// readAll reads at most MaxBytes. size is the expected number of bytes; 0 if unknown.
+func readAll(from io.Reader, size int64) ([]byte, error) {
+	if size > MaxBytes {
+		return nil, errTooLarge
+	}
+	limited := &io.LimitedReader{R: from, N: MaxBytes + 1}
+	text := make([]byte, 0, size+512)
+	for {
+		n, err := limited.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case len(text) > MaxBytes:
+			return nil, errTooLarge
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, err
+		case len(text) == cap(text):
+			text = append(text, 0)[:len(text)]
+		}
+	}
+}
+
+// CheckMode returns an error for the mode of a pipe, a socket or a device.
+func CheckMode(path string, mode fs.FileMode) error {
+	what := ""
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	default:
+		return nil
+	}
+	err := errors.New("it is " + what + ", not a regular file")
+	return &fs.PathError{Op: "read", Path: path, Err: err}
+}

@@ -1,0 +1,65 @@
+//go:build unix
+
+package packages
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestPipes opens packages in which one of the files that are read is a pipe.
+func TestPipes(t *testing.T) {
+	for name, want := range map[string]string{
+		"Kptfile":       "Kptfile: it is a named pipe, not a regular file",
+		".krmignore":    ".krmignore: it is a named pipe, not a regular file",
+		"a.yaml":        "a.yaml: it is a named pipe, not a regular file; remove it, or leave",
+		"sub/b.json":    "sub/b.json: it is a named pipe, not a regular file; remove it, or leave",
+		rulesName:       rulesName + ": it is a named pipe, not a regular file",
+		"Kustomization": "Kustomization: it is a named pipe, not a regular file",
+	} {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "resourcegroup.yaml"), string(groupAt().Text()))
+		writeFile(t, filepath.Join(dir, "sub", "note"), "")
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o666); err != nil {
+			t.Skip(err)
+		}
+		_, err := Open(t.Context(), Input{Folder: dir})
+		if name == rulesName {
+			_, err = ReadRules(t.Context(), dir, nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestInterruptedStream ends reading when the context ends.
+func TestInterruptedStream(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, w := io.Pipe()
+	defer w.Close()
+	if _, err := Open(ctx, Input{Folder: Stdin, Stream: r}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open = %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "rules")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Skip(err)
+	}
+	if _, err := ReadRules(ctx, "", []string{pipe}); !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadRules = %v", err)
+	}
+	if _, err := ReadPlan(ctx, pipe); !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadPlan = %v", err)
+	}
+	go func() { _ = os.WriteFile(pipe, nil, 0o666) }()
+	if _, err := ReadRules(t.Context(), "", []string{pipe}); err != nil {
+		t.Errorf("ReadRules = %v", err)
+	}
+}
