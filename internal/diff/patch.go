@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -117,6 +118,9 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	if recorded != nil {
 		s.recorded = withoutCreation(recorded.Object)
 	}
+	if isAggregated(want) {
+		s.recorded, s.want = without(s.recorded, "rules"), without(s.want, "rules")
+	}
 	if want.Object["status"] == nil {
 		s.live = without(s.live, "status")
 	}
@@ -141,6 +145,16 @@ func (s sides) encode() (recorded, want, live []byte, err error) {
 	live, err = json.Marshal(s.live)
 	return recorded, want, live, err
 }
+
+// isAggregated reports whether an object is a ClusterRole whose rules a controller fills in: it has
+// an aggregation rule and no rules of its own.
+func isAggregated(obj *unstructured.Unstructured) bool {
+	rules, _ := obj.Object["rules"].([]any)
+	return obj.GroupVersionKind().GroupKind() == clusterRoleKind && len(rules) == 0 &&
+		fieldsOf(obj.Object, "aggregationRule") != nil
+}
+
+var clusterRoleKind = schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}
 
 // withoutCreation omits a null creationTimestamp, as in many generated manifests: the server never
 // deletes its own.

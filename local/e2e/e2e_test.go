@@ -7,6 +7,7 @@
 //
 //   - testdata/kpt and testdata/kapp: packages and apps, by any command
 //   - testdata/live and testdata/kappsessions: recorded sessions of kpt live and of kapp
+//   - testdata/sets: sets of objects, each deployed as a package and as an app
 //   - testdata/fresh: the first use of a cluster
 //   - testdata/loaded: output on a busy machine
 //   - testdata/kappbroken and testdata/restart, which disturb all others: one by one

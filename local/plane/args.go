@@ -36,6 +36,7 @@ func apiServerArgs(p paths, s *state) []string {
 		"--tls-private-key-file=" + p.key(certAPIServer),
 		"--client-ca-file=" + p.cert(certAuthority),
 		"--authorization-mode=Node,RBAC",
+		"--allow-privileged", // as clusters do: network plugins need it
 		"--service-account-issuer=" + issuer,
 		"--service-account-signing-key-file=" + p.key(keyServiceAccount),
 		"--service-account-key-file=" + p.key(keyServiceAccount),

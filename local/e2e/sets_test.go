@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// setScript deploys a set as a package and as an app. Applying it again changes nothing, and a plan
+// of it says so.
+const setScript = `
+exec muster init pkg --quiet
+exec muster apply pkg --reconcile-timeout=2m
+exec muster apply pkg --reconcile-timeout=2m
+stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
+exec muster plan pkg --exit-code
+exec muster destroy pkg
+exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
+exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
+stdout '^Op:      0 create, 0 delete, 0 update, 0 noop, 0 exists$'
+exec kapp delete --yes --app set
+`
+
+// kubernetesSets are sets of manifests of Kubernetes, which are read from its module.
+var kubernetesSets = map[string][]string{
+	"calico": {"cluster/addons/calico-policy-controller/*[dt].yaml",
+		"cluster/addons/calico-policy-controller/*-configmap.yaml"},
+	"cassandra":        {"test/e2e/testing-manifests/statefulset/cassandra/[cps]*.yaml"},
+	"csi-hostpath":     {"test/e2e/testing-manifests/storage-csi/hostpath/hostpath/*-plugin.yaml"},
+	"glbc":             {"cluster/addons/cluster-loadbalancing/glbc/*.yaml"},
+	"guestbook":        {"test/e2e/testing-manifests/guestbook/*.yaml"},
+	"ip-masq-agent":    {"cluster/addons/ip-masq-agent/*.yaml"},
+	"problem-detector": {"cluster/addons/node-problem-detector/npd.yaml"},
+	"rbac":             {"cluster/addons/rbac/[ck]*/*.yaml"},
+	"volume-snapshots": {"cluster/addons/volumesnapshots/crd/*.yaml"},
+	"zookeeper":        {"test/e2e/testing-manifests/statefulset/zookeeper/*.yaml"},
+}
+
+// TestSets deploys sets in the shape of well-known projects (testdata/sets) and manifests of
+// Kubernetes. Their objects need not be ready if they say so.
+func TestSets(t *testing.T) {
+	p := params("sets")
+	own, err := filepath.Glob(filepath.Join(p.Dir, "*.yaml"))
+	if err != nil || len(own) == 0 {
+		t.Fatalf("found %d sets: %v", len(own), err)
+	}
+	p.Dir = t.TempDir()
+	for _, file := range own {
+		writeSet(t, p.Dir, strings.TrimSuffix(filepath.Base(file), ".yaml"), []string{file})
+	}
+	module := kubernetesModule(t)
+	for name, patterns := range kubernetesSets {
+		var files []string
+		for _, pattern := range patterns {
+			found, err := filepath.Glob(filepath.Join(module, pattern))
+			if err != nil || len(found) == 0 {
+				t.Fatalf("%s: found %d files: %v", pattern, len(found), err)
+			}
+			files = append(files, found...)
+		}
+		writeSet(t, p.Dir, name, files)
+	}
+	testscript.Run(t, linked(p, "kapp"))
+}
+
+// writeSet writes the script for the manifests in some files.
+func writeSet(t *testing.T, dir, name string, files []string) {
+	t.Helper()
+	script := setScript + "-- pkg/objects.yaml --\n"
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script += fmt.Sprintf("---\n%s\n", text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kubernetesModule returns the folder of the module k8s.io/kubernetes.
+func kubernetesModule(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
