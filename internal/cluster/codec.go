@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -131,7 +132,8 @@ func (c codec) object(
 	return into, &gvk, nil
 }
 
-// list reads a page of a list. Its items may lack an apiVersion and a kind.
+// list reads a page of a list. Its items may lack an apiVersion and a kind. An answer that is not a
+// list with items is an error: the objects would count as absent.
 func (c codec) list(
 	data []byte, into *unstructured.UnstructuredList,
 ) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -142,12 +144,16 @@ func (c codec) list(
 	if err != nil {
 		return nil, nil, err
 	}
-	items, _ := fields["items"].([]any)
+	value, found := fields["items"]
+	items, listed := value.([]any)
 	delete(fields, "items")
 	into.Object, into.Items = fields, make([]unstructured.Unstructured, len(items))
 	gvk := into.GroupVersionKind()
-	if gvk.Kind == "" {
+	switch {
+	case gvk.Kind == "":
 		return nil, &gvk, runtime.NewMissingKindErr(string(data))
+	case !listed && (!found || value != nil || !strings.HasSuffix(gvk.Kind, "List")):
+		return nil, &gvk, fmt.Errorf("the answer to a list is a %s without a list of items", gvk.Kind)
 	}
 	for i := range items {
 		item, ok := items[i].(map[string]any)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,24 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" && err == nil {
 			t.Errorf("%s (-library +got):\n%s", text, diff)
+		}
+	}
+}
+
+// An answer that is not a list is no list without objects, since they would count as absent.
+func TestListIsCertain(t *testing.T) {
+	for _, text := range []string{
+		`{"apiVersion":"v1","kind":"Status","status":"Success"}`, `{"apiVersion":"v1","kind":"List"}`,
+		`{"apiVersion":"v1","kind":"List","items":{}}`, `{"apiVersion":"v1","kind":"Pod","items":null}`,
+	} {
+		var list unstructured.UnstructuredList
+		if _, _, err := jsonCodec(false).Decode([]byte(text), nil, &list); err == nil {
+			t.Errorf("%s counts as a list", text)
+		}
+		api := &api{answers: map[string][]any{"GET /api/v1/namespaces?limit=500": {text}}}
+		if _, err := api.start(t).listNames(t.Context(), "/api/v1/namespaces"); err == nil &&
+			!strings.Contains(text, "List") {
+			t.Errorf("%s counts as a list of metadata", text)
 		}
 	}
 }

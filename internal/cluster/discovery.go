@@ -40,6 +40,17 @@ type resource struct {
 	verbs      []string
 }
 
+// uses returns how many of the verbs it has that every object needs, up to 3.
+func (r *resource) uses() int {
+	n := 0
+	for _, verb := range []string{"get", "list", "delete"} {
+		if slices.Contains(r.verbs, verb) {
+			n++
+		}
+	}
+	return n
+}
+
 // aggregated is the part of aggregated discovery that the client needs.
 type aggregated struct {
 	Items []aggregatedItem `json:"items"`

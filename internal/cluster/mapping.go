@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -215,10 +217,10 @@ var discoveryErrors = []answer{
 }
 
 // readKinds reads the server's kinds. Groups that cannot be described leave the others usable. It
-// retries discoveryErrors, but not an unreachable server.
+// retries discoveryErrors and answers that break off, but not an unreachable server.
 func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
 	offers, err := c.readGroupVersions(ctx)
-	if among(discoveryErrors, err) {
+	if among(discoveryErrors, err) || BrokenStream(err) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = c.retry(ctx, func() (err error) {
 			offers, err = c.readGroupVersions(ctx)
 			return err
@@ -242,9 +244,19 @@ func (c *Client) readKinds(ctx context.Context) (*kindTable, error) {
 	return found, nil
 }
 
-// add adds the resources of one version. Versions come in the server's order of preference.
+// add adds the resources of one version. Versions come in the server's order of preference. Of
+// several resources of a kind the one counts whose objects can be read, listed and deleted.
 func (k *kindTable) add(o *groupVersion) {
-	for _, r := range o.resources {
+	best := map[string]int{} // index by kind
+	for i, r := range o.resources {
+		if j, ok := best[r.kind]; !ok || r.uses() > o.resources[j].uses() {
+			best[r.kind] = i
+		}
+	}
+	for i, r := range o.resources {
+		if best[r.kind] != i {
+			continue
+		}
 		gk := schema.GroupKind{Group: o.Group, Kind: r.kind}
 		kind, ok := k.known[gk]
 		if !ok {

@@ -37,6 +37,26 @@ func TestKindsKeepThePreferredVersionAndAllServedOnes(t *testing.T) {
 	}
 }
 
+// Of several resources of a kind in one version the one counts whose objects can be used, wherever
+// it is in the list.
+func TestSeveralResourcesOfAKind(t *testing.T) {
+	templates := resource{
+		"templates", "Template", true, []string{"create", "delete", "get", "list", "watch"},
+	}
+	processed := resource{"processedtemplates", "Template", true, []string{"create"}}
+	for _, list := range [][]resource{{processed, templates}, {templates, processed}} {
+		found := &kindTable{known: map[schema.GroupKind]Kind{}}
+		gv := schema.GroupVersion{Group: "template.openshift.io", Version: "v1"}
+		found.add(&groupVersion{GroupVersion: gv, resources: list})
+		want := Kind{
+			Resource: gv.WithResource("templates"), Served: []string{"v1"}, Namespaced: true, Listed: true,
+		}
+		if diff := cmp.Diff(want, found.known[gv.WithKind("Template").GroupKind()]); diff != "" {
+			t.Errorf("kind (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestReadable(t *testing.T) {
 	kind := Kind{
 		Resource: schema.GroupVersionResource{Version: "v2"},

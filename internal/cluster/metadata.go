@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ const metadataListMIME = "application/json;as=PartialObjectMetadataList;g=meta.k
 
 // metadataList is the part of a list of metadata that the client needs.
 type metadataList struct {
+	Kind     string `json:"kind"`
 	Metadata struct {
 		Continue           string `json:"continue"`
 		RemainingItemCount int    `json:"remainingItemCount"`
@@ -45,6 +47,9 @@ func (c *Client) readMetadata(
 	var page metadataList
 	if err := json.Unmarshal(data, &page); err != nil {
 		return nil, fmt.Errorf("read the list of %s: %w", path, err)
+	}
+	if page.Items == nil && !strings.HasSuffix(page.Kind, "List") {
+		return nil, fmt.Errorf("read the list of %s: the answer is a %q", path, page.Kind)
 	}
 	return &page, nil
 }
