@@ -57,8 +57,8 @@ type Options struct {
 	CacheDir  string // folder of the discovery cache; empty for none
 }
 
-// Warn receives a warning of the server and the object whose write or deletion it is about; the
-// zero Ref for a warning about a read.
+// Warn receives a warning of the server, without values of Secrets, and the object whose write or
+// deletion it is about; the zero Ref for a warning about a read.
 type Warn func(about object.Ref, text string)
 
 // New returns a client for the server of the configuration. It sends no request. The client has no
@@ -143,8 +143,16 @@ func (t *throttle) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// aboutKey is the context key of the object that a request writes or deletes.
+// aboutKey is the context key of the object that a request writes or deletes, privateKey that of
+// whether the object holds values of a Secret.
 type aboutKey struct{}
+type privateKey struct{}
+
+// Private returns a context for requests about an object that holds values of a Secret: warnings do
+// not quote it. Secrets need none.
+func Private(ctx context.Context) context.Context {
+	return context.WithValue(ctx, privateKey{}, true)
+}
 
 // about returns a context for requests that write or delete an object.
 func about(ctx context.Context, ref object.Ref) context.Context {
@@ -163,6 +171,10 @@ func (w warner) HandleWarningHeaderWithContext(
 ) {
 	if w.handle != nil && code == 299 && text != "" {
 		ref, _ := ctx.Value(aboutKey{}).(object.Ref)
+		private, _ := ctx.Value(privateKey{}).(bool)
+		if private || ref.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+			text = redactedWarning(text)
+		}
 		w.handle(ref, text)
 	}
 }

@@ -43,14 +43,16 @@ func (e *redactedError) Unwrap() error { return e.cause }
 
 // redactedMessage returns the printable part of a server's refusal.
 func redactedMessage(s metav1.Status, private bool) string {
+	free := slices.Contains(contentFreeReasons, s.Reason) ||
+		s.Reason == metav1.StatusReasonForbidden && forbiddenPattern.MatchString(s.Message)
 	switch detail, unread := unreadablePatch(s); {
 	case unread && !private:
 		return "the server cannot read what was sent: " + detail
-	case !private || slices.Contains(contentFreeReasons, s.Reason):
+	case !private:
 		return s.Message
-	case deniedPattern.MatchString(s.Message):
+	case deniedPattern.MatchString(s.Message): // whatever the reason, which a webhook chooses
 		return deniedPattern.FindString(s.Message) + redactedNote
-	case s.Reason == metav1.StatusReasonForbidden:
+	case free && !strings.Contains(s.Message, " denied "):
 		return s.Message
 	case unread:
 		return "the server cannot read what was sent" + listed(mistakes(detail)) + redactedNote
@@ -81,7 +83,36 @@ var contentFreeReasons = []metav1.StatusReason{
 
 // deniedPattern matches the part of a refusal that names the admission webhook or policy; its own
 // message follows.
-var deniedPattern = regexp.MustCompile(`^(?s:.*?) denied (the )?request\b`)
+var deniedPattern = regexp.MustCompile(`^(?:\S+(?: "[^"]*")? is forbidden: )?` +
+	`(?:admission webhook "[^"]*"|\S+AdmissionPolicy '[^']*' with binding '[^']*')` +
+	` denied (?:the )?request\b`)
+
+// forbiddenPattern matches refusals by authorization, quotas and the end of a namespace, which
+// never quote the content of an object.
+var forbiddenPattern = regexp.MustCompile(`^\S+(?: "[^"]*")? is forbidden: ` +
+	`(?:User "|exceeded quota: |unable to create new content in namespace )`)
+
+// redactedWarning returns the printable part of a server's warning about an object that holds
+// values of a Secret.
+func redactedWarning(text string) string {
+	if contentFreeWarning.MatchString(text) {
+		return text
+	}
+	if policy := policyPattern.FindString(text); policy != "" {
+		return policy + redactedNote
+	}
+	return "the server warns about what was sent" + redactedNote
+}
+
+// contentFreeWarning matches warnings about the names of fields and about old versions.
+var contentFreeWarning = regexp.MustCompile(
+	`^(?:(?:unknown|duplicate) field "[^"]*"|\S+ \S+ is deprecated in v[^:"]*)$`,
+)
+
+// policyPattern matches the part of a warning that names the policy; its own message follows.
+var policyPattern = regexp.MustCompile(
+	`^Validation failed for ValidatingAdmissionPolicy '[^']*' with binding '[^']*'`,
+)
 
 // unreadablePatch returns why the server could not parse a patch, without the patch.
 func unreadablePatch(s metav1.Status) (detail string, ok bool) {

@@ -1,15 +1,19 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // What is said of a refusal keeps the fields and the kinds of mistakes; of an object with values
@@ -130,6 +134,82 @@ func TestRedact(t *testing.T) {
 	}
 	if Redact(nil, true) != nil {
 		t.Error("no error became one")
+	}
+}
+
+// A webhook chooses the reason of its refusal. None of them shows what it quotes.
+func TestRedactDenied(t *testing.T) {
+	for _, reason := range append([]metav1.StatusReason{
+		"", "hunter2", metav1.StatusReasonForbidden, metav1.StatusReasonInvalid,
+		metav1.StatusReasonBadRequest, metav1.StatusReasonInternalError,
+		metav1.StatusReasonUnknown, metav1.StatusReasonNotAcceptable,
+		metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonExpired,
+		metav1.StatusReasonStoreReadError,
+	}, contentFreeReasons...) {
+		for _, denied := range []string{
+			`admission webhook "strength" denied the request`,
+			`secrets "weak" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request`,
+		} {
+			refusal := &apierrors.StatusError{ErrStatus: metav1.Status{
+				Reason: reason, Message: denied + `: "hunter2" is too weak`,
+			}}
+			if got := Redact(refusal, true).Error(); got != denied+redactedNote {
+				t.Errorf("%q: text %q", reason, got)
+			}
+		}
+	}
+	for _, text := range []string{
+		`plugin denied the request: "hunter2"`, `"hunter2" denied the request`,
+	} {
+		refusal := &apierrors.StatusError{ErrStatus: metav1.Status{
+			Reason: metav1.StatusReasonConflict, Message: text,
+		}}
+		if got := Redact(refusal, true).Error(); strings.Contains(got, "hunter2") {
+			t.Errorf("text %q", got)
+		}
+	}
+	plugin := apierrors.NewForbidden(
+		schema.GroupResource{Resource: "secrets"}, "s", errors.New(`"hunter2" is not allowed`),
+	)
+	if got := Redact(plugin, true).Error(); strings.Contains(got, "hunter2") {
+		t.Errorf("text %q", got)
+	}
+	quota := apierrors.NewForbidden(
+		schema.GroupResource{Resource: "secrets"}, "s", errors.New("exceeded quota: q, used: 1"),
+	)
+	if got := Redact(quota, true).Error(); got != quota.Error() {
+		t.Errorf("text %q", got)
+	}
+}
+
+// Warnings about a Secret, or about an object with values of one, show no more than refusals.
+func TestWarningsQuoteNoSecret(t *testing.T) {
+	const deprecated = "v1 Secret is deprecated in v1.99+; use v2 Secret"
+	const policy = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b'"
+	var got []string
+	handler := warner{func(about object.Ref, text string) { got = append(got, about.Kind+": "+text) }}
+	warn := func(ctx context.Context, kind string) {
+		ctx = about(ctx, object.Ref{Kind: kind, Name: "a"})
+		for _, text := range []string{
+			policy + ": password hunter2 is weak", "hunter2 is weak", `unknown field "data.x"`, deprecated,
+		} {
+			handler.HandleWarningHeaderWithContext(ctx, 299, "", text)
+		}
+	}
+	warn(t.Context(), "Secret")
+	warn(Private(t.Context()), "ConfigMap")
+	for _, kind := range []string{"Secret: ", "ConfigMap: "} {
+		want := []string{
+			kind + policy + redactedNote, kind + "the server warns about what was sent" + redactedNote,
+			kind + `unknown field "data.x"`, kind + deprecated,
+		}
+		if diff := cmp.Diff(want, got[:4]); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
+		}
+		got = got[4:]
+	}
+	if warn(t.Context(), "ConfigMap"); !strings.Contains(got[0], "hunter2") {
+		t.Errorf("a warning about an open object was cut: %s", got)
 	}
 }
 

@@ -80,6 +80,9 @@ const beingDeletedReason = "it is being deleted"
 
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	if step.HoldsSecret() {
+		ctx = cluster.Private(ctx)
+	}
 	switch step.Op {
 	case plan.Delete, plan.Orphan, plan.Keep:
 		return remove(ctx, c, p, step, o)
