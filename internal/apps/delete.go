@@ -203,7 +203,7 @@ func (d *deletion) execute(ctx context.Context, run *Run) error {
 	if d.partial {
 		keep = ChangesToKeep
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
 	defer cancel()
 	deleted, _, trimmed := d.app.TrimRecords(closing, keep)
 	d.printTrimmed(deleted)

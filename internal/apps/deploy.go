@@ -214,7 +214,7 @@ func (d *deployment) execute(ctx context.Context, run *Run) error {
 	if !records.begun {
 		return failed
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
 	defer cancel()
 	if lost := (*app.RecordDeletedError)(nil); errors.As(unrecorded, &lost) {
 		return d.resolveLostRecord(closing, failed, lost, namespaces)

@@ -68,6 +68,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.QPS, config.Burst = -1, -1
 	config.UserAgent = o.UserAgent
 	config.WarningHandlerWithContext = warner{o.Warn}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answerLimit{next} })
 	if o.Trace != nil {
 		config.Wrap(
 			func(next http.RoundTripper) http.RoundTripper {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,10 +82,10 @@ func TestUnnamedOnce(t *testing.T) {
 		{name: "too many", first: apierrors.NewTooManyRequests("later", 0), repeat: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			sent := 0
+			var sent atomic.Int32
 			client := serving(t, func(w http.ResponseWriter, r *http.Request) {
-				switch sent++; {
-				case sent > 1:
+				switch repeated := sent.Add(1) > 1; {
+				case repeated:
 					_ = json.NewEncoder(w).Encode(crontab().Object)
 				case tc.first == nil:
 					panic(http.ErrAbortHandler)
@@ -103,20 +104,20 @@ func TestUnnamedOnce(t *testing.T) {
 			if !tc.named {
 				obj.SetName("")
 			}
-			sent = 0
+			sent.Store(0)
 			write := Write{Object: obj, Method: Create, DryRun: tc.dry}
 			_, err := client.Write(t.Context(), write)
 			if tc.repeat {
-				if err != nil || sent != 2 {
-					t.Errorf("%v after %d requests, want none after 2", err, sent)
+				if err != nil || sent.Load() != 2 {
+					t.Errorf("%v after %d requests, want none after 2", err, sent.Load())
 				}
 				return
 			}
 			const hint = "may have been created: look with " +
 				"'kubectl get crontabs.example.com -n n -l app=x,part=y'"
-			if sent != 1 || err == nil || Refused(err) || WebhookUnavailable(err) ||
+			if sent.Load() != 1 || err == nil || Refused(err) || WebhookUnavailable(err) ||
 				!strings.Contains(err.Error(), hint) {
-				t.Errorf("%v after %d requests", err, sent)
+				t.Errorf("%v after %d requests", err, sent.Load())
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,13 +20,44 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The limits of one call: transient errors are retried with backoff for about 6 seconds, and
-// answers with Retry-After as often as maxThrottled, each after the delay that the server asks
-// for.
+// The limits of one call: transient errors are retried with backoff for about 6 seconds, unless the
+// server has taken maxWaited to answer so, and answers with Retry-After as often as maxThrottled,
+// each after the delay that the server asks for.
 const (
 	maxAttempts  = 8
+	maxWaited    = 90 * time.Second
 	maxThrottled = 30
 )
+
+// finishKey is the context key of the channel that is closed when no request is repeated any more.
+type finishKey struct{}
+
+// Finish returns a context for requests that the end of ctx does not break off. Once grace has
+// passed after that end, no request is repeated: a request whose last attempt has failed returns an
+// *InterruptedError instead of waiting for the next one.
+func Finish(ctx context.Context, grace time.Duration) context.Context {
+	over := ctx
+	if grace > 0 {
+		late, end := context.WithCancel(context.WithoutCancel(ctx))
+		context.AfterFunc(ctx, func() { time.AfterFunc(grace, end) })
+		over = late
+	}
+	return context.WithValue(context.WithoutCancel(ctx), finishKey{}, over.Done())
+}
+
+// InterruptedError is the error of a request that was not repeated because of an interrupt. It is a
+// context.Canceled.
+type InterruptedError struct{ Last error } // of the last attempt
+
+func (e *InterruptedError) Error() string {
+	return "interrupted before the request was repeated: " + e.Last.Error()
+}
+
+// Unwrap returns the last error.
+func (e *InterruptedError) Unwrap() error { return e.Last }
+
+// Is reports true for context.Canceled.
+func (e *InterruptedError) Is(target error) bool { return target == context.Canceled }
 
 // retry repeats a request until its answer is final or a limit is reached, and returns the last
 // error. Besides what is transient it retries more. No other code repeats the request: see
@@ -37,24 +69,52 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 		Jitter:   0.1,
 		Steps:    maxAttempts,
 	}
+	var waited time.Duration
 	for throttled := 0; ; {
+		began := time.Now()
 		err := send()
 		if err == nil {
 			return nil
 		}
+		waited += time.Since(began)
 		var delay time.Duration
 		switch seconds, _ := apierrors.SuggestsClientDelay(err); {
 		case seconds > 0 && throttled < maxThrottled:
 			throttled++
 			delay = time.Duration(seconds) * time.Second
-		case seconds == 0 && backoff.Steps > 1 && (transient(err) || among(more, err)):
+		case seconds == 0 && backoff.Steps > 1 && waited < maxWaited &&
+			(transient(err) || among(more, err)):
 			delay = backoff.Step()
 		default:
 			return err
 		}
-		if pause(ctx, delay); ctx.Err() != nil {
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < delay {
 			return err
 		}
+		if err := pauseBefore(ctx, delay, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pauseBefore waits before a request is repeated. It returns the last error of the request if that
+// must not be: because the context has ended, or that of Finish.
+func pauseBefore(ctx context.Context, d time.Duration, last error) error {
+	over, _ := ctx.Value(finishKey{}).(<-chan struct{})
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-over:
+	}
+	select {
+	case <-over:
+		return &InterruptedError{last}
+	case <-ctx.Done():
+		return last
+	default:
+		return nil
 	}
 }
 
@@ -107,13 +167,16 @@ func transient(err error) bool {
 		isGoAway(err),
 		utilnet.IsConnectionReset(err),
 		utilnet.IsProbableEOF(err),
-		utilnet.IsHTTP2ConnectionLost(err):
+		errors.Is(err, io.ErrUnexpectedEOF), // in the body of the answer
+		utilnet.IsHTTP2ConnectionLost(err),
+		BrokenStream(err):
 		return true
 	case isNotServed(err):
 		return true
 	default:
-		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
-			apierrors.IsServiceUnavailable(err)
+		return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+			apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
+			among(storageErrors, err)
 	}
 }
 
@@ -143,12 +206,16 @@ func WebhookUnavailable(err error) bool {
 	return among(webhookErrors, err) && !(errors.As(err, &ambiguous) && ambiguous.lookup != "")
 }
 
+// storageErrors match errors of etcd that end when it has a leader. What was sent may be stored.
+var storageErrors = []answer{
+	{texts: []string{"etcdserver:", "leader changed"}},
+	{texts: []string{"etcdserver:", "timed out"}},
+}
+
 // transientErrors are further errors that a write retries. They come from the components behind the
 // server while these move or start.
 var transientErrors = append([]answer{
 	{reason: metav1.StatusReasonInternalError},
-	{texts: []string{"etcdserver:", "leader changed"}},
-	{texts: []string{"etcdserver:", "timed out"}},
 	{
 		reason: metav1.StatusReasonConflict,
 		texts:  []string{"Operation cannot be fulfilled on resourcequota"},
@@ -170,16 +237,7 @@ func isGoAway(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }
 
-// isAnswerLost reports whether a request without an answer may have been carried out.
-func isAnswerLost(err error) bool {
-	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsHTTP2ConnectionLost(err) ||
-		isGoAway(err) ||
-		apierrors.IsTimeout(err) ||
-		apierrors.IsServerTimeout(err)
-}
-
-// maybeStored reports whether a create that failed may have stored the object: its request may have
+// maybeStored reports whether a write that failed may have stored the object: its request may have
 // been sent, and the answer is not one that comes before the storage.
 func maybeStored(err error) bool {
 	status, network := apierrors.APIStatus(nil), (*net.OpError)(nil)

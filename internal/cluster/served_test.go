@@ -26,7 +26,18 @@ func crontab() *unstructured.Unstructured {
 // serving is a client of a server that knows no kinds, and answers all else by a function.
 func serving(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(withoutKinds(answer))
+	t.Cleanup(server.Close)
+	client, err := New(&rest.Config{Host: server.URL}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// withoutKinds is the handler of a server that knows no kinds, and answers all else by a function.
+func withoutKinds(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Path {
 		case "/api":
@@ -41,13 +52,7 @@ func serving(t *testing.T, answer http.HandlerFunc) *Client {
 		default:
 			answer(w, r)
 		}
-	}))
-	t.Cleanup(server.Close)
-	client, err := New(&rest.Config{Host: server.URL}, Options{})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return client
 }
 
 // An object of a kind that is only just defined does not exist, until one was written or turned

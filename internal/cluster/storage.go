@@ -16,7 +16,9 @@ func (c *Client) DelayedBindingClasses(ctx context.Context) (map[string]bool, er
 	classes := schema.GroupVersionResource{
 		Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses",
 	}
-	list, err := c.in(classes, "").List(ctx, metav1.ListOptions{})
+	list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
+		return c.of(classes, "", false).List(ctx, metav1.ListOptions{})
+	})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}

@@ -15,12 +15,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/utils/ptr"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// pollPeriod is how often objects are read where watches are forbidden.
-const pollPeriod = 2 * time.Second
+// pollPeriod is how often objects are read where watches are forbidden. The server ends a watch
+// after watchPeriod, and it is resumed. A watch from which nothing has come for silentPeriod is
+// replaced by a new list. One that has lasted for longPeriod had no fault of its own.
+const (
+	pollPeriod   = 2 * time.Second
+	watchPeriod  = 3 * time.Minute
+	silentPeriod = watchPeriod + 30*time.Second
+	longPeriod   = 10 * time.Second
+)
 
 // ObjectEvent is the state of one object, or a change of it.
 type ObjectEvent struct {
@@ -63,6 +71,7 @@ type watcher struct {
 	query  *queryState // nil if the refs are watched
 	handle func(ObjectEvent)
 	stop   context.CancelCauseFunc // ends the stream with a cause
+	opened chan struct{}           // receives a value when a stream was opened
 	mu     sync.Mutex              // held during handle: streams are opened on another goroutine
 }
 
@@ -80,13 +89,8 @@ func (w *watcher) run(ctx context.Context) {
 // watchFrom watches from a version, or from a list if there is none, until the context ends.
 func (w *watcher) watchFrom(ctx context.Context, version string) {
 	var err error
-	delay := wait.Backoff{
-		Duration: 100 * time.Millisecond,
-		Factor:   2,
-		Jitter:   0.1,
-		Steps:    6,
-		Cap:      pollPeriod,
-	}
+	w.opened = make(chan struct{})
+	delay, expired := newDelay(), false
 	for ctx.Err() == nil {
 		if version == "" {
 			version, err = w.list(ctx)
@@ -95,8 +99,12 @@ func (w *watcher) watchFrom(ctx context.Context, version string) {
 			return
 		}
 		if version != "" {
+			began := time.Now()
 			err = w.follow(ctx, version)
 			version = ""
+			if time.Since(began) > longPeriod {
+				delay, expired = newDelay(), false
+			}
 		}
 		if err != nil {
 			w.listed(w.client.explain(err)) // a query cannot see its objects
@@ -113,12 +121,21 @@ func (w *watcher) watchFrom(ctx context.Context, version string) {
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 			w.poll(ctx)
 			return
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		case !expired && (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)):
+			expired = true
 			continue
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err): // the new version, too
 		case err != nil && !isNotServed(err):
 			w.fail(err)
 		}
 		pause(ctx, delay.Step())
+	}
+}
+
+// newDelay returns the pauses between the attempts to watch.
+func newDelay() wait.Backoff {
+	return wait.Backoff{
+		Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 6, Cap: pollPeriod,
 	}
 }
 
@@ -172,10 +189,12 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 }
 
 // follow reports changes from a version on. It returns the reason why the watch cannot be resumed,
-// or nil if there was none.
+// or nil if there was none or the watch was silent for too long.
 func (w *watcher) follow(ctx context.Context, version string) error {
 	ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
+	silence := time.NewTimer(silentPeriod)
+	defer silence.Stop()
 	stream, err := watchtools.NewRetryWatcherWithContext(ctx, version, w)
 	if err != nil {
 		return err
@@ -185,6 +204,10 @@ func (w *watcher) follow(ctx context.Context, version string) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-silence.C:
+			return nil
+		case <-w.opened:
+			silence.Reset(silentPeriod)
 		case change, ok := <-stream.ResultChan():
 			if !ok {
 				return context.Cause(ctx)
@@ -193,6 +216,7 @@ func (w *watcher) follow(ctx context.Context, version string) error {
 				return apierrors.FromObject(change.Object)
 			}
 			w.report(change)
+			silence.Reset(silentPeriod)
 		}
 	}
 }
@@ -220,9 +244,15 @@ func (w *watcher) WatchWithContext(
 	ctx context.Context,
 	options metav1.ListOptions,
 ) (watch.Interface, error) {
+	options.TimeoutSeconds = ptr.To(int64(watchPeriod / time.Second))
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
 	switch explained := w.client.explain(err); {
-	case err == nil || ctx.Err() != nil:
+	case ctx.Err() != nil:
+	case err == nil:
+		select {
+		case w.opened <- struct{}{}:
+		case <-ctx.Done():
+		}
 	case explained != err:
 		w.fail(explained)
 	case apierrors.IsMethodNotSupported(err),

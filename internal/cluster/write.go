@@ -41,6 +41,7 @@ type Write struct {
 	Manager     string    // field manager
 	Force       bool      // take over fields of other managers (Apply)
 	DryRun      bool      // server-side dry run
+	StreamOnce  bool      // a broken stream is the answer of this server: it is not repeated
 }
 
 // Delete is one object to delete.
@@ -63,19 +64,26 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	var stored *unstructured.Unstructured
 	answerLost := false
 	generates := w.Method == Create && w.Object.GetName() == "" && !w.DryRun
-	var unsafe error // an error after which a retry might create a second object
+	var unsafe, broken error // errors that are not retried: a retry might create a second object
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
-		if generates && maybeStored(err) {
+		switch {
+		case generates && maybeStored(err):
 			unsafe = err
+			return nil
+		case w.StreamOnce && BrokenStream(err):
+			broken = err
 			return nil
 		}
 		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
 			stored, err = c.ours(ctx, resource, w.Object, err)
 		}
-		answerLost = answerLost || isAnswerLost(err) || apierrors.IsInternalError(err)
+		answerLost = answerLost || maybeStored(err) || apierrors.IsInternalError(err)
 		return err
 	}, transientErrors...)
+	if broken != nil {
+		err = broken
+	}
 	if unsafe != nil {
 		return nil, &ambiguousError{c.explain(unsafe), lookup(resource, w.Object)}
 	}
@@ -111,7 +119,9 @@ func (c *Client) ours(
 	sent *unstructured.Unstructured,
 	exists error,
 ) (*unstructured.Unstructured, error) {
-	live, err := c.in(resource, sent.GetNamespace()).Get(ctx, sent.GetName(), metav1.GetOptions{})
+	live, err := getWithRetry(ctx, c, func() (*unstructured.Unstructured, error) {
+		return c.of(resource, sent.GetNamespace(), false).Get(ctx, sent.GetName(), metav1.GetOptions{})
+	})
 	if err != nil {
 		return nil, errors.Join(exists, err)
 	}

@@ -15,9 +15,13 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// saveTimeout bounds the last write of an interrupted run, so that a cluster that is gone cannot
-// hold the process.
-const saveTimeout = 30 * time.Second
+// saveTimeout bounds the last write of a run, so that a cluster that is gone cannot hold the
+// process. For saveGrace after an interrupt it is repeated if the server refuses it for the moment:
+// the record covers all objects already.
+const (
+	saveTimeout = 30 * time.Second
+	saveGrace   = 1500 * time.Millisecond
+)
 
 // Apply runs a plan. The record covers, from before the first write until after the last, every
 // object that may exist because of this run: an interruption at any moment leaves nothing
@@ -31,7 +35,7 @@ func (e *Engine) Apply(
 	sink event.Sink,
 ) (event.Summary, error) {
 	r := newRun(e, p, o, sink)
-	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	watching, stopWatching := context.WithCancel(cluster.Finish(ctx, 0))
 	defer stopWatching()
 	if o.DryRun != DryRunNone {
 		r.loop(ctx, watching)
@@ -51,7 +55,7 @@ func (e *Engine) Apply(
 
 // recordOutcome saves the members that remain, within a time limit, also after an interrupt.
 func (r *run) recordOutcome(ctx context.Context) error {
-	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	saving, cancel := context.WithTimeout(cluster.Finish(ctx, saveGrace), saveTimeout)
 	defer cancel()
 	r.checkDeleted(saving)
 	result := record.RunSucceeded

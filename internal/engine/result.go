@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -40,6 +41,10 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	}
 	t.gone = done.leaving && done.seen.Object == nil
 	t.delays = t.delays || done.outcome == event.Succeeded && done.op.Writes()
+	if interrupted := (*cluster.InterruptedError)(nil); errors.As(done.err, &interrupted) {
+		r.settle(i, event.Interrupted, nil)
+		return
+	}
 	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return

@@ -262,7 +262,7 @@ func (r *run) actBeforeRecord(ctx context.Context) error {
 		if !step.BeforeRecord {
 			continue
 		}
-		done := act(context.WithoutCancel(ctx), r.engine.Cluster, r.plan, step, &r.options)
+		done := act(cluster.Finish(ctx, 0), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
 			return fmt.Errorf(
 				"create %s for the record: %w",

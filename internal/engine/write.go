@@ -160,11 +160,13 @@ func write(
 			return nil, err
 		}
 	}
-	live, err := c.Write(ctx, request(p, step, step.Want, o))
+	w := request(p, step, step.Want, o)
+	w.StreamOnce = p.ServerSide && step.Ref.GroupKind() == apiServiceKind
+	live, err := c.Write(ctx, w)
 	switch {
 	case !p.ServerSide:
 		return live, err
-	case step.Ref.GroupKind() == apiServiceKind && cluster.BrokenStream(err):
+	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)
 	case err != nil || p.LastApplied == "" || diff.ClientSideManagers(live, p.LastApplied).Len() == 0:
 		return live, err

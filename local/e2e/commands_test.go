@@ -32,6 +32,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"manyconfigmaps":   manyConfigMaps,
 		"killatwrite":      killAtWrite,
 		"interruptatwrite": interruptAtWrite,
+		"interruptrefused": interruptRefused,
 		"interruptafter":   interruptAfter,
 		"hangupafter":      hangUpAfter,
 		"headline":         headline,

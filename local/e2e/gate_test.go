@@ -19,8 +19,10 @@ import (
 )
 
 // gate is a proxy in front of the API server. It passes a number of requests that match a pattern
-// and holds the later ones, so that a command can be stopped after exactly that many writes.
+// and holds the later ones, so that a command can be stopped after exactly that many writes. Or it
+// refuses them all for the moment.
 type gate struct {
+	refuses bool           // answer 429 with a long Retry-After
 	pattern *regexp.Regexp // of METHOD PATH
 	proxy   *httputil.ReverseProxy
 	open    chan struct{} // closed when the held requests may pass
@@ -77,6 +79,12 @@ func writeGateConfig(path, namespace, server string) error {
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.pattern.MatchString(r.Method + " " + r.URL.Path) {
 		g.proxy.ServeHTTP(w, r)
+		return
+	}
+	if g.refuses {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		g.answered()
 		return
 	}
 	g.mu.Lock()
@@ -145,6 +153,28 @@ func interruptAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	close(g.open)
 	if state := wait(ts, cmd); state.ExitCode() != exitInterrupted {
 		ts.Fatalf("the interrupted command ended otherwise: %v", state)
+	}
+}
+
+// interruptRefused runs a command whose matching writes are refused for the moment, and interrupts
+// it (Ctrl-C) as soon as that happened. The command must end without sending the write again.
+func interruptRefused(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 2, neg, "interruptrefused REGEXP COMMAND [ARGUMENT]...")
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
+	defer cancel()
+	g, kubeconfig := startGate(ctx, ts, 1, args[0])
+	g.refuses = true
+	cmd := command(ctx, ts, args[1:])
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	ts.Check(cmd.Start())
+	await(ctx, g.passed)
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	state := wait(ts, cmd)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if state.ExitCode() != exitInterrupted || g.unanswered != 0 {
+		ts.Fatalf("ended with %v after %d more requests", state, -g.unanswered)
 	}
 }
 

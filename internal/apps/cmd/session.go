@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -178,13 +179,18 @@ func (s *session) connect(ctx context.Context) error {
 		Cluster: client, Manager: manager, Now: s.env.Now,
 		FullNames: strings.EqualFold(s.env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
 	}
-	first, more, err := client.Nodes(ctx)
+	limited, cancel := context.WithTimeout(ctx, nodesTimeout)
+	defer cancel()
+	first, more, err := client.Nodes(limited)
 	if err != nil {
 		first, more = "", 0 // the user may not list nodes
 	}
 	s.ui.Banner(client.Host(), first, more)
 	return nil
 }
+
+// nodesTimeout limits the read of the nodes that the banner names.
+const nodesTimeout = 10 * time.Second
 
 // trace prints a request for --debug.
 func (s *session) trace(r cluster.Request) { s.ui.Debug(r.String(), "Cluster") }
