@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/muster-deploy/muster/internal/event"
 )
 
@@ -16,6 +18,44 @@ func (r *run) giveUp() {
 		if r.tracks[i].failing {
 			r.settle(i, event.Failed, nil)
 		}
+	}
+}
+
+// unauthorizedLimit is how long the server may refuse the credentials of a run that waits: a plugin
+// may renew them.
+const unauthorizedLimit = 2 * time.Minute
+
+// endUnauthorized ends a run whose credentials the server refuses: the first step that is waited
+// for fails.
+func (r *run) endUnauthorized(err error) {
+	r.fatal = &UnauthorizedError{For: unauthorizedLimit, Last: err}
+	for i := range r.tracks {
+		if r.tracks[i].waiting {
+			r.conclusion(i, event.Failed, r.fatal, false)
+			r.abort(i)
+			return
+		}
+	}
+}
+
+// announceDelay is how long after an interrupt it is emitted which writes are still in progress.
+const announceDelay = 2 * time.Second
+
+// announce emits which writes an interrupted run waits for.
+func (r *run) announce() {
+	r.announceAt = time.Time{}
+	unanswered, first := &UnansweredError{}, -1
+	for i := range r.tracks {
+		if r.plan.Steps[i].Op.IsObject() && r.beingWritten(i) {
+			unanswered.Refs = append(unanswered.Refs, r.plan.Steps[i].Ref)
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if first >= 0 {
+		op := r.plan.Steps[first].Op
+		r.emit(event.Event{Kind: event.Observed, Step: first, Op: op, Err: unanswered})
 	}
 }
 

@@ -125,14 +125,16 @@ func (r *run) arm(timer *time.Timer) {
 	if len(r.alarms) > 0 {
 		first = r.alarms[0].at
 	}
-	if at := r.idleUntil(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+	if at := r.idleUntil(); !at.IsZero() && !r.lastReading && (first.IsZero() || at.Before(first)) {
 		first = at
 	}
 	if r.waiting == 0 {
 		r.diagnosis.at = time.Time{}
 	}
-	if at := r.diagnosis.at; !at.IsZero() && (first.IsZero() || at.Before(first)) {
-		first = at
+	for _, at := range []time.Time{r.diagnosis.at, r.announceAt} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
 	}
 	if !first.IsZero() {
 		timer.Reset(time.Until(first))
@@ -182,16 +184,23 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 		case due.reason == expired && r.extended(due.step, now):
 			heap.Push(&r.alarms, alarm{r.latest, due.step, expired})
 		case due.reason == expired:
-			r.timeOut(due.step)
+			r.overdue = append(r.overdue, due.step)
 		case due.reason == pauseOver:
 			r.expirePaused(ctx, due.step)
 		default:
 			r.judge(ctx, due.step)
 		}
 	}
-	if at := r.idleUntil(); !at.IsZero() && !at.After(now) {
-		r.endIdle()
+	if at := r.announceAt; !at.IsZero() && !at.After(now) {
+		r.announce()
 	}
+	r.startLastRead(ctx, now)
+}
+
+// isIdle reports whether nothing has happened for too long.
+func (r *run) isIdle(now time.Time) bool {
+	at := r.idleUntil()
+	return !at.IsZero() && !at.After(now)
 }
 
 // timeOut settles a step whose deadline has passed.

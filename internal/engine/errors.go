@@ -2,7 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // TimedOutError is the error of a step that was retried until Retry.For was over.
@@ -55,3 +58,34 @@ func (e *RecordError) Error() string { return e.Action + ": " + e.Err.Error() }
 
 // Unwrap returns the error of the record.Store.
 func (e *RecordError) Unwrap() error { return e.Err }
+
+// UnauthorizedError is the error of a run that ended because the server refused its credentials.
+type UnauthorizedError struct {
+	For  time.Duration
+	Last error // the answer of the server
+}
+
+func (e *UnauthorizedError) Error() string {
+	return fmt.Sprintf("the server has refused the credentials for %s: %v", e.For, e.Last)
+}
+
+// Unwrap returns the answer of the server.
+func (e *UnauthorizedError) Unwrap() error { return e.Last }
+
+// maxUnanswered is how many objects an UnansweredError names.
+const maxUnanswered = 5
+
+// UnansweredError says which writes an interrupted run waits for.
+type UnansweredError struct{ Refs []object.Ref }
+
+func (e *UnansweredError) Error() string {
+	var names []string
+	for _, ref := range e.Refs[:min(len(e.Refs), maxUnanswered)] {
+		names = append(names, ref.String())
+	}
+	text := "no answer yet to the write of " + strings.Join(names, ", ")
+	if more := len(e.Refs) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -36,7 +36,9 @@ type ObserveOptions struct {
 // are not ready. Then it emits an Observed event for every new status and an Explained event for
 // new causes, until the condition holds, can hold no more because the remaining objects have
 // failed, the timeout is over, or the context ends. Met reports whether the condition holds. An
-// Observed event with an error says that the cluster cannot be reached for the moment.
+// Observed event with an error says that the cluster cannot be reached for the moment. If it
+// refuses the credentials for too long, Observe returns an *UnauthorizedError. At the end of the
+// timeout all objects are read once more, since a watch may be silent.
 //
 // Observing is a run of steps that only wait: Step is the index of the ref.
 func (e *Engine) Observe(
@@ -51,12 +53,14 @@ func (e *Engine) Observe(
 		targets[i].Ref = ref
 		p.Steps[i] = plan.Step{Ref: ref, Op: plan.Observe, Wait: true}
 	}
-	live, err := e.Cluster.Read(ctx, targets)
+	reading, cancel := withLimit(ctx, o.Timeout)
+	live, err := e.Cluster.Read(reading, targets)
+	cancel()
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
 	r := newRun(e, p, Options{LogLines: o.LogLines}, func(ev event.Event) {
-		if ev.Op = ""; ev.Kind != event.Settled {
+		if ev.Op = ""; ev.Kind == event.Observed || ev.Kind == event.Explained {
 			sink(ev)
 		}
 	})
@@ -72,10 +76,7 @@ func (e *Engine) Observe(
 	if over {
 		return met, nil
 	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if o.Timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, o.Timeout)
-	}
+	limited, cancel := withLimit(ctx, o.Timeout)
 	defer cancel()
 	for i, ref := range refs {
 		if !live.Unserved.Has(ref) {
@@ -86,8 +87,36 @@ func (e *Engine) Observe(
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	met, _ = r.observedEnough()
+	if r.fatal != nil {
+		return false, r.fatal
+	}
+	if met, over = r.observedEnough(); !over && r.interrupted && o.Until != UntilForever {
+		r.observeAgain(ctx)
+		met, _ = r.observedEnough()
+	}
 	return met, nil
+}
+
+// observeAgain reads all objects and emits which have a new status.
+func (r *run) observeAgain(ctx context.Context) {
+	steps := make([]int, len(r.tracks))
+	for i := range steps {
+		steps[i] = i
+	}
+	for i, seen := range r.readAgain(ctx, steps) {
+		if !seen.isZero() {
+			r.tracks[i].seen = seen
+			r.wait(i)
+		}
+	}
+}
+
+// withLimit returns a context that ends after d, unless that is 0.
+func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d > 0 {
+		return context.WithTimeout(ctx, d)
+	}
+	return context.WithCancel(ctx)
 }
 
 // observing is the part of a run that only Observe has.

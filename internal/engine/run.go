@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -55,10 +56,11 @@ type track struct {
 
 // message is a report of a worker or a watch to the loop.
 type message struct {
-	step    int
-	done    *result // result of a write that has ended
-	seen    observation
-	checked []checked // the end of a check of unchanged objects
+	step     int
+	done     *result // result of a write that has ended
+	seen     observation
+	checked  []checked // the end of a check of unchanged objects
+	lastRead *lastRead // the end of a last read
 }
 
 // run carries out one plan. Only the goroutine of loop uses its fields. Other goroutines send it
@@ -95,7 +97,14 @@ type run struct {
 	ended     bool      // aborted by a failure: nothing is started or waited for
 	endedBy   int       // the step that failed
 
-	interrupted bool // aborted by the context
+	interrupted bool      // aborted by the context
+	announceAt  time.Time // time to emit which writes an interrupted run waits for; or zero
+
+	overdue     []int // steps to read once more before they time out
+	lastReading bool  // such a read is in progress
+
+	unauthorized time.Time // time of the first refused credentials since an object was seen; or zero
+	fatal        error     // the reason why nothing can be observed any more; or nil
 
 	related   *relatedTracker
 	diagnosis diagnosis
@@ -162,6 +171,7 @@ func (r *run) loop(ctx, watching context.Context) {
 	for {
 		if ctx.Err() != nil && !r.interrupted {
 			interrupts, r.interrupted = nil, true
+			r.announceAt = time.Now().Add(announceDelay)
 			r.stop()
 		}
 		if !r.interrupted && !r.ended {
@@ -259,6 +269,10 @@ func (r *run) handle(ctx context.Context, m message) {
 		r.endCheck(ctx, m.checked)
 		return
 	}
+	if m.lastRead != nil {
+		r.endLastRead(ctx, m.lastRead)
+		return
+	}
 	if m.done != nil {
 		r.writes.over(time.Now(), r.engine.Cluster.Throttled(), r.inFlight >= r.writes.limit)
 		r.inFlight--
@@ -275,7 +289,7 @@ func (r *run) handle(ctx context.Context, m message) {
 		r.unseen(m.step, m.seen.err)
 		return
 	}
-	r.outage = ""
+	r.outage, r.unauthorized = "", time.Time{}
 	if t.changed = time.Now(); m.seen.evidence == nil || !m.seen.evidence.Observed() {
 		t.since = t.changed
 	}
@@ -294,8 +308,18 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 }
 
-// unseen emits, once for all objects, that the cluster cannot be reached for the moment.
+// unseen emits, once for all objects, that the cluster cannot be reached for the moment. It ends a
+// run whose credentials have been refused for too long.
 func (r *run) unseen(i int, err error) {
+	switch now := time.Now(); {
+	case !apierrors.IsUnauthorized(err):
+		r.unauthorized = time.Time{}
+	case r.unauthorized.IsZero():
+		r.unauthorized = now
+	case r.waiting > 0 && now.Sub(r.unauthorized) >= unauthorizedLimit:
+		r.endUnauthorized(err)
+		return
+	}
 	if r.outage != err.Error() && r.waiting > 0 {
 		r.outage = err.Error()
 		r.emit(

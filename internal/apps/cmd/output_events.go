@@ -115,6 +115,10 @@ func (p *eventPrinter) Event(e event.Event) {
 	case event.Retried:
 		line.Kind, line.Err = ui.Retried, apps.RequestError(w.Change, w.Change.ApplyOp(), e.Err)
 	case event.Waiting, event.Observed:
+		if unanswered := (*engine.UnansweredError)(nil); errors.As(e.Err, &unanswered) {
+			p.ui.Info(e.Err.Error(), "Interrupted")
+			return
+		}
 		if e.Err != nil { // said once for all objects
 			p.ui.Info(fmt.Sprintf("%v; what is waited for is looked for again", e.Err), "Waiting")
 			return

@@ -48,6 +48,8 @@ type Cluster struct {
 	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
 	Polls    bool                         // watches are refused: objects are polled
+	Silent   bool                         // watches report nothing
+	Unseen   func() error                 // what watches report instead of changes, polling
 	Dies     int                          // change, counted from 1, that is stored but not answered
 	Wrote    []string                     // stored changes: method and object
 	Asked    [][]object.Ref               // arguments of each Read

@@ -25,7 +25,10 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	c.mu.Lock()
 	c.Watched = append(c.Watched, refs)
 	c.mu.Unlock()
-	if c.Polls {
+	if c.Silent {
+		return
+	}
+	if c.Polls || c.Unseen != nil {
 		go c.poll(ctx, refs, see) // it ends with the context
 		return
 	}
@@ -113,6 +116,10 @@ func (c *Cluster) poll(ctx context.Context, refs []object.Ref, see func(cluster.
 	defer ticks.Stop()
 	for {
 		for _, ref := range refs {
+			if c.Unseen != nil {
+				see(cluster.ObjectEvent{Ref: ref, Err: c.Unseen()})
+				continue
+			}
 			see(cluster.ObjectEvent{Ref: ref, Object: c.Object(ref)})
 		}
 		select {

@@ -119,7 +119,15 @@ func runStatus(
 	if err != nil {
 		return err
 	}
-	m, client, err := f.targets(ctx, env, kube, dir)
+	reading, stop := ctx, context.CancelFunc(func() {})
+	if f.timeout > 0 {
+		reading, stop = context.WithTimeout(ctx, f.timeout)
+	}
+	m, client, err := f.targets(reading, env, kube, dir)
+	stop()
+	if reading.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the cluster has not answered within --timeout %s", f.timeout)
+	}
 	if err != nil {
 		return err
 	}

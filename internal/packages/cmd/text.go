@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -29,10 +31,14 @@ func (w wording) formatter() view.Formatter {
 	}
 }
 
-// unreachableLine formats the event that the cluster cannot be reached.
+// unreachableLine formats the event that the cluster cannot be reached, or that an interrupted run
+// waits for its answer.
 func unreachableLine(e event.Event) string {
 	if e.Kind != event.Observed || e.Err == nil {
 		return ""
+	}
+	if unanswered := (*engine.UnansweredError)(nil); errors.As(e.Err, &unanswered) {
+		return "interrupted: " + e.Err.Error()
 	}
 	return "still trying: " + e.Err.Error()
 }
