@@ -36,9 +36,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -68,6 +71,11 @@ type Cluster interface {
 	// Log returns the last lines of the log of a pod's container, in its present run or the one
 	// before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
+	// List returns the objects of a kind that carry labels, in one namespace or, if that is empty, in
+	// all.
+	List(
+		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+	) ([]*unstructured.Unstructured, error)
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
 }
@@ -123,11 +131,31 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)
 	}
-	return plan.Build(plan.Input{
+	in := plan.Input{
 		Desired:  req.Desired,
 		Recorded: state.Refs(),
 		Live:     live.Objects,
 		Unserved: live.Unserved,
 		Policy:   req.Policy,
-	})
+	}
+	if in.Autoscalers, err = e.autoscalers(ctx, in.ScaledNamespaces()); err != nil {
+		return nil, err
+	}
+	return plan.Build(in)
+}
+
+// autoscalers returns the autoscalers in some namespaces; none of one in which they may not be
+// listed.
+func (e *Engine) autoscalers(
+	ctx context.Context, namespaces []string,
+) (found []*unstructured.Unstructured, err error) {
+	for _, namespace := range namespaces {
+		list, err := e.Cluster.List(ctx, plan.AutoscalerKind, namespace, nil)
+		unknown := (*cluster.UnknownKindError)(nil)
+		if err != nil && !apierrors.IsForbidden(err) && !errors.As(err, &unknown) {
+			return nil, fmt.Errorf("read the autoscalers: %w", err)
+		}
+		found = append(found, list...)
+	}
+	return found, nil
 }

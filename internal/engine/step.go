@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -116,7 +117,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		return &result{
 			op:      plan.Unchanged,
 			outcome: event.Succeeded,
-			reason:  writeReason(carried.Have),
+			reason:  cmp.Or(writeReason(carried.Have), carried.Reason),
 			seen:    cluster.ObjectEvent{Object: carried.Have},
 		}
 	}
@@ -125,7 +126,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		return done
 	}
 	live = done.seen.Object
-	done.reason = writeReason(live)
+	done.reason = cmp.Or(writeReason(live), carried.Reason)
 	switch {
 	case o.DryRun == DryRunServer:
 		done.would = live

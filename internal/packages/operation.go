@@ -24,6 +24,9 @@ type PlanOptions struct {
 	Propagation       metav1.DeletionPropagation `json:"prunePropagationPolicy"`
 	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
 	Ordering          string                     `json:"ordering"`
+	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
+	// the reasons of its steps.
+	LeaveReplicas bool `json:"-"`
 }
 
 // Adoption returns the degree of adoption that the inventory policy stands for.
@@ -50,6 +53,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
+	p.LeaveReplicas = o.LeaveReplicas
 	return p, err
 }
 

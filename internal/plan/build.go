@@ -19,7 +19,10 @@ import (
 // The error joins an *ObjectError for every invalid object, in the order of the objects, and a
 // *CycleError if desired objects depend on each other in a cycle.
 func Build(in Input) (*Plan, error) {
-	b := &builder{in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded))}
+	b := &builder{
+		in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded)),
+		autoscalers: in.autoscalers(),
+	}
 	b.addDesired()
 	b.addRemoved()
 	b.connect()
@@ -62,6 +65,8 @@ type builder struct {
 	nodes []node
 	index map[object.Ref]int // into nodes
 	errs  []error
+
+	autoscalers map[object.Ref]*unstructured.Unstructured // by what they scale
 }
 
 func (b *builder) add(n node) {
@@ -115,6 +120,9 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		return err
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
+	if by := b.autoscalers[step.Ref]; by != nil && b.in.changesReplicas(obj, step.Have) {
+		step.leaveReplicas(obj, by)
+	}
 	want := policy.Owner.mark(obj)
 	if drafted {
 		step.Draft, step.Want = want, want

@@ -33,6 +33,7 @@ func decideClientSide(step *Step, want *unstructured.Unstructured, annotation st
 			return err
 		}
 	}
+	step.keepReplicas(want)
 	if step.Have == nil {
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
@@ -53,6 +54,7 @@ func decideClientSide(step *Step, want *unstructured.Unstructured, annotation st
 // decideServerSide decides by server-side apply. The object is unchanged if the manager has applied
 // the same fields and no client-side apply is left to migrate.
 func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured) error {
+	want = w.withoutReplicas(step, want)
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil

@@ -93,6 +93,7 @@ const (
 	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
+	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.
@@ -100,8 +101,8 @@ type Step struct {
 	Ref object.Ref `json:"ref"`
 	Op  Op         `json:"op"`
 
-	// Reason is why the object is skipped, kept, orphaned or deleted out of order. Users read it
-	// verbatim. ReasonRef is the object that is the reason, if any.
+	// Reason is why the object is skipped, kept, orphaned or deleted out of order, or why a field is
+	// not updated. Users read it verbatim. ReasonRef is the object that is the reason, if any.
 	Reason     string     `json:"reason,omitempty"`
 	ReasonCode ReasonCode `json:"reasonCode,omitempty"`
 	ReasonRef  object.Ref `json:"reasonRef,omitzero"`

@@ -23,10 +23,10 @@ import (
 
 // TestBuild plans what the archives describe. Their sections are desired.yaml, live.yaml,
 // recorded.yaml (documents that only identify objects, in the order of the record), unserved
-// (kinds, one a line) and policy (see setPolicy). Objects belong to the set "me" by the annotation
-// owner; the annotation after names dependencies as Kind.group/namespace/name, and takes gives
-// substitutions, separated by semicolons, as such a name, the path of the value, the path of the
-// field, and perhaps a token.
+// (kinds, one a line), autoscalers.yaml (live ones) and policy (see setPolicy). Objects belong to
+// the set "me" by the annotation owner; the annotation after names dependencies as
+// Kind.group/namespace/name, and takes gives substitutions, separated by semicolons, as such a
+// name, the path of the value, the path of the field, and perhaps a token.
 func TestBuild(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		p, err := plan.Build(input(t, files))
@@ -131,6 +131,7 @@ func input(t *testing.T, files map[string]string) plan.Input {
 			}
 		}
 	}
+	in.Autoscalers = documents(t, files["autoscalers.yaml"])
 	for line := range strings.Lines(files["policy"]) {
 		setPolicy(t, &in.Policy, strings.Fields(line))
 	}
@@ -151,6 +152,8 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 		p.ServerSide, p.Manager = true, words[1]
 	case "waves":
 		p.Waves = true
+	case "leave-replicas":
+		p.LeaveReplicas = true
 	case "prune-after-failure":
 		p.PruneAfterFailure = true
 	default:

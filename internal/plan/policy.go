@@ -23,7 +23,9 @@ type Input struct {
 	Recorded []object.Ref                              // the record, in its order
 	Live     map[object.Ref]*unstructured.Unstructured // existing objects, desired and recorded
 	Unserved *object.Set                               // recorded, of kinds not served now
-	Policy   Policy
+	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.
+	Autoscalers []*unstructured.Unstructured
+	Policy      Policy
 }
 
 // Policy is how a dialect wants objects to be handled, in neutral terms. The zero value is
@@ -54,6 +56,9 @@ type Policy struct {
 	// LastAppliedManager keeps it on objects that migrate to server-side apply, if it is not empty.
 	LastApplied        string
 	LastAppliedManager string
+
+	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
+	LeaveReplicas bool
 
 	ServerSide        bool
 	Manager           string

@@ -24,6 +24,7 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	leaveReplicas     bool // of workloads to their autoscalers
 	failFast          bool
 	logLines          int
 	rules             []string
@@ -245,6 +246,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		ServerSide: f.serverSide, ForceConflicts: f.forceConflicts, FieldManager: f.fieldManager,
 		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value),
 		PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
+		LeaveReplicas: f.leaveReplicas,
 	}
 }
 

@@ -47,6 +47,7 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 
 // addPlanFlags adds the flags that shape the plan.
 func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
+	f.leaveReplicas = v.leavesReplicas
 	flags := cmd.Flags()
 	flags.BoolVar(&f.serverSide, "server-side", false,
 		"If true, apply runs in the server instead of the client")

@@ -20,6 +20,7 @@ var phrases = map[packages.Verb]struct {
 	packages.ToCreate:    {'+', "would be created"},
 	packages.ToConfigure: {'~', "would be configured"},
 	packages.ToPrune:     {'-', "would be pruned"},
+	packages.ToLeave:     {'=', "would be unchanged"},
 	packages.ToOrphan:    {'=', "would be orphaned"},
 	packages.ToKeep:      {'=', "would be kept"},
 	packages.ToSkip:      {'=', "would be skipped"},
@@ -30,7 +31,7 @@ var phrases = map[packages.Verb]struct {
 func planText(out io.Writer, t view.Terminal, outlooks []packages.Outlook) error {
 	var changes []view.Row
 	for _, o := range outlooks {
-		if o.Verb() == packages.ToLeave {
+		if o.Verb() == packages.ToLeave && o.Step.Reason == "" {
 			continue
 		}
 		change, err := rowOf(o)

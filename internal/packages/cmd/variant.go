@@ -20,6 +20,8 @@ type variant struct {
 	arguments  cobra.PositionalArgs
 	strict     bool // flags without effect are errors
 	savesPlans bool // plans can be saved and applied later
+	// replicas are left to autoscalers
+	leavesReplicas bool
 
 	ordering          string            // default of --ordering
 	pruneAfterFailure bool              // default of --prune-after-failure
@@ -57,7 +59,7 @@ func native(env *cli.Env) variant {
 		command:    env.Name(),
 		arguments:  cobra.MaximumNArgs(1),
 		strict:     true,
-		savesPlans: true,
+		savesPlans: true, leavesReplicas: true,
 		ordering:   "graph",
 		initObject: "inventory info",
 		printLines: func(s outputOptions, p *plan.Plan, t view.PhaseOptions) view.Printer {
