@@ -15,9 +15,9 @@ func mergePatch(recorded, want, live map[string]any) map[string]any {
 		wanted, isMap := value.(map[string]any)
 		below, isLiveMap := live[key].(map[string]any)
 		switch {
-		case isMap && isLiveMap:
+		case isMap && (isLiveMap || live[key] == nil):
 			inner := mergePatch(fieldsOf(recorded, key), wanted, below)
-			if len(inner) > 0 {
+			if len(inner) > 0 || !isLiveMap {
 				patch[key] = inner
 			}
 		case !jsonvalue.Equal(value, live[key]):

@@ -111,8 +111,9 @@ func recoverError(err *error) {
 // sides are the three sides of a merge; recorded is nil if unknown.
 type sides struct{ recorded, want, live map[string]any }
 
-// sidesOf omits status and managedFields of live unless want has them: a merge never deletes fields
-// that only live has.
+// sidesOf omits what a merge cannot change: status where it has requests of its own, and the rules
+// of aggregated roles. It omits status and managedFields of live unless want has
+// them: a merge never deletes fields that only live has.
 func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	s := sides{want: withoutCreation(want.Object), live: live.Object}
 	if recorded != nil {
@@ -121,11 +122,14 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	if isAggregated(want) {
 		s.recorded, s.want = without(s.recorded, "rules"), without(s.want, "rules")
 	}
-	if want.Object["status"] == nil {
+	if hasStatusRequests(want) {
+		s.recorded, s.want = without(s.recorded, "status"), without(s.want, "status")
+	}
+	if s.want["status"] == nil {
 		s.live = without(s.live, "status")
 	}
 	metadata := fieldsOf(s.live, "metadata")
-	if fieldsOf(want.Object, "metadata")["managedFields"] == nil && metadata != nil {
+	if fieldsOf(s.want, "metadata")["managedFields"] == nil && metadata != nil {
 		s.live = without(s.live, "metadata")
 		s.live["metadata"] = without(metadata, "managedFields")
 	}
@@ -144,6 +148,14 @@ func (s sides) encode() (recorded, want, live []byte, err error) {
 	}
 	live, err = json.Marshal(s.live)
 	return recorded, want, live, err
+}
+
+// hasStatusRequests reports whether the server ignores the status in all requests but those for it:
+// for all kinds of Kubernetes, as far as they have one.
+func hasStatusRequests(obj *unstructured.Unstructured) bool {
+	gvk := obj.GroupVersionKind()
+	_, isBuiltin := builtin.PatchMeta(gvk)
+	return isBuiltin || gvk.Group == "apiextensions.k8s.io" || gvk.Group == "apiregistration.k8s.io"
 }
 
 // isAggregated reports whether an object is a ClusterRole whose rules a controller fills in: it has
