@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -299,6 +300,46 @@ func TestDeployFallbackOnUpdate(t *testing.T) {
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			check(t, "value", value, tc.value)
 		})
+	}
+}
+
+// rebaseRule returns a configuration whose overlay sets a field of ConfigMaps.
+func rebaseRule(field string) string {
+	return `
+apiVersion: kapp.k14s.io/v1alpha1
+kind: Config
+rebaseRules:
+- resourceMatchers:
+  - apiVersionKindMatcher: {apiVersion: v1, kind: ConfigMap}
+  ytt:
+    overlayContractV1:
+      overlay.yml: |
+        #@ load("@ytt:data", "data")
+        #@ load("@ytt:overlay", "overlay")
+        #@overlay/match by=overlay.all
+        ---
+        data:
+          #@overlay/match missing_ok=True
+          ` + field
+}
+
+// A rule may expect fields that the recorded original lacks, because they are newer.
+func TestDeployRuleFailsOnOriginal(t *testing.T) {
+	const cm = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {new: x}}"
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"))
+	w.deploy(cm, rebaseRule(`new: #@ data.values.new.data.new + "!"`))
+	data, _, _ := unstructured.NestedStringMap(w.cluster.Object(configMapRef("a")).Object, "data")
+	check(t, "data", fmt.Sprint(data), "map[new:x!]")
+}
+
+// A rule may expect fields that only the server sets, also when the object is created.
+func TestDeployRuleNeedsStoredObject(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"), rebaseRule(`uid: #@ data.values.existing.metadata.uid`))
+	live := w.cluster.Object(configMapRef("a"))
+	if live.GetAnnotations()["kapp.k14s.io/original-diff-md5"] == "" {
+		t.Error("nothing is recorded")
 	}
 }
 

@@ -196,10 +196,10 @@ func (r *Run) debugChanges() {
 
 // lastApplied returns the object that a live one is compared with if nobody has changed it since it
 // was applied, and prints why if that is asked for.
-func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool, err error) {
-	base, ok, err = lastapplied.Base(obj, r.config)
-	if err != nil || !r.options.DebugHistory && !r.options.Debug {
-		return base, ok, err
+func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool) {
+	base, ok = lastapplied.Base(obj, r.config)
+	if !r.options.DebugHistory && !r.options.Debug {
+		return base, ok
 	}
 	sum := obj.GetAnnotations()[resource.AnnOriginalDiffMD5]
 	text := resource.Describe(obj)
@@ -216,7 +216,7 @@ func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool, err error) 
 	} else {
 		r.Printer.Debug(text, "History")
 	}
-	return base, ok, nil
+	return base, ok
 }
 
 // execute runs the plan. The records cover the objects of the run from before its first write until

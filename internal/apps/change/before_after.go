@@ -67,7 +67,7 @@ func (s *calculator) same(before, after *unstructured.Unstructured) bool {
 }
 
 // deletion returns the deletion of a live object.
-func (s *calculator) deletion(live *unstructured.Unstructured) (*Change, error) {
+func (s *calculator) deletion(live *unstructured.Unstructured) *Change {
 	c := &Change{
 		Op:           Delete,
 		Existing:     live,
@@ -75,12 +75,10 @@ func (s *calculator) deletion(live *unstructured.Unstructured) (*Change, error) 
 		Ignored:      s.madeByController(live),
 		calc:         s,
 	}
-	if !s.isRelevant(c) {
-		return c, nil
+	if s.isRelevant(c) {
+		c.before = s.lastApplied(live)
 	}
-	base, err := s.lastApplied(live)
-	c.before = base
-	return c, err
+	return c
 }
 
 // madeByController reports whether a controller created a live object, which is left to it. Adopted
@@ -94,10 +92,7 @@ func (s *calculator) madeByController(live *unstructured.Unstructured) bool {
 func (s *calculator) beforeAfter(
 	live, new *unstructured.Unstructured,
 ) (before, after *unstructured.Unstructured, err error) {
-	before, err = s.lastApplied(live)
-	if err != nil {
-		return nil, nil, err
-	}
+	before = s.lastApplied(live)
 	known := before != nil
 	if !known {
 		if before, err = s.stripped(live); err != nil {
@@ -123,25 +118,23 @@ func (s *calculator) beforeAfter(
 func (s *calculator) approvedBefore(
 	live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	if base, err := s.lastApplied(live); base != nil || err != nil {
-		return base, err
+	if base := s.lastApplied(live); base != nil {
+		return base, nil
 	}
 	return s.stripped(live)
 }
 
 // lastApplied returns a live object as it was applied last, if that is known and nobody has changed
 // it since; otherwise nil.
-func (s *calculator) lastApplied(
-	live *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
+func (s *calculator) lastApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
 	if s.LastApplied == nil {
-		return nil, nil
+		return nil
 	}
-	base, ok, err := s.LastApplied(live)
-	if err != nil || !ok {
-		return nil, err
+	base, ok := s.LastApplied(live)
+	if !ok {
+		return nil
 	}
-	return base, nil
+	return base
 }
 
 // stripped returns a live object without record, identity and, unless they are kept, excluded

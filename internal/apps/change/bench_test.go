@@ -20,8 +20,8 @@ func BenchmarkCalculate(b *testing.B) {
 				live, base, described := fleet(b, count, name == "changed")
 				o := Options{
 					Wait: true,
-					LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-						return base[live.GetName()], true, nil
+					LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+						return base[live.GetName()], true
 					},
 				}
 				var held uint64

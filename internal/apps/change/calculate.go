@@ -19,9 +19,7 @@ type Options struct {
 	// LastApplied returns the object that was applied last, rebased onto the live object and
 	// without the record, if nobody has changed the object since. If it is nil or ok is false, New
 	// is compared with the live object.
-	LastApplied func(live *unstructured.Unstructured) (
-		base *unstructured.Unstructured, ok bool, err error,
-	)
+	LastApplied func(live *unstructured.Unstructured) (base *unstructured.Unstructured, ok bool)
 
 	// Merge returns the live object after the server has merged want into it; without it, want
 	// replaces the object. Before is the compared form of the live object.
@@ -171,10 +169,7 @@ func (s *calculator) compareByKey(existing, new []*unstructured.Unstructured) ([
 			continue
 		}
 		done[key] = true
-		c, err := s.deletion(byKey[keys[i]])
-		if err != nil {
-			return nil, err
-		}
+		c := s.deletion(byKey[keys[i]])
 		if s.isRelevant(c) || s.Filter != nil { // the filter counts what it excludes
 			changes = append(changes, c)
 		}

@@ -61,7 +61,7 @@ func BenchmarkDeployment(b *testing.B) {
 		live = append(live, stored)
 	}
 	o := Options{
-		LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+		LastApplied: func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 			return lastapplied.Base(live, conf)
 		},
 	}

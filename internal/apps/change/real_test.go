@@ -63,7 +63,7 @@ func (s *server) deploy(input []*unstructured.Unstructured) string {
 	}
 	o := Options{Wait: true}
 	if !s.exact {
-		o.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
+		o.LastApplied = func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 			return lastapplied.Base(live, s.conf)
 		}
 	}

@@ -42,7 +42,7 @@ func (c *Change) Rework(
 	case op == Update:
 		return c.retryUpdate(live, refused, m)
 	case op == Delete:
-		return c.calc.deletion(live)
+		return c.calc.deletion(live), nil
 	}
 	return nil, refused
 }

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"errors"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,27 +52,23 @@ func configOf(t testing.TB, documents string) *config.Config {
 }
 
 // lastApplied returns Options.LastApplied for objects that carry what was applied last, which holds
-// if their sum is "valid"; an object of which the sum is "unreadable" is an error.
+// if their sum is "valid".
 func lastApplied(
 	conf *config.Config,
-) func(*unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-	return func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool, error) {
-		switch live.GetAnnotations()[resource.AnnOriginalDiffMD5] {
-		case "valid":
-		case "unreadable":
-			return nil, false, errors.New("the history cannot be read")
-		default:
-			return nil, false, nil
+) func(*unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+	return func(live *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+		if live.GetAnnotations()[resource.AnnOriginalDiffMD5] != "valid" {
+			return nil, false
 		}
 		original := &unstructured.Unstructured{}
 		text := live.GetAnnotations()[resource.AnnOriginal]
 		if err := original.UnmarshalJSON([]byte(text)); err != nil {
-			return nil, false, err
+			return nil, false
 		}
 		base, err := conf.Rebase(live, original)
 		if err == nil {
 			removeRecord(base)
 		}
-		return base, err == nil, err
+		return base, err == nil
 	}
 }

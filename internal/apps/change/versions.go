@@ -240,10 +240,7 @@ func (s *calculator) pruneVersions(
 		for i, v := range all {
 			c := &Change{Op: Noop, Existing: v.obj, calc: s, comparedWith: v.obj}
 			if i < len(all)-kept {
-				var err error
-				if c, err = s.deletion(v.obj); err != nil {
-					return nil, err
-				}
+				c = s.deletion(v.obj)
 			}
 			changes = append(changes, c)
 		}

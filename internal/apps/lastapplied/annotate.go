@@ -18,8 +18,9 @@ const annotationLimit = 256 << 10
 // Annotate returns an object for its first write: toSend with its identity, the original, which is
 // the applied object, and the md5 of the predicted stored object. existing is the live object that
 // is replaced, or nil. Nothing is recorded if the object has the annotation
-// kapp.k14s.io/disable-original, or if its annotations would exceed the limit of a server. The
-// result shares memory with toSend; no argument is changed.
+// kapp.k14s.io/disable-original, or if its annotations would exceed the limit of a server, or if a
+// rule fails on the prediction: then the stored object decides. The result shares memory with
+// toSend; no argument is changed.
 func Annotate(
 	toSend, applied, existing *unstructured.Unstructured,
 	rules *config.Config,
@@ -37,13 +38,9 @@ func Annotate(
 	if err != nil || !fits(out, original) {
 		return out, err
 	}
-	stored, err := predict(out, existing, rules)
+	sum, err := fingerprint(predict(out, existing, rules), plain, rules)
 	if err != nil {
-		return nil, err
-	}
-	sum, err := fingerprint(stored, plain, rules)
-	if err != nil {
-		return nil, err
+		return out, nil // a rule may expect fields that only the server sets
 	}
 	setAnnotation(out, resource.AnnOriginal, original)
 	setAnnotation(out, resource.AnnOriginalDiffMD5, sum)

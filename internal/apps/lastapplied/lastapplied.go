@@ -15,8 +15,6 @@
 package lastapplied
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -74,38 +72,28 @@ func annotation(obj *unstructured.Unstructured, key string) (string, bool) {
 // Base returns the object that new versions are compared with if nobody has changed a live object
 // since it was recorded: the original, rebased onto the live object, without the annotations of the
 // record and without excluded fields. ok is false if nothing usable is recorded or the object has
-// changed; then the live object itself is compared. An error comes from a rule.
+// changed; then the live object itself is compared. A record is not usable if a rule fails on it:
+// the rule may be newer than the original and expect fields that this lacks.
 func Base(
-	live *unstructured.Unstructured,
-	rules *config.Config,
-) (base *unstructured.Unstructured, ok bool, err error) {
+	live *unstructured.Unstructured, rules *config.Config,
+) (base *unstructured.Unstructured, ok bool) {
 	text, _ := annotation(live, resource.AnnOriginal)
 	want, _ := annotation(live, resource.AnnOriginalDiffMD5)
 	if text == "" || want == "" {
-		return nil, false, nil
+		return nil, false
 	}
 	original, ok := parse(text)
-	if !ok {
-		return nil, false, nil
-	}
-	if err := bare(original, rules); err != nil {
-		return nil, false, fmt.Errorf("recorded original of %s: %w", resource.Describe(live), err)
+	if !ok || bare(original, rules) != nil {
+		return nil, false
 	}
 	if got, err := fingerprint(live, original, rules); err != nil || got != want {
-		return nil, false, err
+		return nil, false
 	}
-	base, err = rules.Rebase(withoutAnnotations(live, resource.AnnIdentity), original)
-	if err == nil {
-		err = bare(base, rules)
+	base, err := rules.Rebase(withoutAnnotations(live, resource.AnnIdentity), original)
+	if err != nil || bare(base, rules) != nil {
+		return nil, false
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf(
-			"rebase the recorded original of %s: %w",
-			resource.Describe(live),
-			err,
-		)
-	}
-	return base, true, nil
+	return base, true
 }
 
 // Original returns the recorded original of a live object, whether or not the object has changed

@@ -60,15 +60,12 @@ func BenchmarkAnnotate(b *testing.B) {
 		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: nginx:1.27, ports: [{containerPort: 80}]}]}}}}`,
 	)
 	signed := annotated(b, obj, obj, nil)
-	live, err := predict(signed, nil, rules)
-	if err != nil {
-		b.Fatal(err)
-	}
+	live := predict(signed, nil, rules)
 	for name, f := range map[string]func() error{
 		"create":       func() error { _, err := Annotate(obj, obj, nil, rules); return err },
 		"update":       func() error { _, err := Annotate(obj, obj, live, rules); return err },
 		"amend":        func() error { _, err := amend(live, obj, rules); return err },
-		"last-applied": func() error { _, _, err := Base(live, rules); return err },
+		"last-applied": func() error { _, _ = Base(live, rules); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -12,22 +12,21 @@ import (
 // predict returns the object that a server will probably store for a sent one: in the form of its
 // built-in type and with defaults. If it is known what the server changed in the last version, the
 // same changes are applied. Metadata that only a server sets is missing; it is on both sides of a
-// fingerprint. existing may be nil. An error comes from a rule.
+// fingerprint. existing may be nil.
 func predict(
-	sent, existing *unstructured.Unstructured,
-	rules *config.Config,
-) (*unstructured.Unstructured, error) {
+	sent, existing *unstructured.Unstructured, rules *config.Config,
+) *unstructured.Unstructured {
 	out := applyDefaults(sent.DeepCopy(), existing)
 	if existing == nil {
-		return out, nil
+		return out
 	}
-	base, ok, err := Base(existing, rules)
-	if err != nil || !ok {
-		return out, err
+	base, ok := Base(existing, rules)
+	if !ok {
+		return out
 	}
 	live := withoutAnnotations(existing, recordKeys...)
 	rebaseFields(applyDefaults(base, existing).Object, live.Object, out.Object)
-	return out, nil
+	return out
 }
 
 // applyDefaults changes an object, in place, as any server does.
