@@ -58,13 +58,14 @@ type DeployResult struct {
 // deployment is a run of Deploy.
 type deployment struct {
 	*Client
-	req    DeployRequest
-	record app.Request
-	app    *app.App
-	config *config.Config
-	inputs []resource.Resource
-	live   liveState
-	owners map[string]string // descriptions of other apps, by the values of their labels
+	req      DeployRequest
+	record   app.Request
+	app      *app.App
+	config   *config.Config
+	inputs   []resource.Resource
+	selected []resource.Resource // the inputs that the filter selects
+	live     liveState
+	owners   map[string]string // descriptions of other apps, by the values of their labels
 
 	preparation input.Preparation
 	fallback    []string                       // namespaces to search
@@ -109,7 +110,7 @@ func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 	if err := r.Review.Print(run); err != nil {
 		return result, err
 	}
-	if err := d.preparation.CheckNamespaces(d.inputs); err != nil {
+	if err := d.preparation.CheckNamespaces(d.selected); err != nil {
 		return result, err
 	}
 	if r.Review.Serve != nil {
@@ -148,16 +149,18 @@ func (d *deployment) calculate(ctx context.Context) (*Run, error) {
 	if err := d.loadInputs(ctx); err != nil {
 		return nil, err
 	}
-	existing, err := d.readLive(ctx)
-	if err != nil {
-		return nil, err
-	}
 	matching, err := d.req.Filter.ResourceFilter(d.Now())
 	if err != nil {
 		return nil, err
 	}
-	inputs := Filter(unwrap(d.inputs), matching)
-	if len(inputs) == 0 && !d.req.Patch && !d.req.AllowEmpty {
+	d.selected = slices.DeleteFunc(slices.Clone(d.inputs), func(r resource.Resource) bool {
+		return !matching.Matches(r.Unstructured)
+	})
+	existing, err := d.readLive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.selected) == 0 && !d.req.Patch && !d.req.AllowEmpty {
 		return nil, errors.New(
 			"Trying to apply empty set of resources will result in deletion of resources on " +
 				"cluster. " +
@@ -169,7 +172,7 @@ func (d *deployment) calculate(ctx context.Context) (*Run, error) {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner,
 	}
-	return run, run.calculate(Filter(existing, matching), inputs)
+	return run, run.calculate(Filter(existing, matching), unwrap(d.selected))
 }
 
 // saveMetadata hands the content of the record to the caller.

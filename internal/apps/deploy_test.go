@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,6 +234,26 @@ func TestDeployOwnership(t *testing.T) {
 			_, err := w.Deploy(t.Context(), request)
 			checkError(t, err, tc.err)
 		})
+	}
+}
+
+// Inputs that filters exclude are not checked: neither their owners nor their namespaces.
+func TestDeployExcludedInputs(t *testing.T) {
+	w := newWorld(t)
+	w.put("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {kapp.k14s.io/app: '7'}}}")
+	request := w.request(configMap("a", "1"), configMap("b", "1"),
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: other}}")
+	request.Filter.Names = []string{"b"}
+	request.Preparation.AllowCheck = true
+	request.Preparation.AllowNs = []string{"demo"}
+	if _, err := w.Deploy(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "objects", w.objects(), "configmap/a configmap/b configmap/web")
+	for _, asked := range w.cluster.Asked {
+		if slices.Contains(asked, configMapRef("a")) {
+			t.Errorf("read %v", asked)
+		}
 	}
 }
 

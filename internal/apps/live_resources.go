@@ -20,7 +20,7 @@ import (
 // podKind is part of every search whose caller prints logs.
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// readLive reads the objects of the app, and the objects of its inputs that lack its label. It
+// readLive reads the objects of the app, and the objects of selected inputs that lack its label. It
 // returns those that the changes are calculated from.
 func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
 	labelled, err := d.readLabelled(ctx)
@@ -90,9 +90,9 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 	return found, nil
 }
 
-// checkRecordName refuses an input that has the name of the app's record.
+// checkRecordName refuses a selected input that has the name of the app's record.
 func (d *deployment) checkRecordName() error {
-	for _, r := range d.inputs {
+	for _, r := range d.selected {
 		if object.RefOf(r.Unstructured) == d.app.RecordRef() {
 			return fmt.Errorf(
 				"Resource '%s' would overwrite the record of the app, which is kept under this "+
@@ -139,8 +139,8 @@ func (d *deployment) needsManagedFields() bool {
 	return d.req.Review.Fields || d.config.HasOverlays() || d.req.Run.ServerSide
 }
 
-// readAdoptable reads the live objects of inputs that lack the label of the app. It refuses those
-// that belong to another app.
+// readAdoptable reads the live objects of selected inputs that lack the label of the app. It
+// refuses those that belong to another app.
 func (d *deployment) readAdoptable(
 	ctx context.Context,
 	labelled []liveObject,
@@ -154,7 +154,7 @@ func (d *deployment) readAdoptable(
 	}
 	var targets []cluster.Target
 	inputs := map[object.Ref]liveObject{}
-	for _, r := range d.inputs {
+	for _, r := range d.selected {
 		ref := object.RefOf(r.Unstructured)
 		if known[ref] || ref.Name == "" || inputs[ref] != nil {
 			continue
@@ -197,7 +197,7 @@ func readError(err error, inputs map[object.Ref]liveObject) error {
 // onlyInputs returns the live objects that have an input, or that are a version of one.
 func (d *deployment) onlyInputs(found []liveObject) []liveObject {
 	keys := map[string]bool{}
-	for _, r := range d.inputs {
+	for _, r := range d.selected {
 		keys[resource.Key(r.Unstructured)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(obj liveObject) bool {
