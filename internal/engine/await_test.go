@@ -233,6 +233,28 @@ func TestIdle(t *testing.T) {
 	})
 }
 
+// A run is not idle while it writes: the shortest time is up only after all writes that may start.
+func TestIdleAtOnce(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{
+			Slow: map[object.Ref]time.Duration{ref("ConfigMap/slow"): 5 * time.Second},
+		})
+		o := w.judging()
+		o.Limits.Idle, o.Concurrency = time.Nanosecond, 1
+		w.run(t.Context(), t, o, create("Deployment/a"), create("ConfigMap/slow"),
+			create("ConfigMap/last"), create("ConfigMap/next", 0))
+		w.lines = w.lines[len(w.lines)-7:]
+		w.expect(t, `
+			acted create configmap/slow succeeded
+			settled create configmap/slow succeeded (Current)
+			acted create configmap/last succeeded
+			settled create configmap/last succeeded (Current)
+			settled create deployment.apps/a timed out (InProgress)
+			acted create configmap/next skipped
+			settled create configmap/next skipped`)
+	})
+}
+
 // By kind of failure, the first ends the run: what is being written is finished, and nothing else
 // starts or is waited for.
 func TestEndOnFailure(t *testing.T) {

@@ -150,9 +150,10 @@ func (r *run) concerns(a alarm) bool {
 	return t.waiting
 }
 
-// idleUntil returns the time at which an idle run ends; zero if there is no such limit.
+// idleUntil returns the time at which an idle run ends; zero if there is no such limit. A run that
+// writes is not idle.
 func (r *run) idleUntil() time.Time {
-	if r.options.Limits.Idle <= 0 || r.waiting == 0 {
+	if r.options.Limits.Idle <= 0 || r.waiting == 0 || r.inFlight > 0 {
 		return time.Time{}
 	}
 	return r.active.Add(r.options.Limits.Idle)

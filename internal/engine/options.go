@@ -64,10 +64,10 @@ type Limits struct {
 	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it. Only packages
 	// have waves: an app orders its objects by change rules, one by one.
 	PerWave bool
-	// Idle is for a run in which nothing happens: every finished write and every settled step
-	// starts it again. Then all objects that are waited for time out and the run ends, as
-	// --wait-timeout of kapp means it. Only apps set it: the flags of packages limit the wait for
-	// each object, or for each wave.
+	// Idle is for a run in which nothing happens: it stops during writes, and every finished write
+	// and every settled step starts it again. Then all objects that are waited for time out and the
+	// run ends, as --wait-timeout of kapp means it. Only apps set it: the flags of packages limit the
+	// wait for each object, or for each wave.
 	Idle time.Duration
 }
 

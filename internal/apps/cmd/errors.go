@@ -16,7 +16,7 @@ import (
 )
 
 // refusal returns the error of a change that could not be applied. The last request was op.
-func refusal(c *change.Change, op change.Op, err error) error {
+func (f *applyFlags) refusal(c *change.Change, op change.Op, err error) error {
 	text := err.Error()
 	late := (*engine.TimedOutError)(nil)
 	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) &&
@@ -30,11 +30,8 @@ func refusal(c *change.Change, op change.Op, err error) error {
 		)
 	}
 	if errors.As(err, &late) {
-		return fmt.Errorf(
-			"Timed out waiting after %s: Last error: %w",
-			late.After,
-			refusal(c, op, late.Last),
-		)
+		return fmt.Errorf("Timed out waiting after %s: Last error: %w", f.applyTimeout,
+			f.refusal(c, op, late.Last))
 	}
 	hint := ""
 	switch {

@@ -187,7 +187,7 @@ func (p *eventPrinter) refusal(w *apps.Work, e event.Event) error {
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
 		err = c.ExhaustedError(apps.RequestError(c, sent(w, e), contested.Last))
 	}
-	err = refusal(c, sent(w, e), err)
+	err = p.flags.refusal(c, sent(w, e), err)
 	p.record(e, err)
 	return err
 }

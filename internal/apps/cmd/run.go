@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/ui"
@@ -21,8 +22,8 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		ServerSide: apply.merges(), IgnoreFailingAPIServices: kinds.ignoreFailing,
 		WaitTimeout: apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
 		Engine: engine.Options{
-			Limits:      engine.Limits{Idle: apply.waitTimeout},
-			Retry:       engine.Retry{Every: apply.applyInterval, For: apply.applyTimeout},
+			Limits:      apply.limits(),
+			Retry:       engine.Retry{Every: apply.applyInterval, For: limitOf(apply.applyTimeout)},
 			StopOn:      apply.stopOn(),
 			Concurrency: apply.applyAtOnce,
 			NoCauses:    !s.native,
@@ -30,6 +31,20 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		},
 		Debug: s.global.debug, DebugHistory: s.env.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true",
 	}
+}
+
+// limitOf returns the limit of a flag for the engine, whose 0 is without limit. As with kapp, 0 or
+// less leaves a single attempt.
+func limitOf(flag time.Duration) time.Duration { return max(flag, time.Nanosecond) }
+
+// limits returns the limits of waiting. If nothing is waited for, an object to be recreated may
+// take as long to be gone as a write may take: it must not stay deleted.
+func (f *applyFlags) limits() engine.Limits {
+	limits := engine.Limits{Idle: limitOf(f.waitTimeout)}
+	if f.waitTimeout <= 0 {
+		limits.Delete = limitOf(f.applyTimeout)
+	}
+	return limits
 }
 
 // stopOn returns the failures that end a run early.
