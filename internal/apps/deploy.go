@@ -170,7 +170,7 @@ func (d *deployment) calculate(ctx context.Context) (*Run, error) {
 	}
 	run := &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
-		adopted: d.live.adopted, checkOwner: d.checkOwner,
+		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
 	}
 	return run, run.calculate(Filter(existing, matching), unwrap(d.selected))
 }

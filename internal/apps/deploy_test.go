@@ -554,8 +554,8 @@ func TestDeployFiles(t *testing.T) {
 	w := newWorld(t)
 	file := filepath.Join(t.TempDir(), "a.yml")
 	const versioned = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
-		"{kapp.k14s.io/versioned: ''}}, data: {value: '%'}}"
-	for _, value := range []string{"1", "2"} {
+		"{kapp.k14s.io/versioned: '', kapp.k14s.io/num-versions: '1'}}, data: {value: '%'}}"
+	for _, value := range []string{"1", "2", "3"} {
 		if err := os.WriteFile(file, []byte(strings.Replace(versioned, "%", value, 1)),
 			0o600); err != nil {
 			t.Fatal(err)
@@ -566,7 +566,8 @@ func TestDeployFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check(t, "objects", w.objects(), "configmap/a-ver-1 configmap/a-ver-2 configmap/web")
+	check(t, "objects", w.objects(),
+		"configmap/a-ver-1 configmap/a-ver-2 configmap/a-ver-3 configmap/web")
 }
 
 // Managed fields are read where diffs, overlays or server-side apply need them.

@@ -77,6 +77,7 @@ type Run struct {
 	config     *config.Config
 	app        *app.App
 	deletes    bool                // the app is deleted
+	patch      bool                // nothing is deleted
 	adopted    map[liveObject]bool // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
 
@@ -123,7 +124,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	o := change.Options{
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
-		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted,
+		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
 	}
 	if !r.deletes && r.options.UseLastApplied {

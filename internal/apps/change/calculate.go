@@ -35,6 +35,8 @@ type Options struct {
 	// own, whoever created them.
 	Adopted map[*unstructured.Unstructured]bool
 
+	KeepVersions bool // of described objects, however many there are
+
 	DeleteOwned bool // delete objects of controllers that are annotated for it
 
 	// KeepExcluded means that live objects keep the fields that all comparisons ignore: the

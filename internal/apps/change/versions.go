@@ -235,7 +235,9 @@ func (s *calculator) pruneVersions(
 			if err != nil {
 				return nil, err
 			}
-			kept = min(count, len(all))
+			if kept = min(count, len(all)); s.KeepVersions {
+				kept = len(all)
+			}
 		}
 		for i, v := range all {
 			c := &Change{Op: Noop, Existing: v.obj, calc: s, comparedWith: v.obj}
