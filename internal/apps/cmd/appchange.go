@@ -146,6 +146,9 @@ func (p *program) newChangeCollect() *cobra.Command {
 }
 
 func (c *changeCollectCommand) run(ctx context.Context, s *session) error {
+	if err := checkKept("max", c.keep); err != nil {
+		return err
+	}
 	name, err := s.open(ctx, c.app)
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if err := g.gone.check(s.global.output); err != nil {
 		return err
 	}
-	if err := g.each.apply.check(s.global.output); err != nil {
+	if err := g.each.check(s); err != nil {
 		return err
 	}
 	namespace, err := s.recordNamespace(g.each.app)

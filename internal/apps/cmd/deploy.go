@@ -70,7 +70,7 @@ func (d *deployCommand) add(cmd *cobra.Command) {
 
 // run runs the command.
 func (d *deployCommand) run(ctx context.Context, s *session) error {
-	if err := d.apply.check(s.global.output); err != nil {
+	if err := d.check(s); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, d.app)
@@ -92,6 +92,14 @@ func (d *deployCommand) run(ctx context.Context, s *session) error {
 		return ui.ApplyExit(result.Changes > 0)
 	}
 	return nil
+}
+
+// check validates the flags.
+func (d *deployCommand) check(s *session) error {
+	if err := checkKept("app-changes-max-to-keep", d.deploy.changesToKeep); err != nil {
+		return err
+	}
+	return d.apply.check(s.global.output)
 }
 
 // request returns the request of the flags, without the name of the app.

@@ -76,6 +76,14 @@ func errored(verb, description string, err error) error {
 	return fmt.Errorf("waiting on %s %s: Errored: %w", verb, description, err)
 }
 
+// checkKept validates a flag that says how many change records stay.
+func checkKept(flag string, count int) error {
+	if count < 0 {
+		return fmt.Errorf("Expected --%s to be at least 0, but was %d", flag, count)
+	}
+	return nil
+}
+
 // check validates the flags, and reads the files that they name.
 func (f *applyFlags) check(output string) error {
 	if output != "" && output != outputJSON {
