@@ -188,7 +188,7 @@ func (u *UI) separate(next spacing) {
 
 // Close prints the result of the command, waits until all output is written, and returns the exit
 // code: that of an error with a method ExitStatus, 1 for other errors, and 0 for nil. The code is
-// at least 1 if output could not be written; see WriteError.
+// at least 1 if output could not be written, unless its reader closed it; see WriteError.
 func (u *UI) Close(failed error) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -202,11 +202,9 @@ func (u *UI) Close(failed error) int {
 	}
 	u.output.drain()
 	code := exitCode(failed)
-	if lost := u.output.firstError(); lost != nil {
-		if !isClosedPipe(lost) {
-			u.output.put(toErr, u.errorText("Writing output: "+lost.Error())+"\n")
-			u.output.drain()
-		}
+	if lost := u.output.firstError(); lost != nil && !isClosedPipe(lost) {
+		u.output.put(toErr, u.errorText("Writing output: "+lost.Error())+"\n")
+		u.output.drain()
 		code = max(code, 1)
 	}
 	return code
