@@ -123,6 +123,9 @@ func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 		if err := d.app.Commit(ctx, d.record); err != nil {
 			return result, err
 		}
+		if err := d.recordUnchanged(ctx, run); err != nil {
+			return result, err
+		}
 		return result, d.saveMetadata()
 	}
 	if err := d.preflight(ctx, run.changes); err != nil {
@@ -230,6 +233,27 @@ func (d *deployment) execute(ctx context.Context, run *Run) error {
 		d.Printer.Info(unrecorded.Error(), "App")
 	}
 	return d.saveMetadata()
+}
+
+// recordUnchanged records a deployment that had nothing to do, if the last one did not succeed or
+// was killed: all of the app is in place now. A deployment that did not see all of it, or did not
+// check that it is ready, records nothing.
+func (d *deployment) recordUnchanged(ctx context.Context, run *Run) error {
+	last := d.app.Meta.LastDeployment
+	succeeded := last.Successful != nil && *last.Successful
+	saw := len(d.selected) == len(d.inputs) && !run.excluded && !d.req.Patch && d.req.Run.Wait
+	if last.StartedAt.IsZero() || succeeded || !saw {
+		return nil
+	}
+	if err := d.app.CloseLast(ctx); err != nil {
+		return err
+	}
+	unlisted := d.live.unlistable.within(last.Namespaces)
+	namespaces := append(namespacesOf(d.inputs, withoutTransient(d.live.objects)), unlisted...)
+	if err := d.app.Begin(ctx, d.describe(run), namespaces, d.req.KeepChanges > 0); err != nil {
+		return err
+	}
+	return d.app.Finish(ctx, true, namespaces)
 }
 
 // describe returns the description of the changes for their record.

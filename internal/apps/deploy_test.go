@@ -388,6 +388,63 @@ func TestDeployFails(t *testing.T) {
 	}
 }
 
+// A deployment that has nothing to do after one that failed or was killed is recorded as
+// successful, and the killed one as failed, unless it did not see all of the app.
+func TestDeployUnchangedAfterFailure(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		killed  bool
+		edit    func(*DeployRequest)
+		changes string // whether they succeeded
+	}{
+		{"killed", true, nil, "false true"},
+		{"failed", false, nil, "false true"},
+		{"filtered", true, func(r *DeployRequest) { r.Filter.Names = []string{"a"} }, "open"},
+		{"patched", true, func(r *DeployRequest) { r.Patch = true }, "open"},
+		{"without waiting", true, func(r *DeployRequest) { r.Run.Wait = false }, "open"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			first := w.request(configMap("a", "1"), configMap("b", "1"))
+			first.KeepChanges = 0
+			if _, err := w.Deploy(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			found := w.find()
+			if err := found.Begin(t.Context(), "update", []string{"demo"}, true); err != nil {
+				t.Fatal(err)
+			}
+			if !tc.killed {
+				if err := found.Finish(t.Context(), false, []string{"demo"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 { // the second one has nothing to record
+				request := w.request(configMap("a", "1"), configMap("b", "1"))
+				if tc.edit != nil {
+					tc.edit(&request)
+				}
+				if result, err := w.Deploy(t.Context(), request); err != nil || result.Changes > 0 {
+					t.Fatalf("%d changes, error %v", result.Changes, err)
+				}
+			}
+			records, err := w.find().RecordedDeployments(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ends []string
+			for _, r := range records {
+				end := "open"
+				if r.Successful != nil {
+					end = fmt.Sprint(*r.Successful)
+				}
+				ends = append(ends, end)
+			}
+			check(t, "changes", strings.Join(ends, " "), tc.changes)
+		})
+	}
+}
+
 // The oldest change records are deleted.
 func TestDeployTrims(t *testing.T) {
 	w := newWorld(t)

@@ -81,6 +81,21 @@ func (a *App) Finish(ctx context.Context, successful bool, namespaces []string) 
 	return errors.Join(changed, noted)
 }
 
+// CloseLast records that the last deployment failed, if the record that it has of its own says
+// nothing of its end: its run was killed.
+func (a *App) CloseLast(ctx context.Context) error {
+	last := a.Meta.LastDeployment
+	if a.Meta.LastDeploymentName == "" || !last.FinishedAt.IsZero() {
+		return nil
+	}
+	found, err := a.store.read(ctx, a.Namespace, a.Meta.LastDeploymentName)
+	if err != nil || found == nil {
+		return err
+	}
+	a.running = found
+	return a.finishDeployment(ctx, ended(last, a.store.Now(), false))
+}
+
 // sortedNames returns names in the order of the format, each once.
 func sortedNames(
 	names []string,
