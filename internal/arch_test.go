@@ -117,7 +117,7 @@ var boundaries = map[string]boundary{
 		"pure: objects to judgements"},
 	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
-	"apps/config": {3, []string{"object", "apps/resource", "apps/judge", "apps/ytt"},
+	"apps/config": {3, []string{"object", "ready", "apps/resource", "apps/judge", "apps/ytt"},
 		[]string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"},
 		"pure: rules, and objects before and after them"},
 	"apps/changegraph": {4, []string{"graph", "apps/resource", "apps/config"}, []string{machinery},

@@ -30,6 +30,9 @@ import (
 // Version is the version of kapp that the use cases are compatible with.
 const Version = "0.60.0"
 
+// ConfigVersion is the newest version of kapp that Config documents may require.
+const ConfigVersion = "0.64.0"
+
 // Manager is the field manager of all writes. It is kapp's, since both tools write the same fields.
 const Manager = "kapp"
 

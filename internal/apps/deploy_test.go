@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -444,6 +445,69 @@ func TestDeployUnchangedAfterFailure(t *testing.T) {
 		})
 	}
 }
+
+// A condition with a timeout is a failure once it has held for so long; one without a meaning has
+// none. A group without a name is accepted while nothing matches it.
+func TestDeployConditionTimeout(t *testing.T) {
+	const rules = `
+apiVersion: kapp.k14s.io/v1alpha1
+kind: Config
+minimumRequiredVersion: 0.64.0
+changeGroupBindings: [{resourceMatchers: [{kindNamespaceNameMatcher: {kind: A, name: a}}]}]
+waitRules:
+- conditionMatchers:
+  - {type: Ready, status: "False", timeout: 50s}
+  - {type: Ready, status: "True", success: true}
+  - {type: Other, status: "True"}
+  resourceMatchers: [{apiVersionKindMatcher: {apiVersion: v1, kind: ConfigMap}}]`
+	ready := func(seconds int, status string) enginetest.Change {
+		conditions := []any{map[string]any{"type": "Ready", "status": status, "reason": "Slow"}}
+		return enginetest.Change{After: time.Duration(seconds) * time.Second,
+			Status: map[string]any{"conditions": conditions}}
+	}
+	const late = "Encountered failure condition Ready == False: Slow (message: ) continuously for " +
+		"50s duration"
+	for _, tc := range []struct {
+		name   string
+		script []enginetest.Change
+		took   time.Duration
+		want   event.Outcome
+	}{
+		{"ready in time", []enginetest.Change{ready(1, "False"), ready(40, "True")}, 40,
+			event.Succeeded},
+		{"another status in between", []enginetest.Change{ready(1, "False"), ready(40, "Unknown"),
+			ready(45, "False"), ready(85, "True")}, 85, event.Succeeded},
+		{"late", []enginetest.Change{ready(1, "False"), ready(52, "True")}, 51, event.Failed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.cluster.Script = map[object.Ref][]enginetest.Change{configMapRef("a"): tc.script}
+				request := w.request(configMap("a", "1"), rules)
+				request.Run.Engine.Limits.Idle = time.Hour
+				var end event.Event
+				request.Review.NewPrinter = func(*Run) RunPrinter {
+					return printerFunc(func(e event.Event) { end = e })
+				}
+				began := time.Now()
+				_, err := w.Deploy(t.Context(), request)
+				if took := time.Since(began); end.Outcome != tc.want || took != tc.took*time.Second {
+					t.Errorf("%s after %s, error %v", end.Outcome, took, err)
+				}
+				if tc.want == event.Failed {
+					check(t, "message", end.Status.Message, late)
+				}
+			})
+		})
+	}
+}
+
+// printerFunc is a RunPrinter that hands events on.
+type printerFunc func(event.Event)
+
+func (f printerFunc) Event(e event.Event) { f(e) }
+
+func (printerFunc) Close(bool) error { return nil }
 
 // The oldest change records are deleted.
 func TestDeployTrims(t *testing.T) {

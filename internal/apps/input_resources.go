@@ -24,7 +24,7 @@ func (d *deployment) loadInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, d.config, err = config.Extract(all, Version)
+	all, d.config, err = config.Extract(all, ConfigVersion)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ func (r readyRules) Judge(
 	}
 	if !j.Done {
 		_, v.Releases, _ = r.config.Judge(obj)
+		v.Fails = r.config.Deadline(obj)
 	}
 	for _, child := range j.Children {
 		v.Children = append(v.Children,

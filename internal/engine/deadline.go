@@ -53,6 +53,20 @@ func (r *run) isDoubted(i int) bool {
 	return time.Now().Before(t.rests)
 }
 
+// hasExpired reports whether the deadline in the verdict on an object has passed. The time starts
+// again with another key.
+func (r *run) hasExpired(i int) bool {
+	t := &r.tracks[i]
+	d := t.seen.verdict.Fails
+	if t.fails != d.Key {
+		t.fails, t.failsAt = d.Key, time.Now().Add(d.After)
+		if d.Key != "" {
+			heap.Push(&r.alarms, alarm{t.failsAt, i, rested})
+		}
+	}
+	return t.fails != "" && !time.Now().Before(t.failsAt)
+}
+
 // alarm is a time at which a step is checked, if the run still waits for it.
 type alarm struct {
 	at     time.Time

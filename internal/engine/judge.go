@@ -50,6 +50,11 @@ func (r *run) applyVerdict(ctx context.Context, i int) {
 		r.wait(i)
 	case t.seen.verdict.State == ready.Current:
 		r.settle(i, event.Succeeded, nil)
+	case r.hasExpired(i):
+		t.seen.verdict.Status = ready.Status{
+			State: ready.Failed, Message: t.seen.verdict.Fails.Message,
+		}
+		r.settle(i, event.Failed, nil)
 	case failed && (t.seen.verdict.Final || r.options.StopOn.WaitError):
 		r.settle(i, event.Failed, nil)
 	default:

@@ -1,6 +1,8 @@
 package ready
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -14,8 +16,17 @@ type Verdict struct {
 	Final bool
 	// Releases means that dependents may be written although the object is not ready.
 	Releases bool
+	// Fails says when an object that is not ready fails although nothing changes.
+	Fails Deadline
 	// Children are the statuses of the child objects that are shown beside the object.
 	Children []Child
+}
+
+// Deadline limits the time for which an object may keep a state. The zero value is without limit.
+type Deadline struct {
+	Key     string // while it stays the same, the time continues
+	After   time.Duration
+	Message string // of the failure
 }
 
 // Child is the status of an object that a controller created for another one.

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // add appends the rules of a document. version is that of kapp.
 func (c *Config) add(doc node, version string) {
 	doc.get("minimumRequiredVersion").checkMinimumVersion(version)
@@ -21,7 +23,7 @@ func (c *Config) add(doc node, version string) {
 	addPaths(&c.notCompared, doc.get("diffAgainstExistingFieldExclusionRules"), node.wholePath)
 	addPaths(&c.masked, doc.get("diffMaskRules"), node.plainPath)
 	for _, group := range doc.get("changeGroupBindings").items() {
-		c.groups.add(group.matchers(), group.get("name").requiredText())
+		c.groups.add(group.matchers(), group.get("name").text())
 	}
 	for _, rule := range doc.get("changeRuleBindings").items() {
 		c.bindings.add(rule.matchers(),
@@ -38,6 +40,19 @@ func addPaths(to *table[path], section node, read func(node) path) {
 	for _, rule := range section.items() {
 		to.add(rule.matchers(), read(rule.get("path")))
 	}
+}
+
+// duration reads a duration, 0 if there is none.
+func (n node) duration() time.Duration {
+	text := n.text()
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		n.addInvalid("expected a duration, such as 50s")
+	}
+	return d
 }
 
 // requiredText reads a string that must not be empty.

@@ -2,11 +2,13 @@ package config
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/ytt"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // waitRule judges objects that are waited for: by a script, or else by conditions.
@@ -21,6 +23,7 @@ type condition struct {
 	name, status              string
 	observed                  bool // its observedGeneration has to equal the generation
 	failure, success, unblock bool
+	timeout                   time.Duration // it is a failure if it holds for so long; 0 is never
 }
 
 // unblockPrefix begins the message for an object that is not done and does not block others any
@@ -36,6 +39,27 @@ func (c *Config) Judge(obj *unstructured.Unstructured) (j judge.Judgement, unblo
 		return j, unblock, true
 	}
 	return j, false, false
+}
+
+// Deadline returns when an object that is not done fails although nothing changes: if a condition
+// that has a timeout continues to hold. The first such condition of the first rule that matches
+// counts.
+func (c *Config) Deadline(obj *unstructured.Unstructured) ready.Deadline {
+	for _, rule := range c.waits.matching(obj.Object) {
+		status, _ := obj.Object["status"].(map[string]any)
+		for _, found := range rule.matchedConditions(status) {
+			observed := !found.observed || found.generation == obj.GetGeneration()
+			if found.timeout > 0 && observed {
+				return ready.Deadline{
+					Key: found.name + "=" + found.status, After: found.timeout,
+					Message: fmt.Sprintf("Encountered failure condition %s%s continuously for %s duration",
+						found.words(), found.explanation(), found.timeout),
+				}
+			}
+		}
+		break
+	}
+	return ready.Deadline{}
 }
 
 func (w waitRule) judge(obj *unstructured.Unstructured) (j judge.Judgement, unblock bool) {
@@ -147,17 +171,14 @@ func (n node) wait() waitRule {
 		w.script = &text
 	}
 	for _, item := range n.get("conditionMatchers").items() {
-		c := condition{
+		w.conditions = append(w.conditions, condition{
 			name: item.get("type").requiredText(), status: item.get("status").requiredText(),
 			observed: item.get("supportsObservedGeneration").flag(),
 			failure:  item.get("failure").flag(),
 			success:  item.get("success").flag(),
 			unblock:  item.get("unblockChanges").flag(),
-		}
-		if !c.failure && !c.success && !c.unblock {
-			item.addInvalid("expected what the condition means: failure, success or unblockChanges")
-		}
-		w.conditions = append(w.conditions, c)
+			timeout:  item.get("timeout").duration(),
+		})
 	}
 	return w
 }
