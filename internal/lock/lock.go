@@ -295,7 +295,7 @@ func (l *Lock) Release(ctx context.Context) {
 	l.stop()
 	<-l.done
 	l.cancel(nil)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, 0), requestTime)
 	defer cancel()
 	// Nobody could do anything about an error but wait.
 	_, _ = l.cluster.Delete(ctx, cluster.Delete{
