@@ -53,6 +53,17 @@ func (r *run) isDoubted(i int) bool {
 	return time.Now().Before(t.rests)
 }
 
+// mayReappear reports whether a deleted object may still get a successor. The period starts at the
+// first observation of the deletion.
+func (r *run) mayReappear(i int) bool {
+	t := &r.tracks[i]
+	if t.vanished.IsZero() {
+		t.vanished = time.Now()
+		heap.Push(&r.alarms, alarm{t.vanished.Add(settlePeriod), i, rested})
+	}
+	return time.Since(t.vanished) < settlePeriod
+}
+
 // hasExpired reports whether the deadline in the verdict on an object has passed. The time starts
 // again with another key.
 func (r *run) hasExpired(i int) bool {

@@ -238,7 +238,18 @@ func TestWaitEnds(t *testing.T) {
 		name, want string
 		changes    []enginetest.Change
 		took       time.Duration
+		successors bool
 	}{
+		{
+			name: "not when somebody replaces the object, if successors count", took: 10 * time.Second,
+			changes: []enginetest.Change{{After: time.Second, Again: true}}, successors: true,
+			want: `settled create deployment.apps/web timed out (InProgress)`,
+		},
+		{
+			name: "later when somebody deletes the object, if successors count", took: 3 * time.Second,
+			changes: []enginetest.Change{{After: time.Second, Gone: true}}, successors: true,
+			want: `settled create deployment.apps/web failed: it was deleted while it was waited for`,
+		},
 		{
 			name: "in time", took: 9 * time.Second,
 			changes: []enginetest.Change{{After: 9 * time.Second, Status: available}},
@@ -275,7 +286,7 @@ func TestWaitEnds(t *testing.T) {
 					},
 				)
 				if _, err := w.apply(t.Context(), policy(),
-					engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}},
+					engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}, Successors: tc.successors},
 					want(thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}

@@ -17,6 +17,9 @@ func (r *run) judge(ctx context.Context, i int) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	gone := t.seen.verdict.State == ready.NotFound
 	replaced := !gone && t.seen.uid != t.base.uid
+	if !gone {
+		t.vanished = time.Time{}
+	}
 	switch {
 	case step.Op == plan.Observe:
 		r.observed(i)
@@ -26,10 +29,12 @@ func (r *run) judge(ctx context.Context, i int) {
 		r.settle(i, event.Succeeded, nil)
 	case step.Op.AwaitsDeletion():
 		r.wait(i)
-	case replaced:
+	case replaced && !r.options.Successors:
 		r.settle(i, event.Failed, errors.New("it was replaced by another object while it was waited for"))
 	case t.seen.unversioned() && t.missed < 2:
 		r.wait(i) // it may have been looked for just before it was written
+	case gone && r.options.Successors && r.mayReappear(i):
+		r.wait(i)
 	case gone:
 		r.settle(i, event.Failed, errors.New("it was deleted while it was waited for"))
 	default:

@@ -49,6 +49,10 @@ type Options struct {
 	Retry       Retry
 	Concurrency int // concurrent writes; 0 means DefaultConcurrency, adapted during the run
 
+	// Successors means that an object of the same name that others create in place of one that is
+	// waited for is waited for instead, if it appears soon after the deletion.
+	Successors bool
+
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool

@@ -35,6 +35,7 @@ type track struct {
 	failing   bool      // its status is Failed; it may recover while the run waits for others
 	written   time.Time // time of the change by the clock of the server; zero without a change
 	created   bool      // this run created the object
+	vanished  time.Time // time at which its object was first seen to be deleted
 	fails     string    // key of the deadline of its verdict
 	failsAt   time.Time // the deadline itself
 	rests     time.Time // end of the period in which its status is not trusted; or zero

@@ -26,6 +26,7 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 			Retry:       engine.Retry{Every: apply.applyInterval, For: limitOf(apply.applyTimeout)},
 			StopOn:      apply.stopOn(),
 			Concurrency: apply.applyAtOnce,
+			Successors:  true,
 			NoCauses:    !s.native,
 			LogLines:    apply.logLines,
 		},
