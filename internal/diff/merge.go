@@ -100,3 +100,9 @@ func sameObject(want, live *unstructured.Unstructured) error {
 	}
 	return nil
 }
+
+// ImmutableChanges returns the fields, sorted and in the form spec.template, that differ between
+// two objects of a built-in kind and that an update cannot change, as far as known.
+func ImmutableChanges(live, want *unstructured.Unstructured) []string {
+	return builtin.ImmutableChanges(live.Object, want.Object)
+}

@@ -16,13 +16,13 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 
 // confirm sends the patch of a step as a server dry run. The object is unchanged if the server
 // would not change it, such as after a quantity that is only spelled differently. If the server
-// refuses the request, the result is that of the plan.
+// refuses the request, the result is that of the plan, unless fields are immutable.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	done := r.withoutWriting(step)
 	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
 	answer, err := r.engine.Cluster.Write(ctx, w)
 	if err != nil {
-		return done
+		return r.refusedConfirmation(ctx, step, err, done)
 	}
 	answer.SetManagedFields(nil)
 	done.would = answer

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -72,6 +73,7 @@ func recreateStep(step *plan.Step) *plan.Step {
 	}
 	rest.Op, rest.Have, rest.FullReplace, rest.Replace, rest.Recreate = plan.Create, nil, false, "",
 		nil
+	rest.Patch = diff.Patch{}
 	rest.Want = reheaded(rest.Want, func(metadata map[string]any) {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp",
 			"deletionTimestamp", "deletionGracePeriodSeconds"} {

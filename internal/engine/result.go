@@ -32,6 +32,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 			Reason:       done.reason,
 			Err:          done.err,
 			DryRunObject: done.would,
+			Recreates:    done.recreates,
 		},
 	)
 	r.schedule.acted(i)

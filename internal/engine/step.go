@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -25,6 +26,8 @@ type result struct {
 	leaving bool                       // its deletion was asked for
 	stored  bool                       // although it failed, a part of it was carried out
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
+	// in a dry run: the object has to be deleted and created again
+	recreates bool
 
 	pause pause      // the step is not finished, and continues later
 	rest  *plan.Step // and what remains to be done then; nil is all
@@ -100,7 +103,13 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		return replace(ctx, c, p, step, o)
 	}
 	carried, live, err := apply(ctx, c, p, step, o)
+	if live == nil {
+		carried, err = explainInvalid(ctx, c, p, carried, err)
+	}
+	immutable := (*ImmutableError)(nil)
 	switch {
+	case errors.As(err, &immutable):
+		return recreate(ctx, c, p, carried, immutable, o)
 	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid, o):
 		return replace(ctx, c, p, carried, o)
 	case step.Releases && apierrors.IsNotFound(err):

@@ -85,6 +85,9 @@ type Event struct {
 	// DryRunObject is the object as the server would store it, in an Acted event of a dry run that has
 	// asked the server; else nil.
 	DryRunObject *unstructured.Unstructured `json:"-"`
+	// Recreates is true in an Acted event of a dry run if an update would delete the object and
+	// create it again.
+	Recreates bool `json:"recreates,omitempty"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

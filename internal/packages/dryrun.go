@@ -24,6 +24,8 @@ type Outlook struct {
 	Reason  string        // why it is skipped, kept or orphaned, or what the server could not check
 	Err     error         // why it would fail
 	after   *unstructured.Unstructured
+
+	recreates bool // an update would delete the object and create it again
 }
 
 // DryRun runs the plan of the operation dry.
@@ -60,7 +62,8 @@ func DryRun(
 
 func outlookOf(b *view.RunState, e event.Event) Outlook {
 	step := &b.Plan.Steps[e.Step]
-	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err}
+	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err,
+		recreates: e.Recreates}
 	if e.Outcome == event.Skipped {
 		o.Reason = view.SkipReason(b, e)
 	}
@@ -120,6 +123,7 @@ type Verb string
 const (
 	ToCreate    Verb = "create"
 	ToConfigure Verb = "configure"
+	ToRecreate  Verb = "recreate"
 	ToLeave     Verb = "unchanged"
 	ToPrune     Verb = "prune"
 	ToOrphan    Verb = "orphan"
@@ -129,7 +133,9 @@ const (
 )
 
 // Verbs are all verbs in the order in which they are counted.
-var Verbs = []Verb{ToCreate, ToConfigure, ToLeave, ToPrune, ToOrphan, ToKeep, ToSkip, ToFail}
+var Verbs = []Verb{
+	ToCreate, ToConfigure, ToRecreate, ToLeave, ToPrune, ToOrphan, ToKeep, ToSkip, ToFail,
+}
 
 // Verb returns the operation.
 func (o Outlook) Verb() Verb {
@@ -144,6 +150,8 @@ func (o Outlook) Verb() Verb {
 		return ToSkip
 	case o.op == plan.Create:
 		return ToCreate
+	case o.op == plan.Update && o.recreates:
+		return ToRecreate
 	case o.op == plan.Update:
 		return ToConfigure
 	case o.op == plan.Delete:
@@ -155,5 +163,5 @@ func (o Outlook) Verb() Verb {
 
 // Changes reports whether the operation changes the cluster or the record.
 func (v Verb) Changes() bool {
-	return v == ToCreate || v == ToConfigure || v == ToPrune || v == ToOrphan
+	return v == ToCreate || v == ToConfigure || v == ToRecreate || v == ToPrune || v == ToOrphan
 }

@@ -24,9 +24,14 @@ type PlanOptions struct {
 	Propagation       metav1.DeletionPropagation `json:"prunePropagationPolicy"`
 	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
 	Ordering          string                     `json:"ordering"`
+	Recreate          []string                   `json:"recreate,omitempty"` // kinds; see Recreation
 	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
 	// the reasons of its steps.
 	LeaveReplicas bool `json:"-"`
+	// Recreation explains updates that fail because a field is immutable, and recreates the objects
+	// with the annotation for that and those of the kinds in Recreate: KIND or KIND.GROUP, or * for
+	// all kinds whose objects hold no data or other objects.
+	Recreation bool `json:"-"`
 }
 
 // Adoption returns the degree of adoption that the inventory policy stands for.
@@ -54,6 +59,9 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
 	p.LeaveReplicas = o.LeaveReplicas
+	if o.Recreation {
+		p.Replacement, p.RecreateHint = o.replacement, recreateHint
+	}
 	return p, err
 }
 

@@ -28,6 +28,8 @@ const (
 
 	waitKey    = "muster.dev/wait"
 	timeoutKey = "muster.dev/timeout"
+
+	recreateKey = "muster.dev/recreate"
 )
 
 // The field managers of kubectl: the default one, and the one that keeps the last applied

@@ -46,6 +46,7 @@ func Build(in Input) (*Plan, error) {
 		CreateOnly:         in.Policy.CreateOnly,
 		Retain:             in.Policy.Retain,
 		Destroys:           in.Policy.Destroy,
+		RecreateHint:       in.Policy.RecreateHint,
 	}
 	p.previewAll()
 	return p, nil
@@ -120,6 +121,11 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		return err
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
+	if step.Have != nil && policy.Replacement != nil {
+		if step.Replace, err = policy.Replacement(obj); err != nil {
+			return err
+		}
+	}
 	if by := b.autoscalers[step.Ref]; by != nil && b.in.changesReplicas(obj, step.Have) {
 		step.leaveReplicas(obj, by)
 	}

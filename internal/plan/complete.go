@@ -110,6 +110,11 @@ func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	}
 }
 
+// Planned returns the object as an update will probably leave it.
+func (p *Plan) Planned(step *Step) *unstructured.Unstructured {
+	return step.plannedObject(p.ServerSide)
+}
+
 // overlayMaps returns a copy of below in which the fields of above replace its own.
 func overlayMaps(below, above map[string]any) map[string]any {
 	result := maps.Clone(below)

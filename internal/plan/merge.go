@@ -68,3 +68,19 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	}
 	return &next, nil
 }
+
+// Manifest returns the object that is created in place of the live one of an update: what is
+// applied, without fields that others set.
+func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
+	want := step.Want.DeepCopy()
+	if !p.ServerSide && p.LastApplied != "" {
+		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
+			return nil, errors.New("recreate: the object lacks the applied configuration")
+		}
+		if err := setLastApplied(want, p.LastApplied); err != nil {
+			return nil, err
+		}
+	}
+	step.keepReplicas(want)
+	return diff.PruneNulls(want), nil
+}

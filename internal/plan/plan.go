@@ -76,6 +76,8 @@ type Replacement string
 const (
 	ReplaceInvalid Replacement = "invalid" // when the server rejects the update as invalid
 	ReplaceAlways  Replacement = "always"
+	// ReplaceImmutable is when the server rejects the update as invalid, but would create the object.
+	ReplaceImmutable Replacement = "immutable"
 )
 
 // ReasonCode is the machine-readable form of Step.Reason.
@@ -187,6 +189,10 @@ type Plan struct {
 	// LastAppliedManager is the manager that keeps LastApplied on objects that migrate to server-side
 	// apply; without one the annotation is removed.
 	LastAppliedManager string `json:"lastAppliedManager,omitempty"`
+
+	// RecreateHint is what users may do about fields that cannot change, with KIND for the kind of the
+	// object. Without it the answers of the server to updates are not explained.
+	RecreateHint string `json:"recreateHint,omitempty"`
 
 	// Destroys is set if nothing is desired: the record is deleted once it is empty.
 	Destroys bool `json:"destroys,omitempty"`

@@ -57,6 +57,11 @@ type Policy struct {
 	LastApplied        string
 	LastAppliedManager string
 
+	// Replacement returns when a desired object that exists is deleted and created again. Errors and
+	// nil are as above. RecreateHint is that of Plan.
+	Replacement  func(*unstructured.Unstructured) (Replacement, error)
+	RecreateHint string
+
 	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
 	LeaveReplicas bool
 

@@ -25,6 +25,8 @@ type applyFlags struct {
 	installGiven      bool
 	pruneAfterFailure bool
 	leaveReplicas     bool // of workloads to their autoscalers
+	recreation        bool // of objects with immutable fields, if wanted
+	recreate          []string
 	failFast          bool
 	logLines          int
 	rules             []string
@@ -246,7 +248,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		ServerSide: f.serverSide, ForceConflicts: f.forceConflicts, FieldManager: f.fieldManager,
 		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value),
 		PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
-		LeaveReplicas: f.leaveReplicas,
+		LeaveReplicas: f.leaveReplicas, Recreation: f.recreation, Recreate: f.recreate,
 	}
 }
 
@@ -256,7 +258,7 @@ func (f *applyFlags) setOptions(o packages.PlanOptions) {
 	f.adoption.value, f.propagation.value, f.pruneAfterFailure = o.InventoryPolicy, string(
 		o.Propagation,
 	), o.PruneAfterFailure
-	f.ordering.value = o.Ordering
+	f.ordering.value, f.recreate = o.Ordering, o.Recreate
 }
 
 // input returns the package that an argument names.

@@ -19,6 +19,7 @@ var planFlagNames = []string{
 	"ordering",
 	"inventory-policy",
 	"prune-propagation-policy",
+	"recreate",
 }
 
 func changedPlanFlags(cmd *cobra.Command) []string {
@@ -47,8 +48,12 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 
 // addPlanFlags adds the flags that shape the plan.
 func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
-	f.leaveReplicas = v.leavesReplicas
 	flags := cmd.Flags()
+	if f.leaveReplicas, f.recreation = v.leavesReplicas, v.recreates; f.recreation {
+		flags.StringArrayVar(&f.recreate, "recreate", nil,
+			"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+
+				"hold data, if a field that changes is immutable (can repeat)")
+	}
 	flags.BoolVar(&f.serverSide, "server-side", false,
 		"If true, apply runs in the server instead of the client")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false,

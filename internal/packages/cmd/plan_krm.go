@@ -29,6 +29,7 @@ items:
 var liveActions = map[packages.Verb]struct{ name, sign, colour string }{
 	packages.ToCreate:    {"Create", "+", "\x1b[32m"},
 	packages.ToConfigure: {"Update", " ", ""},
+	packages.ToRecreate:  {"Update", " ", ""},
 	packages.ToLeave:     {"Unchanged", "", ""},
 	packages.ToPrune:     {"Delete", "-", "\x1b[31m"},
 	packages.ToOrphan:    {"Skip", "=", "\x1b[33m"},

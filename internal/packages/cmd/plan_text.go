@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/view"
@@ -20,6 +22,7 @@ var phrases = map[packages.Verb]struct {
 	packages.ToCreate:    {'+', "would be created"},
 	packages.ToConfigure: {'~', "would be configured"},
 	packages.ToPrune:     {'-', "would be pruned"},
+	packages.ToRecreate:  {'~', "would be recreated"},
 	packages.ToLeave:     {'=', "would be unchanged"},
 	packages.ToOrphan:    {'=', "would be orphaned"},
 	packages.ToKeep:      {'=', "would be kept"},
@@ -47,7 +50,11 @@ func rowOf(o packages.Outlook) (view.Row, error) {
 	phrase := phrases[o.Verb()]
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == packages.ToFail {
-		first, more, _ := strings.Cut(failureText(o.Step, o.Err), "\n")
+		text := failureText(o.Step, o.Err)
+		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
+			text = immutable.Summary() + sourceSuffix(o.Step.Source) // the server may quote all of the field
+		}
+		first, more, _ := strings.Cut(text, "\n")
 		c.Line += ": " + first
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))
@@ -56,7 +63,7 @@ func rowOf(o packages.Outlook) (view.Row, error) {
 	}
 	c.Line += sourceSuffix(o.Step.Source)
 	switch o.Verb() {
-	case packages.ToCreate, packages.ToConfigure:
+	case packages.ToCreate, packages.ToConfigure, packages.ToRecreate:
 		if o.Reason != "" {
 			c.More = []string{o.Reason}
 		}
@@ -100,6 +107,7 @@ func totals(outlooks []packages.Outlook) string {
 	words := map[packages.Verb]string{
 		packages.ToCreate:    "to create",
 		packages.ToConfigure: "to configure",
+		packages.ToRecreate:  "to recreate",
 		packages.ToLeave:     "unchanged",
 		packages.ToPrune:     "to prune",
 		packages.ToOrphan:    "to orphan",
@@ -155,7 +163,8 @@ func planJSON(out io.Writer, outlooks []packages.Outlook) error {
 		if o.Err != nil {
 			p.Error = o.Err.Error()
 		}
-		if o.Verb() == packages.ToCreate || o.Verb() == packages.ToConfigure {
+		switch o.Verb() {
+		case packages.ToCreate, packages.ToConfigure, packages.ToRecreate:
 			before, after := o.Comparable()
 			p.Changes = diff.Between(before, after, diff.Options{})
 			if len(p.Changes) == 0 && p.Reason == "" {

@@ -20,8 +20,9 @@ type variant struct {
 	arguments  cobra.PositionalArgs
 	strict     bool // flags without effect are errors
 	savesPlans bool // plans can be saved and applied later
-	// replicas are left to autoscalers
-	leavesReplicas bool
+
+	leavesReplicas bool // replicas are left to autoscalers
+	recreates      bool // objects with immutable fields are recreated if wanted
 
 	ordering          string            // default of --ordering
 	pruneAfterFailure bool              // default of --prune-after-failure
@@ -59,7 +60,7 @@ func native(env *cli.Env) variant {
 		command:    env.Name(),
 		arguments:  cobra.MaximumNArgs(1),
 		strict:     true,
-		savesPlans: true, leavesReplicas: true,
+		savesPlans: true, leavesReplicas: true, recreates: true,
 		ordering:   "graph",
 		initObject: "inventory info",
 		printLines: func(s outputOptions, p *plan.Plan, t view.PhaseOptions) view.Printer {

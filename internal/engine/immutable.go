@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// ImmutableError reports an update that cannot be made because of fields that only a new object can
+// have. The object was not changed.
+type ImmutableError struct {
+	Fields []string // in the form spec.template
+	Hint   string   // what the user may do about it
+	Err    error    // the answer of the server; nil if it could not be asked
+}
+
+func (e *ImmutableError) Error() string {
+	if e.Err == nil {
+		return e.Summary()
+	}
+	return e.Summary() + "\n" + e.Err.Error()
+}
+
+// Summary returns the error in one line, without the answer of the server.
+func (e *ImmutableError) Summary() string { return e.reason() + "; " + e.Hint }
+
+func (e *ImmutableError) reason() string {
+	return strings.Join(e.Fields, ", ") + " cannot be changed"
+}
+
+// Unwrap returns the answer of the server.
+func (e *ImmutableError) Unwrap() error { return e.Err }
+
+// explainInvalid returns an *ImmutableError if the server refuses an update only because of what it
+// changes: it would create the same object. Then the step says what is created in place of the live
+// object. Any other error is returned unchanged.
+func explainInvalid(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error,
+) (*plan.Step, error) {
+	if p.RecreateHint == "" || step.Op != plan.Update || step.Have == nil ||
+		!apierrors.IsInvalid(err) {
+		return step, err
+	}
+	next, fields, planErr := plannedRecreation(p, step)
+	if planErr != nil {
+		return step, err
+	}
+	_, refused := c.Write(ctx, cluster.Write{
+		Object: recreateStep(next).Want, Method: cluster.Create, Manager: p.Manager, DryRun: true,
+	})
+	switch {
+	case refused != nil && !apierrors.IsAlreadyExists(refused):
+		return step, err
+	case len(fields) == 0:
+		fields = invalidFields(err)
+	}
+	return next, &ImmutableError{Fields: fields, Hint: recreateHint(p, step), Err: err}
+}
+
+// plannedRecreation returns a step with the object that is created in place of the live one, and
+// the changed fields that are known to be immutable.
+func plannedRecreation(p *plan.Plan, step *plan.Step) (*plan.Step, []string, error) {
+	manifest, err := p.Manifest(step)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := *step
+	next.Recreate = manifest
+	if p.ServerSide { // the result of the merge is unknown
+		return &next, nil, nil
+	}
+	return &next, diff.ImmutableChanges(step.Have, step.Want), nil
+}
+
+// invalidFields returns the fields that a refusal names.
+func invalidFields(err error) []string {
+	fields := []string{"a field"}
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return fields
+	}
+	for i, cause := range status.Status().Details.Causes {
+		if i == 0 {
+			fields = nil
+		}
+		if !slices.Contains(fields, cause.Field) {
+			fields = append(fields, cause.Field)
+		}
+	}
+	return fields
+}
+
+func recreateHint(p *plan.Plan, step *plan.Step) string {
+	return strings.ReplaceAll(p.RecreateHint, "KIND", step.Ref.GroupKind().String())
+}
+
+// recreate returns the result of a step whose object has to be recreated to get immutable fields:
+// that of the recreation if the step wants it, else the error. A dry run only reports it.
+func recreate(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because *ImmutableError, o *Options,
+) *result {
+	switch {
+	case step.Replace != plan.ReplaceImmutable:
+		return &result{op: step.Op, outcome: event.Failed, err: because}
+	case o.DryRun != DryRunNone:
+		return &result{
+			op: step.Op, outcome: event.Succeeded, recreates: true, would: p.Planned(step),
+			reason: "to be recreated: " + because.reason(),
+		}
+	}
+	next := *step
+	next.Reason = "recreated: " + because.reason()
+	done := replace(ctx, c, p, &next, o)
+	if done.outcome == event.Succeeded {
+		done.reason = next.Reason
+	}
+	return done
+}
+
+// refusedConfirmation returns the result of a client dry run if the server refused to confirm the
+// update: that of the plan, unless fields are immutable.
+func (r *run) refusedConfirmation(
+	ctx context.Context, step *plan.Step, refused error, planned *result,
+) *result {
+	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused)
+	immutable := (*ImmutableError)(nil)
+	if !errors.As(err, &immutable) {
+		if r.plan.RecreateHint == "" || apierrors.IsInvalid(refused) {
+			return planned
+		}
+		var fields []string
+		next, fields, err = plannedRecreation(r.plan, step)
+		if err != nil || len(fields) == 0 {
+			return planned
+		}
+		immutable = &ImmutableError{Fields: fields, Hint: recreateHint(r.plan, step)}
+	}
+	return recreate(ctx, r.engine.Cluster, r.plan, next, immutable, &r.options)
+}

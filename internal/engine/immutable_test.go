@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// TestImmutable updates an immutable ConfigMap. The answers are those to the update, and to the
+// creation that is tried to find out why the update is refused.
+func TestImmutable(t *testing.T) {
+	gk := schema.GroupKind{Kind: "ConfigMap"}
+	invalid := apierrors.NewInvalid(gk, "a", field.ErrorList{
+		field.Invalid(field.NewPath("data"), "new", "no"),
+	})
+	denied := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
+	for _, tc := range []struct {
+		name     string
+		replace  plan.Replacement
+		unhinted bool
+		answers  []error
+		dryRun   engine.DryRun
+		acted    string
+		err      string
+		wrote    string
+	}{
+		{name: "not wanted", answers: []error{invalid}, acted: "update failed",
+			err: "data cannot be changed; recreate ConfigMap\n" + invalid.Error()},
+		{name: "wanted", replace: plan.ReplaceImmutable, answers: []error{invalid},
+			acted: "create succeeded: recreated: data cannot be changed",
+			wrote: "delete n/configmap/a, create n/configmap/a"},
+		{name: "the server would not create it", replace: plan.ReplaceImmutable,
+			answers: []error{invalid, invalid}, acted: "update failed", err: invalid.Error()},
+		{name: "the server accepts the update", replace: plan.ReplaceImmutable,
+			acted: "update succeeded", wrote: "patch n/configmap/a"},
+		{name: "not explained", unhinted: true, answers: []error{invalid}, acted: "update failed",
+			err: invalid.Error()},
+		{name: "plan", dryRun: engine.DryRunClient, answers: []error{invalid}, acted: "update failed",
+			err: "data cannot be changed; recreate ConfigMap\n" + invalid.Error()},
+		{name: "wanted plan", replace: plan.ReplaceImmutable, dryRun: engine.DryRunClient,
+			answers: []error{invalid},
+			acted:   "update succeeded: to be recreated: data cannot be changed; recreates"},
+		{name: "plan without permission", dryRun: engine.DryRunClient, answers: []error{denied},
+			acted: "update failed", err: "data cannot be changed; recreate ConfigMap"},
+		{name: "unexplained plan", unhinted: true, dryRun: engine.DryRunClient,
+			answers: []error{invalid}, acted: "update succeeded"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				p := policy()
+				made := func(value string) *unstructured.Unstructured {
+					obj := given("a", value)
+					obj.Object["immutable"] = true
+					return obj
+				}
+				if _, err := w.apply(t.Context(), p, engine.Options{}, want(made("old"))...); err != nil {
+					t.Fatal(err)
+				}
+				w.Wrote, w.Answers = nil, map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}
+				if !tc.unhinted {
+					p.RecreateHint = "recreate KIND"
+				}
+				p.Replacement = func(*unstructured.Unstructured) (plan.Replacement, error) {
+					return tc.replace, nil
+				}
+				var acted, failure string
+				w.hear = func(e event.Event) {
+					if e.Kind != event.Acted {
+						return
+					}
+					acted = string(e.Op) + " " + string(e.Outcome)
+					if e.Reason != "" {
+						acted += ": " + e.Reason
+					}
+					if e.Recreates {
+						acted += "; recreates"
+					}
+					if e.Err != nil {
+						failure = e.Err.Error()
+					}
+				}
+				options := engine.Options{DryRun: tc.dryRun}
+				if _, err := w.apply(t.Context(), p, options, want(made("new"))...); err != nil {
+					t.Fatal(err)
+				}
+				wrote := slices.DeleteFunc(w.Wrote, func(change string) bool {
+					return strings.HasSuffix(change, "record")
+				})
+				got := []string{acted, failure, strings.Join(wrote, ", ")}
+				if diff := cmp.Diff([]string{tc.acted, tc.err, tc.wrote}, got); diff != "" {
+					t.Errorf("result (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

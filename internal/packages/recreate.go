@@ -1,0 +1,53 @@
+package packages
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// recreateHint is what users may do about an immutable field.
+const recreateHint = `--recreate KIND, or the annotation ` + recreateKey + `: "true", ` +
+	`deletes the object and creates it again`
+
+// heldKinds are kinds whose objects hold data or other objects, which a deletion may lose. Only
+// their name in --recreate, or the annotation, recreates them.
+var heldKinds = []schema.GroupKind{
+	{Kind: "PersistentVolumeClaim"},
+	{Kind: "PersistentVolume"},
+	{Kind: "Namespace"},
+	{Group: "apps", Kind: "StatefulSet"},
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+}
+
+// replacement returns when an object is deleted and created again: if a field that changes is
+// immutable, and the annotation or the options want it. The annotation has precedence.
+func (o PlanOptions) replacement(obj *unstructured.Unstructured) (plan.Replacement, error) {
+	recreate := slices.ContainsFunc(o.Recreate, func(name string) bool {
+		return recreates(name, obj.GroupVersionKind().GroupKind())
+	})
+	if text, ok := obj.GetAnnotations()[recreateKey]; ok {
+		var err error
+		if recreate, err = strconv.ParseBool(text); err != nil {
+			return "", fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", recreateKey, text)
+		}
+	}
+	if recreate {
+		return plan.ReplaceImmutable, nil
+	}
+	return "", nil
+}
+
+// recreates reports whether a value of --recreate names a kind.
+func recreates(name string, gk schema.GroupKind) bool {
+	if name == "*" {
+		return !slices.Contains(heldKinds, gk)
+	}
+	return strings.EqualFold(name, gk.Kind) || strings.EqualFold(name, gk.String())
+}
