@@ -29,6 +29,7 @@ const (
 type ObserveOptions struct {
 	Until    Until         // empty means UntilKnown
 	Timeout  time.Duration // 0 is without limit
+	NoCauses bool          // as in Options
 	LogLines int           // as in Options
 }
 
@@ -59,7 +60,8 @@ func (e *Engine) Observe(
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
-	r := newRun(e, p, Options{LogLines: o.LogLines}, func(ev event.Event) {
+	options := Options{NoCauses: o.NoCauses, LogLines: o.LogLines}
+	r := newRun(e, p, options, func(ev event.Event) {
 		if ev.Op = ""; ev.Kind == event.Observed || ev.Kind == event.Explained {
 			sink(ev)
 		}
@@ -143,24 +145,31 @@ func (r *run) observeFirst(i int, live *unstructured.Unstructured) {
 
 // emitFirst emits the first status of every object, after a diagnosis of those that are not ready.
 func (r *run) emitFirst(ctx, watching context.Context) {
-	looking, cancel := context.WithTimeout(ctx, explainTimeout)
-	defer cancel()
-	all := func(*track) bool { return true }
-	if r.watchRelated(watching, all) {
-		r.related.handleAll(looking, 0)
-	}
 	causes := make([][]ready.Cause, len(r.tracks))
-	r.withEvidence(all, func(i int) {
-		causes[i] = r.related.evidence.Causes(r.tracks[i].seen.evidence, time.Time{})
-		r.tracks[i].causes = causes[i]
-	})
-	r.diagnosis.logs.read(looking, causes)
+	if !r.options.NoCauses {
+		r.findFirstCauses(ctx, watching, causes)
+	}
 	for i := range r.tracks {
 		seen := &r.tracks[i].seen
 		r.emit(event.Event{
 			Kind: event.Observed, Step: i, Status: seen.verdict.Status, Facts: seen.facts, Causes: causes[i],
 		})
 	}
+}
+
+// findFirstCauses finds the causes of all objects that are not ready.
+func (r *run) findFirstCauses(ctx, watching context.Context, causes [][]ready.Cause) {
+	looking, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	all := func(*track) bool { return true }
+	if r.watchRelated(watching, all) {
+		r.related.handleAll(looking, 0)
+	}
+	r.withEvidence(all, func(i int) {
+		causes[i] = r.related.evidence.Causes(r.tracks[i].seen.evidence, time.Time{})
+		r.tracks[i].causes = causes[i]
+	})
+	r.diagnosis.logs.read(looking, causes)
 }
 
 // observed emits a new status of an object, and ends the run if that was the last one to wait for.

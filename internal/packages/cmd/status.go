@@ -145,9 +145,10 @@ func runStatus(
 	options := engine.ObserveOptions{
 		Until:    engine.Until(f.until.value),
 		Timeout:  f.timeout,
+		NoCauses: !v.detailed,
 		LogLines: f.logLines,
 	}
-	sink := printUnreachable(env.Err, v.withoutCauses(printer.Event))
+	sink := printUnreachable(env.Err, printer.Event)
 	met, err := packages.Observe(ctx, client, set, refs, options, sink)
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed

@@ -173,18 +173,6 @@ func (j jsonPrinter) Close(failed error) error {
 	return err
 }
 
-// withoutCauses removes from the events of status what the variant does not print.
-func (v variant) withoutCauses(sink event.Sink) event.Sink {
-	if v.detailed {
-		return sink
-	}
-	return func(e event.Event) {
-		if e.Causes = nil; e.Kind != event.Explained {
-			sink(e)
-		}
-	}
-}
-
 // statusHelp returns the help about the exit codes of status.
 func (v variant) statusHelp() string {
 	if !v.failsUnlessMet {
