@@ -365,6 +365,26 @@ func TestDeployRuleNeedsStoredObject(t *testing.T) {
 	}
 }
 
+// TestDeployHintsRecreation updates an immutable object with and without the hint.
+func TestDeployHintsRecreation(t *testing.T) {
+	invalid := apierrors.NewInvalid(configMapKind, "a", nil)
+	for _, hint := range []bool{true, false} {
+		w := newWorld(t)
+		if _, err := w.Deploy(t.Context(), w.request(configMap("a", "1"))); err != nil {
+			t.Fatal(err)
+		}
+		w.cluster.Answers = map[object.Ref][]error{configMapRef("a"): {invalid}}
+		request := w.request(configMap("a", "2"))
+		request.Run.HintRecreation = hint
+		_, err := w.Deploy(t.Context(), request)
+		checkError(t, err, invalid.Error())
+		if strings.Contains(err.Error(), "a field cannot be changed; the annotation "+
+			"kapp.k14s.io/update-strategy: fallback-on-replace deletes") != hint {
+			t.Errorf("hint %t: %v", hint, err)
+		}
+	}
+}
+
 // A failed run is recorded as such, also if it was interrupted.
 func TestDeployFails(t *testing.T) {
 	w := newWorld(t)

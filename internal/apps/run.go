@@ -36,6 +36,7 @@ type RunOptions struct {
 	WaitIgnored    bool // wait for the deletion of objects that controllers created, too
 	AwaitUnchanged bool // unchanged objects that are not ready hold back their dependents
 	ServerSide     bool // make changes by server-side apply
+	HintRecreation bool // errors say what to do about fields that cannot change
 
 	IgnoreFailingAPIServices bool
 

@@ -37,6 +37,9 @@ func (r *Run) buildPlan(ctx context.Context) error {
 	}
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
 	r.plan.Decider, r.plan.Destroys = decider{r, ctx}, r.deletes
+	if r.options.HintRecreation {
+		r.plan.RecreateHint = recreateHint
+	}
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true
 		r.plan.Force = true // like an update, it sets the fields of the inputs
@@ -94,7 +97,7 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		step.FullReplace = false
 		step.Want, err = serverSideObject(c, step.Want)
 	}
-	if err == nil && step.Replace != "" {
+	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
 		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
 	}
 	return step, err
@@ -121,3 +124,7 @@ func (r *Run) release() (diff.Patch, error) {
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
 	return diff.Patch{Type: types.MergePatchType, Data: data}, err
 }
+
+// recreateHint is what users may do about a field that cannot change.
+const recreateHint = "the annotation " + resource.AnnUpdateStrategy + ": " +
+	change.FallbackOnReplace + " deletes the object and creates it again"

@@ -103,7 +103,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		return replace(ctx, c, p, step, o)
 	}
 	carried, live, err := apply(ctx, c, p, step, o)
-	if live == nil {
+	if live == nil && carried.Replace != plan.ReplaceInvalid {
 		carried, err = explainInvalid(ctx, c, p, carried, err)
 	}
 	immutable := (*ImmutableError)(nil)

@@ -72,6 +72,9 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 // Manifest returns the object that is created in place of the live one of an update: what is
 // applied, without fields that others set.
 func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
+	if step.Recreate != nil {
+		return step.Recreate, nil
+	}
 	want := step.Want.DeepCopy()
 	if !p.ServerSide && p.LastApplied != "" {
 		if want = readLastApplied(step.Want, p.LastApplied); want == nil {

@@ -19,8 +19,9 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		ChangeFilter: diff.filter, Mask: diff.mask, UseLastApplied: diff.lastApplied,
 		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
 		Wait: apply.wait, WaitIgnored: apply.waitIgnored, AwaitUnchanged: apply.holdUnready,
-		ServerSide: apply.merges(), IgnoreFailingAPIServices: kinds.ignoreFailing,
-		WaitTimeout: apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
+		ServerSide: apply.merges(), HintRecreation: s.native,
+		IgnoreFailingAPIServices: kinds.ignoreFailing,
+		WaitTimeout:              apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
 		Engine: engine.Options{
 			Limits:      apply.limits(),
 			Retry:       engine.Retry{Every: apply.applyInterval, For: limitOf(apply.applyTimeout)},
