@@ -11,6 +11,8 @@
 //   - testdata/fresh: the first use of a cluster
 //   - testdata/loaded: output on a busy machine
 //   - testdata/kappbroken and testdata/restart, which disturb all others: one by one
+//
+// TestPairs has no scripts: it generates sets and changes each by two commands at once.
 package e2e
 
 import (
@@ -144,13 +146,18 @@ func TestFresh(t *testing.T) {
 }
 
 func TestKpt(t *testing.T) {
-	// TestFresh has installed the definition, unless -run left it out. Scripts should not differ by
-	// that.
+	installResourceGroup(t)
+	testscript.Run(t, params("kpt"))
+}
+
+// installResourceGroup installs the definition of ResourceGroup. TestFresh has done so, unless -run
+// left it out. Tests should not differ by that.
+func installResourceGroup(t *testing.T) {
+	t.Helper()
 	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)
 	}
-	testscript.Run(t, params("kpt"))
 }
 
 // TestRestart is the last of all: its scripts kill the API server.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -9,7 +10,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,27 +30,34 @@ type gate struct {
 	proxy   *httputil.ReverseProxy
 	open    chan struct{} // closed when the held requests may pass
 	passed  chan struct{} // closed when all requests that pass were answered
+	locked  atomic.Bool   // whether a Lease was read that exists
 
 	mu               sync.Mutex
 	left, unanswered int
 }
 
-// startGate starts a gate for a script and returns a kubeconfig that leads through it. The gate
-// ends with the context.
+// startGate starts a gate and writes a kubeconfig that leads through it to a path. The gate passes
+// the first count requests whose "METHOD PATH" matches the pattern, and all watches and requests
+// that do not match. It ends with the context.
 func startGate(
-	ctx context.Context,
-	ts *testscript.TestScript,
-	count int,
-	pattern string,
-) (*gate, string) {
+	ctx context.Context, path, namespace string, count int, pattern string,
+) (*gate, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	transport, err := rest.TransportFor(config)
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	target, err := url.Parse(config.Host)
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	g := &gate{
 		pattern: regexp.MustCompile(pattern),
 		proxy: &httputil.ReverseProxy{
@@ -57,13 +67,34 @@ func startGate(
 		},
 		open: make(chan struct{}), passed: make(chan struct{}), left: count, unanswered: count,
 	}
+	g.proxy.ModifyResponse = g.findLock
 	server := &http.Server{Handler: g, BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { server.Close() })
 	go server.Serve(listener) // ends with the context
+	return g, writeGateConfig(path, namespace, "http://"+listener.Addr().String())
+}
 
+// gated starts a gate for a script and returns the path of the kubeconfig.
+func gated(
+	ctx context.Context, ts *testscript.TestScript, count int, pattern string,
+) (*gate, string) {
 	path := filepath.Join(ts.MkAbs("."), ".gate")
-	ts.Check(writeGateConfig(path, ts.Getenv("NS"), "http://"+listener.Addr().String()))
+	g, err := startGate(ctx, path, ts.Getenv("NS"), count, pattern)
+	ts.Check(err)
 	return g, path
+}
+
+// findLock notes whether an answer has a Lease that holds a lock.
+func (g *gate) findLock(r *http.Response) error {
+	if r.Request.Method != http.MethodGet || !strings.Contains(r.Request.URL.Path, "/leases") {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if bytes.Contains(body, []byte(`muster.dev/lock`)) {
+		g.locked.Store(true)
+	}
+	return err
 }
 
 // writeGateConfig writes a kubeconfig without credentials: the gate has those of the administrator.
@@ -77,7 +108,7 @@ func writeGateConfig(path, namespace, server string) error {
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.pattern.MatchString(r.Method + " " + r.URL.Path) {
+	if !g.pattern.MatchString(r.Method+" "+r.URL.Path) || r.URL.Query().Has("watch") {
 		g.proxy.ServeHTTP(w, r)
 		return
 	}
@@ -121,7 +152,7 @@ func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "killatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
-	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
+	g, kubeconfig := gated(ctx, ts, number(ts, args[0]), args[1])
 	cmd := command(ctx, ts, args[2:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
@@ -141,7 +172,7 @@ func interruptAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "interruptatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
-	g, kubeconfig := startGate(ctx, ts, number(ts, args[0]), args[1])
+	g, kubeconfig := gated(ctx, ts, number(ts, args[0]), args[1])
 	cmd := command(ctx, ts, args[2:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	reported := &firstWrite{Writer: ts.Stderr(), seen: make(chan struct{})}
@@ -162,7 +193,7 @@ func interruptRefused(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 2, neg, "interruptrefused REGEXP COMMAND [ARGUMENT]...")
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
-	g, kubeconfig := startGate(ctx, ts, 1, args[0])
+	g, kubeconfig := gated(ctx, ts, 1, args[0])
 	g.refuses = true
 	cmd := command(ctx, ts, args[1:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)

@@ -24,7 +24,7 @@ func setup(env *testscript.Env, dir string) error {
 	began := time.Now()
 	env.Defer(func() { recordDuration(dir+"/"+script, began) })
 	namespace := strings.ReplaceAll(script, "_", "-") + "-" + rand.String(5)
-	if err := createNamespace(env, namespace); err != nil {
+	if err := createNamespace(env.Defer, namespace); err != nil {
 		return err
 	}
 	kubeconfig := filepath.Join(env.WorkDir, "kubeconfig")
@@ -46,9 +46,9 @@ func setup(env *testscript.Env, dir string) error {
 	return nil
 }
 
-// createNamespace makes a namespace in which pods can start, and removes it after the script
-// without waiting for that.
-func createNamespace(env *testscript.Env, name string) error {
+// createNamespace makes a namespace in which pods can start. The function that it gives to after
+// removes the namespace without waiting for that.
+func createNamespace(after func(func()), name string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	if err != nil {
 		return err
@@ -61,14 +61,14 @@ func createNamespace(env *testscript.Env, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace,
 		metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the namespace of the script: %w", err)
+		return fmt.Errorf("create the namespace of a test: %w", err)
 	}
-	env.Defer(func() { _ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}) })
+	after(func() { _ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}) })
 	// Pods need the service account. A controller makes it soon; whoever comes second finds it made.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	_, err = client.CoreV1().ServiceAccounts(name).Create(ctx, account, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create the service account of the script: %w", err)
+		return fmt.Errorf("create the service account of a test: %w", err)
 	}
 	return nil
 }
