@@ -75,10 +75,10 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.gone.check(s.global.output); err != nil {
+	if err := g.gone.check(ctx, s.global.output); err != nil {
 		return err
 	}
-	if err := g.each.check(s); err != nil {
+	if err := g.each.check(ctx, s); err != nil {
 		return err
 	}
 	namespace, err := s.recordNamespace(g.each.app)
@@ -165,7 +165,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.apply.check(s.global.output); err != nil {
+	if err := g.apply.check(ctx, s.global.output); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, g.app)

@@ -49,7 +49,7 @@ func (p *program) newDelete() *cobra.Command {
 
 // run runs the command.
 func (d *deleteCommand) run(ctx context.Context, s *session) error {
-	if err := d.apply.check(s.global.output); err != nil {
+	if err := d.apply.check(ctx, s.global.output); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, d.app)

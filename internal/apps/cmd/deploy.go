@@ -70,7 +70,7 @@ func (d *deployCommand) add(cmd *cobra.Command) {
 
 // run runs the command.
 func (d *deployCommand) run(ctx context.Context, s *session) error {
-	if err := d.check(s); err != nil {
+	if err := d.check(ctx, s); err != nil {
 		return err
 	}
 	name, err := s.open(ctx, d.app)
@@ -95,11 +95,11 @@ func (d *deployCommand) run(ctx context.Context, s *session) error {
 }
 
 // check validates the flags.
-func (d *deployCommand) check(s *session) error {
+func (d *deployCommand) check(ctx context.Context, s *session) error {
 	if err := checkKept("app-changes-max-to-keep", d.deploy.changesToKeep); err != nil {
 		return err
 	}
-	return d.apply.check(s.global.output)
+	return d.apply.check(ctx, s.global.output)
 }
 
 // request returns the request of the flags, without the name of the app.
@@ -107,7 +107,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 	labels, err := parseLabels(d.labels)
 	request := apps.DeployRequest{
 		PrevName: d.prev, Labels: labels,
-		Input: input.Options{Files: d.files.files, Stdin: s.env.In},
+		Input: s.inputs(d.files.files),
 		Preparation: input.Preparation{
 			IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs, AllowCheck: d.deploy.allowCheck,
 			AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs,

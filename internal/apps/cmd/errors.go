@@ -1,15 +1,16 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/ready/rules"
@@ -85,13 +86,13 @@ func checkKept(flag string, count int) error {
 }
 
 // check validates the flags, and reads the files that they name.
-func (f *applyFlags) check(output string) error {
+func (f *applyFlags) check(ctx context.Context, output string) error {
 	if output != "" && output != outputJSON {
 		return fmt.Errorf("Expected --output to be %s, but was '%s'", outputJSON, output)
 	}
 	var given []ready.Rule
 	for _, file := range f.ruleFiles {
-		text, err := os.ReadFile(file)
+		text, err := boundedio.ReadNamed(ctx, file)
 		if err != nil {
 			return fmt.Errorf("read rules: %w", err)
 		}

@@ -14,11 +14,13 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // manager is the field manager of all writes.
@@ -202,6 +204,18 @@ func (s *session) warn() cluster.Warn {
 			s.ui.Warn(text)
 		}
 	}
+}
+
+// inputs returns the options of reading files. Commands of muster warn on the standard error about
+// keys that repeat others and about ignored tags, on which kapp is silent.
+func (s *session) inputs(files []string) input.Options {
+	o := input.Options{Files: files, Stdin: s.env.In}
+	if s.native {
+		o.Warn = func(text string) {
+			fmt.Fprintln(s.env.Err, "Warning: "+plaintext.Printable(text))
+		}
+	}
+	return o
 }
 
 // namespaceOf returns the namespace of the flag, else of the environment, else of the kubeconfig.

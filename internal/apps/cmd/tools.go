@@ -50,7 +50,7 @@ func (i *toolsInspectCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	options := input.Options{Files: i.files.files, Stdin: s.env.In}
+	options := s.inputs(i.files.files)
 	for _, file := range options.Files {
 		sources, err := options.Sources(file)
 		if err != nil {
@@ -156,7 +156,7 @@ func (d *toolsDiffCommand) run(ctx context.Context, s *session) error {
 
 // load returns the objects of files.
 func (s *session) load(ctx context.Context, files []string) ([]live, error) {
-	options := input.Options{Files: files, Stdin: s.env.In}
+	options := s.inputs(files)
 	var all []live
 	for _, file := range files {
 		sources, err := options.Sources(file)

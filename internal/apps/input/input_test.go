@@ -40,7 +40,7 @@ func cluster(gvk schema.GroupVersionKind) (namespaced, known bool, err error) {
 // TestGoldens reads files that are the sections of an archive; what the sections "stdin" and
 // "files" hold is the standard input and what -f names, else all files do. With a section
 // "prepare" the objects are prepared by its lines, each a flag of kapp, and then checked against
-// the allowed namespaces; without, their content is printed.
+// the allowed namespaces; without, warnings and their content are printed.
 func TestGoldens(t *testing.T) {
 	glob, err := filepath.Abs("testdata/*.txtar")
 	if err != nil {
@@ -63,10 +63,12 @@ func TestGoldens(t *testing.T) {
 				o.Files = append(o.Files, name)
 			}
 		}
+		var warnings strings.Builder
+		o.Warn = func(text string) { warnings.WriteString("warning: " + text + "\n") }
 		all, err := Load(t.Context(), o)
 		flags, prepares := files["prepare"]
 		if err != nil || !prepares {
-			return map[string]string{"objects": text(t, all, err, true)}
+			return map[string]string{"objects": warnings.String() + text(t, all, err, true)}
 		}
 		p := preparation(t, flags)
 		all, err = p.Run(all)

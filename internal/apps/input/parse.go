@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf16"
@@ -13,9 +14,18 @@ import (
 )
 
 // parse parses the documents of a text. Documents count from 1, including those without content.
-// Errors have kapp's text, followed by the origin.
-func parse(text []byte, name string) ([]resource.Resource, error) {
-	documents := newDocuments(utf8Text(text))
+// Errors have kapp's text, followed by the origin. warn, unless nil, receives warnings.
+func parse(text []byte, name string, warn func(string)) ([]resource.Resource, error) {
+	text, err := utf8Text(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, name)
+	}
+	documents := newDocuments(text)
+	var c *checker
+	if warn != nil {
+		c = &checker{print: warn}
+		defer c.end(name)
+	}
 	var all []resource.Resource
 	for number := 1; ; number++ {
 		origin := fmt.Sprintf("%s doc %d", name, number)
@@ -24,8 +34,11 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 			return all, nil
 		}
 		var objects []map[string]any
+		if c != nil {
+			c.origin, c.start = origin, documents.start
+		}
 		if err == nil {
-			objects, err = readObjects(document)
+			objects, err = readObjects(document, c)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (%s)", err, origin)
@@ -38,8 +51,8 @@ func parse(text []byte, name string) ([]resource.Resource, error) {
 }
 
 // readObjects returns the objects of a document: none, one, or the items of a list.
-func readObjects(document []byte) ([]map[string]any, error) {
-	value, err := decode(document)
+func readObjects(document []byte, c *checker) ([]map[string]any, error) {
+	value, err := decode(document, c)
 	if err != nil {
 		return nil, fmt.Errorf("error converting YAML to JSON: %w", err)
 	}
@@ -95,17 +108,20 @@ func typeName(value any) string {
 }
 
 // utf8Text converts UTF-16 with a byte order mark to UTF-8.
-func utf8Text(text []byte) []byte {
+func utf8Text(text []byte) ([]byte, error) {
 	order := binary.ByteOrder(binary.LittleEndian)
 	switch {
+	case bytes.HasPrefix(text, []byte{0, 0, 0xFE, 0xFF}),
+		bytes.HasPrefix(text, []byte{0xFF, 0xFE, 0, 0}):
+		return nil, errors.New("the text is UTF-32; save it as UTF-8")
 	case bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
 		order = binary.BigEndian
 	case !bytes.HasPrefix(text, []byte{0xFF, 0xFE}):
-		return bytes.TrimPrefix(text, []byte("\uFEFF"))
+		return bytes.TrimPrefix(text, []byte("\uFEFF")), nil
 	}
 	units := make([]uint16, 0, len(text)/2)
 	for at := 2; at+1 < len(text); at += 2 {
 		units = append(units, order.Uint16(text[at:]))
 	}
-	return []byte(string(utf16.Decode(units)))
+	return []byte(string(utf16.Decode(units))), nil
 }

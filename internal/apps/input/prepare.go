@@ -57,10 +57,16 @@ func (p Preparation) Run(all []resource.Resource) ([]resource.Resource, error) {
 	return all, CheckLabels(objects)
 }
 
+// maxProblems limits the problems of one list.
+const maxProblems = 100
+
 // joinProblems returns an error with a title and a list of problems, or nil if there are none.
 func joinProblems(title string, problems []string) error {
 	if len(problems) == 0 {
 		return nil
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Errorf("%s errors:\n- %s", title, strings.Join(problems, "\n- "))
 }

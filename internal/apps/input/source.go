@@ -19,20 +19,26 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
 // Options are the sources of manifests.
 type Options struct {
 	// Files are files with any extension; folders, of which all .json, .yaml and .yml files are
 	// read recursively, sorted by path; http:// and https:// URLs; and "-" for standard input.
-	// Symbolic links to folders within a folder are not followed.
+	// Symbolic links to folders within a folder are not followed. A file that is named itself may be
+	// a pipe or a character device, as the shell's <(…); one in a folder may not. A file, as what
+	// comes from stdin, may have boundedio.MaxBytes.
 	Files []string
 	Stdin io.Reader // nil means empty
 
 	// For URLs.
 	Client      *http.Client  // nil means http.DefaultClient
 	IdleTimeout time.Duration // longest time without data; 0 means 30 seconds
-	MaxBytes    int64         // largest size; 0 means 256 MiB
+	MaxBytes    int64         // largest size; 0 means that of files
+
+	// Warn receives warnings about keys that repeat others, and about ignored tags. nil means none.
+	Warn func(text string)
 }
 
 // Source is one file, URL or stream.
@@ -40,6 +46,7 @@ type Source struct {
 	// Name is its name in origins: "file 'a.yml'", "stdin" or "HTTP URL 'https://…'".
 	Name string
 	read func(context.Context) ([]byte, error)
+	warn func(string)
 }
 
 // Load reads all files. It is an error to name none.
@@ -68,7 +75,7 @@ func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 // Sources returns the sources for one of the files: several for a folder.
 func (o Options) Sources(file string) ([]Source, error) {
 	if file == "-" {
-		return []Source{{"stdin", o.stdin}}, nil
+		return []Source{{"stdin", o.stdin, o.Warn}}, nil
 	}
 	if strings.HasPrefix(file, "http://") || strings.HasPrefix(file, "https://") {
 		return []Source{o.urlSource(file)}, nil
@@ -78,7 +85,8 @@ func (o Options) Sources(file string) ([]Source, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []Source{fileSource(file)}, nil
+		read := func(ctx context.Context) ([]byte, error) { return boundedio.ReadNamed(ctx, file) }
+		return []Source{{"file '" + file + "'", read, o.Warn}}, nil
 	}
 	paths, err := listManifests(file)
 	if err != nil {
@@ -86,7 +94,8 @@ func (o Options) Sources(file string) ([]Source, error) {
 	}
 	sources := make([]Source, len(paths))
 	for i, path := range paths {
-		sources[i] = fileSource(path)
+		read := func(context.Context) ([]byte, error) { return boundedio.ReadFile(path) }
+		sources[i] = Source{"file '" + path + "'", read, o.Warn}
 	}
 	return sources, nil
 }
@@ -97,23 +106,18 @@ func (s Source) Load(ctx context.Context) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(text, s.Name)
+	return parse(text, s.Name, s.warn)
 }
 
-func (o Options) stdin(context.Context) ([]byte, error) {
+func (o Options) stdin(ctx context.Context) ([]byte, error) {
 	if o.Stdin == nil {
 		return nil, nil
 	}
-	text, err := io.ReadAll(o.Stdin)
+	text, err := boundedio.ReadStream(ctx, o.Stdin)
 	if err != nil {
 		return nil, fmt.Errorf("Reading stdin: %w", err)
 	}
 	return text, nil
-}
-
-func fileSource(path string) Source {
-	return Source{"file '" + path + "'",
-		func(context.Context) ([]byte, error) { return os.ReadFile(path) }}
 }
 
 // listManifests returns the paths of the manifests in a folder, which may be a symbolic link.

@@ -1,9 +1,11 @@
 package input
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +52,13 @@ func TestEncodings(t *testing.T) {
 		"byte order mark":      {"\uFEFF" + configMap + "---\n" + configMap, two},
 		"UTF-16 little-endian": {wide(binary.LittleEndian, configMap+"---\n"+configMap), two},
 		"UTF-16 big-endian":    {wide(binary.BigEndian, configMap+"---\r\n"+configMap), two},
+		"UTF-32 little-endian": {"\xFF\xFE\x00\x00a\x00\x00\x00",
+			"the text is UTF-32; save it as UTF-8 (file 'a')"},
+		"UTF-32 big-endian": {"\x00\x00\xFE\xFF\x00\x00\x00a",
+			"the text is UTF-32; save it as UTF-8 (file 'a')"},
+		"long alias": {"a: &a " + strings.Repeat("x", 100_000) + "\nb:\n" +
+			strings.Repeat("- *a\n", 3000),
+			"error converting YAML to JSON: yaml: document contains excessive aliasing (file 'a' doc 1)"},
 		"UTF-16 cut": {wide(binary.LittleEndian, configMap) + "\x00",
 			"file 'a' doc 1: configmap/a (v1) cluster"},
 		"Windows": {strings.ReplaceAll(configMap+"---\n"+configMap, "\n", "\r\n"), two},
@@ -109,6 +118,43 @@ func TestLinks(t *testing.T) {
 	expect(t, Options{}, "", "stat : no such file or directory")
 }
 
+// TestInterrupted ends reading when the context ends.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, w := io.Pipe()
+	defer w.Close()
+	_, err := Load(ctx, Options{Files: []string{"-"}, Stdin: r})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Load = %v", err)
+	}
+}
+
+// TestManyProblems reports a part of them, and the number of the others.
+func TestManyProblems(t *testing.T) {
+	all, err := parse([]byte(strings.Repeat("a: b\n---\n", 50_000)), "many", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Preparation{Namespace: "demo", Kinds: cluster}.Run(all)
+	if text := fmt.Sprint(err); strings.Count(text, "\n- ") != maxProblems+1 ||
+		!strings.HasSuffix(text, "\n- and 149900 more") {
+		t.Errorf("Run = %d lines, %.200s", strings.Count(text, "\n"), text)
+	}
+}
+
+// TestManyWarnings prints a part of them, and the number of the others.
+func TestManyWarnings(t *testing.T) {
+	var warnings []string
+	warn := func(text string) { warnings = append(warnings, text) }
+	if _, err := parse([]byte(strings.Repeat("{a: 1, a: 2}\n---\n", 50)), "many", warn); err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) != maxWarnings+1 || warnings[maxWarnings] != "many: and 30 more warnings" {
+		t.Errorf("%d warnings, the last %q", len(warnings), warnings[len(warnings)-1])
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	expect(t, Options{Stdin: failing{}}, "-", "Reading stdin: the pipe broke")
 	expect(t, Options{}, "-", "")
@@ -145,7 +191,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := parse(text, "fuzz")
+		all, err := parse(text, "fuzz", func(string) {})
 		if err != nil {
 			return
 		}

@@ -8,12 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
-const (
-	idleTimeout = 30 * time.Second
-	maxBytes    = 256 << 20 // bytes
-)
+const idleTimeout = 30 * time.Second
 
 // urlSource returns the source for a URL. A password in it is never shown.
 func (o Options) urlSource(address string) Source {
@@ -21,9 +20,8 @@ func (o Options) urlSource(address string) Source {
 	if parsed, err := url.Parse(address); err == nil {
 		shown = parsed.Redacted()
 	}
-	return Source{"HTTP URL '" + shown + "'", func(ctx context.Context) ([]byte, error) {
-		return o.fetch(ctx, address, shown)
-	}}
+	read := func(ctx context.Context) ([]byte, error) { return o.fetch(ctx, address, shown) }
+	return Source{"HTTP URL '" + shown + "'", read, o.Warn}
 }
 
 func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, error) {
@@ -47,7 +45,7 @@ func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, erro
 	}
 	guard.reset()
 	guard.body = response.Body
-	most := cmp.Or(o.MaxBytes, maxBytes)
+	most := cmp.Or(o.MaxBytes, boundedio.MaxBytes)
 	text, err := io.ReadAll(io.LimitReader(guard, most+1))
 	switch {
 	case err != nil:

@@ -16,21 +16,71 @@ import (
 // errTrailingText is the error for text after the end of a document.
 var errTrailingText = errors.New("yaml: more text follows the document; put --- between documents")
 
-// decode parses one document by the rules of YAML 1.1, in which yes and on are booleans and the
-// last of equal keys counts. It returns values of unstructured objects, and nil for a document
-// without content.
-func decode(document []byte) (any, error) {
-	parser := yaml.NewDecoder(bytes.NewReader(document))
-	var value, more any
-	if err := parser.Decode(&value); err == io.EOF {
-		return nil, nil
-	} else if err != nil {
+// errAliases is the error for aliases that stand for too much, with the text of the library.
+var errAliases = errors.New("yaml: document contains excessive aliasing")
+
+// maxExpandedBytes limits the text that the aliases of one document expand to.
+const maxExpandedBytes = 32 << 20
+
+// decode parses one document: a JSON object as JSON, others by the rules of YAML 1.1, in which yes
+// and on are booleans. The last of equal keys counts. It returns values of unstructured objects,
+// and nil for a document without content. c, unless nil, checks it.
+func decode(document []byte, c *checker) (any, error) {
+	if value, ok := decodeJSON(document, c); ok {
+		return value, nil
+	}
+	value, repeats, err := decodeYAML(document, c != nil)
+	if repeats {
+		value, _, err = decodeYAML(document, false)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := parser.Decode(&more); err != io.EOF {
-		return nil, errTrailingText
+	if c != nil && (repeats || tagPattern.Match(document)) {
+		c.checkYAML(document)
 	}
-	return toJSONValue(value)
+	if value, err = toJSONValue(value); err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(document, '*') >= 0 && textBytes(value) > len(document)+maxExpandedBytes {
+		return nil, errAliases
+	}
+	return value, nil
+}
+
+// decodeYAML returns the value of a document in the types of the library. If it is strict, it may
+// stop at a key that repeats an earlier one.
+func decodeYAML(document []byte, strict bool) (value any, repeats bool, err error) {
+	parser := yaml.NewDecoder(bytes.NewReader(document))
+	parser.SetStrict(strict)
+	if err := parser.Decode(&value); err == io.EOF {
+		return nil, false, nil
+	} else if err != nil {
+		return nil, strict && errors.As(err, new(*yaml.TypeError)), err
+	}
+	var more any
+	if err := parser.Decode(&more); err != io.EOF {
+		return nil, false, errTrailingText
+	}
+	return value, false, nil
+}
+
+// textBytes returns the length of all keys and texts of a value.
+func textBytes(value any) int {
+	size := 0
+	switch v := value.(type) {
+	case string:
+		size = len(v)
+	case []any:
+		for _, element := range v {
+			size += textBytes(element)
+		}
+	case map[string]any:
+		for key, element := range v {
+			size += len(key) + textBytes(element)
+		}
+	}
+	return size
 }
 
 // toJSONValue converts a value of the YAML library to one of an unstructured object.
