@@ -66,6 +66,16 @@ func TestStored(t *testing.T) {
 			t.Errorf("%s: the difference is %q", tc.name, diff)
 		}
 	}
+	role := func(rules any) map[string]any {
+		return map[string]any{
+			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": rules,
+		}
+	}
+	empty, _ := Stored(role([]any{}))
+	null, _ := Stored(role(nil))
+	if diff := cmp.Diff(empty, null); diff != "" {
+		t.Errorf("an empty list is no null: %s", diff)
+	}
 	for _, none := range []map[string]any{
 		{"apiVersion": "example.com/v1", "kind": "Thing"},
 		{"apiVersion": "v1", "kind": "ConfigMap", "data": "text"},

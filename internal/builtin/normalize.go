@@ -43,7 +43,7 @@ func Stored(object map[string]any) (stored map[string]any, ok bool) {
 	if t == nil {
 		return nil, false
 	}
-	v, err := normalizer{keepsUnknown: true}.normalize(t, object)
+	v, err := normalizer{stored: true}.normalize(t, object)
 	if err != nil {
 		return nil, false
 	}
@@ -53,7 +53,9 @@ func Stored(object map[string]any) (stored map[string]any, ok bool) {
 }
 
 // normalizer decodes values into types and encodes them again.
-type normalizer struct{ keepsUnknown bool }
+type normalizer struct {
+	stored bool // as a server stores them, and with unknown fields
+}
 
 // value is a normalized value.
 type value struct {
@@ -142,6 +144,8 @@ func (n normalizer) list(t *goType, in any) (value, error) {
 	switch {
 	case in == nil, ok && list == nil:
 		return value{empty: true, zero: true}, nil
+	case ok && len(list) == 0 && n.stored:
+		return value{empty: true, zero: true}, nil // servers store no empty lists
 	case !ok:
 		return value{}, errMismatch(t.name, in)
 	case t.elem.name == "uint8":
@@ -200,7 +204,7 @@ func (n normalizer) structure(t *goType, in any) (value, error) {
 		}
 		out[f.name] = v.out
 	}
-	if n.keepsUnknown {
+	if n.stored {
 		for key, is := range given {
 			known := slices.ContainsFunc(fields, func(f field) bool { return f.name == key })
 			if !known {
