@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // DeployRequest asks to deploy an app.
@@ -32,6 +33,7 @@ type DeployRequest struct {
 	Filter      filter.Flags      // of inputs and live objects
 	Patch       bool              // delete nothing
 	AllowEmpty  bool              // an app without inputs loses all of its objects
+	MaxPrune    plan.PruneLimit   // of the objects of the app
 
 	Search            SearchOptions
 	AllKinds          bool // search all kinds, and not only those that the app is known to have
@@ -115,6 +117,9 @@ func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 	}
 	if r.Review.Serve != nil {
 		return result, r.Review.Serve(ctx, run)
+	}
+	if err := d.checkPruned(run); err != nil {
+		return result, err
 	}
 	if r.Review.DryRun {
 		return result, d.saveMetadata()

@@ -87,6 +87,10 @@ func TestDeployAgain(t *testing.T) {
 		{"dry run", func(r *DeployRequest) { r.Review.DryRun = true }, []string{configMap("a",
 			"2")}, 2,
 			"configmap/a configmap/b configmap/web", ""},
+		{"limit of pruning", func(r *DeployRequest) { limitPrune(r, "0") }, []string{configMap("a", "2")},
+			2, "configmap/a configmap/b configmap/web", "1 of 2 objects would be pruned"},
+		{"within the limit", func(r *DeployRequest) { limitPrune(r, "50%") },
+			[]string{configMap("a", "2")}, 2, "configmap/a configmap/web", ""},
 		{"all kinds", func(r *DeployRequest) { r.AllKinds = true }, []string{configMap("a", "1")},
 			1, "configmap/a configmap/web", ""},
 	} {
@@ -104,6 +108,13 @@ func TestDeployAgain(t *testing.T) {
 			}
 			check(t, "objects", w.objects(), tc.objects)
 		})
+	}
+}
+
+// limitPrune sets the limit of a request.
+func limitPrune(r *DeployRequest, limit string) {
+	if err := r.MaxPrune.Set(limit); err != nil {
+		panic(err)
 	}
 }
 

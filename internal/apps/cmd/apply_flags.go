@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -163,12 +164,22 @@ type deployFlags struct {
 	logs, logsAll     bool
 	metadataFile      string
 	allKinds          bool
+	maxPrune          plan.PruneLimit // of the native command alone
 }
 
 func (f *deployFlags) add(cmd *cobra.Command) {
 	f.addNamespaces(cmd.Flags())
 	f.addObjects(cmd.Flags())
 	f.addRecord(cmd.Flags())
+}
+
+// addNative adds the flags that only the native commands have.
+func (f *deployFlags) addNative(p *program, cmd *cobra.Command) {
+	if p.native {
+		cmd.Flags().Var(&f.maxPrune, "max-prune",
+			"Fail before the first write if more objects than this number, or than this percentage of "+
+				"the objects of the app, would be deleted (default: no limit)")
+	}
 }
 
 // addNamespaces adds the flags for the namespaces that resources may have and get.

@@ -48,6 +48,7 @@ those of the app that the files do not have any more.` + exitCodes,
 	d.kinds.add(cmd)
 	d.add(cmd)
 	d.apply.addNative(p, cmd)
+	d.deploy.addNative(p, cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
@@ -114,7 +115,8 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 			AllowCluster: d.deploy.allowCluster,
 		},
 		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
-		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
+		MaxPrune: d.deploy.maxPrune,
+		Search:   d.kinds.options(), AllKinds: d.deploy.allKinds,
 		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
 		ScopeSelectors: d.deploy.defaultScoping,
 		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),

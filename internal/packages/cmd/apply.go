@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // applyFlags are the flags of apply.
@@ -30,7 +31,8 @@ type applyFlags struct {
 	failFast          bool
 	logLines          int
 	rules             []string
-	plan              string   // file of a saved plan
+	plan              string // file of a saved plan
+	maxPrune          plan.PruneLimit
 	changed           []string // of the flags that shape a plan, those that were typed
 	lock              cli.LockFlags
 	reconcileTimeout  time.Duration
@@ -166,6 +168,9 @@ func runApply(
 		if err := saved.Check(ctx, op); err != nil {
 			return err
 		}
+	}
+	if err := f.checkPruned(op.Plan); err != nil {
+		return show.fail(err)
 	}
 	return runOperation(ctx, op, f.runOptions(v), show)
 }

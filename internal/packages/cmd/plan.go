@@ -38,7 +38,7 @@ shown.
 
 Exit codes:
   0    the plan was made
-  1    it could not be made: the error says why
+  1    it could not be made, or prunes more than --max-prune: the error says why
   2    with --exit-code: the plan was made, and something would change
   3    the plan was made, and an object would fail
   130  interrupted`,
@@ -77,6 +77,9 @@ func runPlan(
 		return err
 	}
 	if err := f.print(env, outlooks); err != nil {
+		return err
+	}
+	if err := f.checkPruned(op.Plan); err != nil {
 		return err
 	}
 	result := f.result(outlooks)

@@ -62,6 +62,7 @@ func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
 		"Name of the manager used to track field ownership")
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", v.pruneAfterFailure,
 		"Prune even if an object failed or was not ready in time")
+	f.addGuards(flags, v)
 	f.ordering.addTo(cmd, v, "ordering",
 		"When to write objects: as soon as their dependencies are ready, or in waves")
 	f.adoption.addTo(cmd, v, "inventory-policy", "Which existing objects may be adopted")
