@@ -27,11 +27,12 @@ var clusterScopedFile []byte
 
 // InitOptions are the options of PrepareInit.
 type InitOptions struct {
-	Name  string // of the ResourceGroup; random if empty
-	ID    string // of the inventory; new if empty
-	File  string
-	Force bool // replace the inventory that the package has
-	Now   func() time.Time
+	Name    string // of the ResourceGroup; random if empty
+	ID      string // of the inventory; new if empty
+	File    string
+	Force   bool   // replace the inventory that the package has
+	Cluster string // that the package belongs to; empty for any
+	Now     func() time.Time
 }
 
 // Initialization writes the inventory of a package.
@@ -172,7 +173,7 @@ func (f InitOptions) inventory(namespace string) (*inventory.Inventory, error) {
 			Namespace: namespace,
 			Name:      name,
 		},
-		ID: id, Labels: map[string]string{inventory.IDKey: id},
+		ID: id, Labels: map[string]string{inventory.IDKey: id}, Cluster: f.Cluster,
 	}, nil
 }
 

@@ -211,6 +211,7 @@ func (m *Migration) target(
 	delete(labels, inventory.FirstIDKey)
 	maps.Copy(labels, target.Labels)
 	target.Labels, target.Annotations = labels, old.Annotations
+	target.Cluster = old.Cluster
 	if m.options.Name != "" { // chosen, so that another package may have it
 		if _, err := inventory.NewStore(m.cluster, target, true).Load(ctx); err != nil {
 			return nil, err

@@ -81,6 +81,7 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if err := g.each.check(ctx, s); err != nil {
 		return err
 	}
+	s.guard = g.each.apply.cluster
 	namespace, err := s.recordNamespace(g.each.app)
 	if err != nil {
 		return err
@@ -155,6 +156,9 @@ func (p *program) newGroupDelete() *cobra.Command {
 	addGroup(cmd, &g.group, &g.app)
 	g.diff.add(cmd, "diff-")
 	g.apply.add(cmd, "", true)
+	if p.native {
+		g.apply.cluster.Add(cmd.Flags())
+	}
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
 	return p.command(cmd, true, g.run)
@@ -168,6 +172,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if err := g.apply.check(ctx, s.global.output); err != nil {
 		return err
 	}
+	s.guard = g.apply.cluster
 	name, err := s.open(ctx, g.app)
 	if err != nil {
 		return err

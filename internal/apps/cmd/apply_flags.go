@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -33,6 +34,7 @@ type applyFlags struct {
 	exitStatus  bool
 
 	// of the native commands alone
+	cluster   cli.ClusterGuard
 	failFast  bool
 	logLines  int
 	ruleFiles []string
@@ -118,6 +120,7 @@ func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
 		return
 	}
 	flags := cmd.Flags()
+	f.cluster.Add(flags)
 	flags.BoolVar(
 		&f.failFast, "fail-fast", false,
 		"Stop at the first object that fails or cannot start (bad image, crash loop, unschedulable)",

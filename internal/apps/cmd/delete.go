@@ -52,6 +52,7 @@ func (d *deleteCommand) run(ctx context.Context, s *session) error {
 	if err := d.apply.check(ctx, s.global.output); err != nil {
 		return err
 	}
+	s.guard = d.apply.cluster
 	name, err := s.open(ctx, d.app)
 	if err != nil {
 		return err

@@ -74,6 +74,7 @@ func (d *deployCommand) run(ctx context.Context, s *session) error {
 	if err := d.check(ctx, s); err != nil {
 		return err
 	}
+	s.guard = d.apply.cluster
 	name, err := s.open(ctx, d.app)
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ type session struct {
 	*program
 	ui        *ui.UI
 	client    apps.Cluster // nil until the command has connected
+	guard     cli.ClusterGuard
 	apps      *apps.Client
 	namespace string // of resources that name none
 }
@@ -168,6 +169,9 @@ func (s *session) connect(ctx context.Context) error {
 	}
 	client, err := s.kube.Connect(options)
 	if err != nil {
+		return err
+	}
+	if err := s.guard.Check(ctx, s.env, s.kube, client, cli.ExpectedCluster{}); err != nil {
 		return err
 	}
 	s.client = client

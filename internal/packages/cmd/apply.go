@@ -33,6 +33,7 @@ type applyFlags struct {
 	rules             []string
 	plan              string // file of a saved plan
 	maxPrune          plan.PruneLimit
+	cluster           cli.ClusterGuard
 	changed           []string // of the flags that shape a plan, those that were typed
 	lock              cli.LockFlags
 	reconcileTimeout  time.Duration
@@ -213,6 +214,9 @@ func (f applyFlags) prepare(
 	}
 	client, err := kube.Client()
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkCluster(ctx, env, kube, f.cluster, client, p.Inventory); err != nil {
 		return nil, nil, err
 	}
 	namespace, explicit, err := kube.Namespace()

@@ -17,6 +17,7 @@ import (
 type destroyFlags struct {
 	dryRun        bool
 	lock          cli.LockFlags
+	cluster       cli.ClusterGuard
 	statuses      bool
 	deleteTimeout time.Duration
 	output        choice
@@ -52,6 +53,9 @@ then delete the record.
 	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0,
 		"Time to wait for an object to be deleted; 0 means no limit")
 	f.lock.Add(flags)
+	if v.strict {
+		f.cluster.Add(flags)
+	}
 	flags.BoolVar(&f.statuses, "show-status-events", false,
 		"Print every status change of an object")
 	f.output.addTo(cmd, v, "output", "Output format")
@@ -80,6 +84,9 @@ func runDestroy(
 	}
 	client, err := kube.Client()
 	if err != nil {
+		return err
+	}
+	if err := checkCluster(ctx, env, kube, f.cluster, client, inv); err != nil {
 		return err
 	}
 	o := packages.DestroyOptions{

@@ -1,15 +1,21 @@
 package cmd
 
 import (
+	"context"
+
 	"github.com/spf13/pflag"
 
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// addGuards adds the flags that refuse to prune more than the user expects. Only the native
-// commands have them.
+// addGuards adds the flags that refuse another cluster, or to prune more, than the user expects.
+// Only the native commands have them.
 func (f *applyFlags) addGuards(flags *pflag.FlagSet, v variant) {
 	if v.strict {
+		f.cluster.Add(flags)
 		flags.Var(&f.maxPrune, "max-prune",
 			"Fail before the first write if more objects than this number, or than this percentage of "+
 				"the recorded objects, would be pruned (default: no limit)")
@@ -19,4 +25,14 @@ func (f *applyFlags) addGuards(flags *pflag.FlagSet, v variant) {
 // checkPruned returns an error if a plan prunes more than --max-prune allows.
 func (f applyFlags) checkPruned(p *plan.Plan) error {
 	return f.maxPrune.Check(p.Pruned(), len(p.Recorded))
+}
+
+// checkCluster returns an error if a package belongs to another cluster than the one in use.
+func checkCluster(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, g cli.ClusterGuard, c packages.Cluster,
+	inv *inventory.Inventory,
+) error {
+	return g.Check(ctx, env, kube, c, cli.ExpectedCluster{
+		Value: inv.Cluster, Where: "the annotation " + inventory.ClusterKey + " in " + inv.Source,
+	})
 }

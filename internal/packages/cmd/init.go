@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -17,6 +19,7 @@ type initFlags struct {
 	file        string
 	force       bool
 	quiet       bool
+	cluster     string // as the user typed it
 }
 
 func newInit(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
@@ -25,7 +28,7 @@ func newInit(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
 		Use:   "init [FOLDER]",
 		Short: "Create the inventory of a package",
 		Long: `Write the ResourceGroup that identifies the inventory of the package in a folder
-(default: the working folder). This does not contact the cluster. The namespace of the inventory is
+(default: the working folder). This contacts the cluster only for --expect-cluster=current. The namespace of the inventory is
 that of --namespace, else the one of all objects of the package, else that of the kubeconfig's
 context.
 
@@ -35,8 +38,8 @@ Exit codes:
 		Example:           "  " + v.command + " init wordpress",
 		Args:              v.arguments,
 		ValidArgsFunction: completeFolders,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runInit(env, kube, v, folder(args), f)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runInit(cmd.Context(), env, kube, v, folder(args), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -45,20 +48,33 @@ Exit codes:
 	flags.StringVar(&f.inventoryID, "inventory-id", "", "ID of the inventory (default: generated)")
 	addFile(cmd, &f.file)
 	flags.BoolVar(&f.force, "force", false, "Replace the existing inventory")
+	if v.strict {
+		flags.StringVar(&f.cluster, "expect-cluster", "", "Cluster that the package belongs to: UID of "+
+			"namespace kube-system, context:PATTERN, or current for the UID of this cluster")
+	}
 	flags.BoolVar(&f.quiet, "quiet", false, "Do not print progress")
 	return cmd
 }
 
-func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) error {
+func runInit(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags,
+) error {
 	if err := checkFile(f.file); err != nil {
 		return err
+	}
+	if f.cluster == "current" {
+		uid, err := currentCluster(ctx, kube)
+		if err != nil {
+			return err
+		}
+		f.cluster = uid
 	}
 	i, err := packages.PrepareInit(dir, packages.InitOptions{
 		Name:  f.name,
 		ID:    f.inventoryID,
 		File:  f.file,
-		Force: f.force,
-		Now:   env.Now,
+		Force: f.force, Cluster: f.cluster,
+		Now: env.Now,
 	})
 	if err != nil {
 		return err
@@ -82,6 +98,20 @@ func runInit(env *cli.Env, kube *cli.Kube, v variant, dir string, f initFlags) e
 		fmt.Fprintln(env.Err, word)
 	}
 	return err
+}
+
+// currentCluster returns the UID of the cluster in use.
+func currentCluster(ctx context.Context, kube *cli.Kube) (string, error) {
+	client, err := kube.Client()
+	if err != nil {
+		return "", err
+	}
+	uid, err := cli.ClusterUID(ctx, client)
+	if err == nil && uid == "" {
+		err = errors.New("the cluster has no namespace kube-system, whose UID identifies it; expect " +
+			"context:PATTERN")
+	}
+	return uid, err
 }
 
 // addFile adds the flag for the name of the ResourceGroup file.

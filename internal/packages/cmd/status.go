@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -32,6 +33,7 @@ type statusFlags struct {
 	logLines   int
 	invType    string
 	invNames   []string
+	cluster    cli.ClusterGuard
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
@@ -65,6 +67,9 @@ namespace of --namespace.
 	addRules(cmd, &f.rules)
 	addLogLines(cmd, &f.logLines)
 	flags := cmd.Flags()
+	if v.strict {
+		f.cluster.Add(flags)
+	}
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time to wait; 0 means no limit")
 	flags.Duration("poll-period", 2*time.Second,
 		"Ignored: objects are watched; accepted for compatibility with kpt")
@@ -173,6 +178,10 @@ func (f statusFlags) targets(
 		if err != nil {
 			return nil, nil, err
 		}
+		err = checkCluster(ctx, env, kube, f.cluster, client, &inventory.Inventory{})
+		if err != nil {
+			return nil, nil, err
+		}
 		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, noticePrinter(env))
 		return m, client, err
 	}
@@ -182,6 +191,9 @@ func (f statusFlags) targets(
 	}
 	client, err := kube.Client()
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkCluster(ctx, env, kube, f.cluster, client, inv); err != nil {
 		return nil, nil, err
 	}
 	m, err := packages.LocalMembers(ctx, client, inv, noticePrinter(env))

@@ -35,6 +35,8 @@ const (
 
 	// shardsKey is an annotation of the main object: the number of shards, if there are several.
 	shardsKey = "muster.dev/inventory-parts"
+	// ClusterKey is an annotation of the file alone: the cluster that the package belongs to.
+	ClusterKey = "muster.dev/cluster"
 	// shardOfKey is a label of the other shards: the ID of the inventory.
 	shardOfKey = "muster.dev/inventory-part-of"
 	// basedOnKey is an annotation of both: the version of the main object before members were
@@ -52,6 +54,7 @@ type Inventory struct {
 	ID           string
 	Labels       map[string]string // with the ID
 	Annotations  map[string]string
+	Cluster      string // the value of ClusterKey; empty for any
 	Source       string // the file that describes the inventory
 	LegacyFormat string // with its article; empty for a ResourceGroup
 }
@@ -83,6 +86,8 @@ func (inv *Inventory) complete(id, namespace, name string) (*Inventory, error) {
 			annotations[key] = value
 		}
 	}
+	inv.Cluster = annotations[ClusterKey]
+	delete(annotations, ClusterKey)
 	inv.Annotations = annotations
 	var missing []string
 	if inv.Ref.Name == "" {

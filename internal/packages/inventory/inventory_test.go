@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/record/recordtest"
@@ -175,5 +176,22 @@ func TestDeletedRecordIsCreatedAgain(t *testing.T) {
 	again, err := NewStore(c, anInventory(), true).Load(t.Context())
 	if err != nil || !again.Equal(state(record.Succeeded)) {
 		t.Errorf("loaded %+v, %v", again, err)
+	}
+}
+
+// TestCluster checks that the cluster of a package is in its file and not on the record.
+func TestCluster(t *testing.T) {
+	inv := anInventory()
+	inv.Cluster = "context:prod-*"
+	objects, err := manifest.Parse(inv.Text(), "resourcegroup.yaml", manifest.Options{})
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%d objects, error %v", len(objects), err)
+	}
+	got, err := New(objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Cluster != inv.Cluster || got.Annotations[ClusterKey] != "" {
+		t.Errorf("cluster %q, annotations %v", got.Cluster, got.Annotations)
 	}
 }

@@ -18,10 +18,14 @@ func (inv *Inventory) Text() []byte {
 		ResourceGroupKind.GroupVersion(), ResourceGroupKind.Kind, scalar(inv.Ref.Name),
 		scalar(inv.Ref.Namespace),
 	)
+	annotations := inv.Annotations
+	if inv.Cluster != "" {
+		annotations = merged(annotations, map[string]string{ClusterKey: inv.Cluster})
+	}
 	for _, part := range []struct {
 		name   string
 		values map[string]string
-	}{{"labels", inv.Labels}, {"annotations", inv.Annotations}} {
+	}{{"labels", inv.Labels}, {"annotations", annotations}} {
 		if len(part.values) > 0 {
 			fmt.Fprintf(&b, "  %s:\n", part.name)
 		}
