@@ -52,6 +52,7 @@ type Target struct {
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
 	Unserved *object.Set // objects of kinds that the server does not know
+	NoKind   *object.Set // of these, those whose kind the server certainly does not have
 	Broken   error       // joined errors of groups that the server could not describe
 }
 
@@ -81,6 +82,7 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 		snapshot: &Snapshot{
 			Objects:  make(map[object.Ref]*unstructured.Unstructured, len(targets)),
 			Unserved: object.NewSet(),
+			NoKind:   object.NewSet(),
 		},
 	}
 	batches, err := c.batches(ctx, targets, r.snapshot)
@@ -167,6 +169,8 @@ func (c *Client) batches(
 			snapshot.Unserved.Insert(target.Ref)
 			if unknown.Cause != nil {
 				snapshot.Broken = errors.Join(snapshot.Broken, unknown)
+			} else {
+				snapshot.NoKind.Insert(target.Ref)
 			}
 			continue
 		}

@@ -179,8 +179,9 @@ func (r *run) deleteRecord(ctx context.Context, state *record.State) error {
 // when the plan was made.
 func (r *run) absent() []object.Ref {
 	var refs []object.Ref
+	forgotten := object.NewSet(r.plan.Forgotten...)
 	for _, ref := range r.plan.Recorded {
-		if _, planned := r.index[ref]; !planned {
+		if _, planned := r.index[ref]; !planned && !forgotten.Has(ref) {
 			refs = append(refs, ref)
 		}
 	}

@@ -99,6 +99,10 @@ func (e *Engine) rules() Rules {
 type Request struct {
 	Desired []plan.Desired
 	Policy  plan.Policy
+
+	// Protect returns those objects that must not be deleted, of those that the plan deletes. Nil
+	// means none.
+	Protect func(ctx context.Context, deleted []object.Ref) (map[object.Ref]plan.Protection, error)
 }
 
 // Plan reads the record and the live objects and decides what to do. It changes nothing.
@@ -136,10 +140,24 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 		Recorded: state.Refs(),
 		Live:     live.Objects,
 		Unserved: live.Unserved,
+		NoKind:   live.NoKind,
 		Policy:   req.Policy,
 	}
 	if in.Autoscalers, err = e.autoscalers(ctx, in.ScaledNamespaces()); err != nil {
 		return nil, err
+	}
+	p, err := plan.Build(in)
+	if err != nil || req.Protect == nil {
+		return p, err
+	}
+	var deleted []object.Ref
+	for _, step := range p.Steps {
+		if step.Op == plan.Delete {
+			deleted = append(deleted, step.Ref)
+		}
+	}
+	if in.Protect, err = req.Protect(ctx, deleted); err != nil || len(in.Protect) == 0 {
+		return p, err
 	}
 	return plan.Build(in)
 }

@@ -186,7 +186,7 @@ func (r *run) skip(b blocked) {
 	}
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
-		if r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
+		if by.ReasonCode == "" && r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
 			e.Reason = fmt.Sprintf(
 				"nothing is pruned while %s cannot be applied",
 				r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref,

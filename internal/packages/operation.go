@@ -2,6 +2,8 @@ package packages
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -148,9 +150,30 @@ func LockSet(inv *inventory.Inventory) lock.Set {
 
 // MakePlan reads the record and the cluster and makes the plan.
 func (o *Operation) MakePlan(ctx context.Context) error {
-	p, err := o.engine.Plan(ctx, engine.Request{Desired: o.Desired, Policy: o.Policy})
+	p, err := o.engine.Plan(ctx, engine.Request{
+		Desired: o.Desired, Policy: o.Policy, Protect: o.protect,
+	})
 	o.Plan = p
 	return err
+}
+
+// Forgotten returns a line for each object that leaves the record because its kind does not exist
+// any more.
+func (o *Operation) Forgotten() []string {
+	var lines []string
+	for _, ref := range o.Plan.Forgotten {
+		lines = append(lines, fmt.Sprintf("%s is removed from the record: the cluster does not have "+
+			"the kind %s any more, and so no such object", ref.Short(), ref.GroupKind()))
+	}
+	return lines
+}
+
+// LeavesUnknown reports whether the plan leaves objects in the record because the cluster cannot
+// describe their kind now.
+func (o *Operation) LeavesUnknown() bool {
+	return slices.ContainsFunc(o.Plan.Steps, func(step plan.Step) bool {
+		return step.ReasonCode == plan.ReasonUnserved
+	})
 }
 
 // Recorded reports whether the cluster had a record of the package when the plan was made.

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/mutation"
@@ -36,6 +39,7 @@ func Build(in Input) (*Plan, error) {
 	p := &Plan{
 		Steps:              b.orderedSteps(),
 		Recorded:           in.Recorded,
+		Forgotten:          b.forgotten,
 		ServerSide:         in.Policy.ServerSide,
 		Manager:            in.Policy.Manager,
 		Force:              in.Policy.Force,
@@ -68,6 +72,7 @@ type builder struct {
 	errs  []error
 
 	autoscalers map[object.Ref]*unstructured.Unstructured // by what they scale
+	forgotten   []object.Ref                              // recorded objects of kinds that do not exist
 }
 
 func (b *builder) add(n node) {
@@ -163,13 +168,17 @@ func (s *Step) skipIfForbidden(
 
 // addRemoved adds a step for every recorded object that is no longer desired and still exists.
 func (b *builder) addRemoved() {
-	used, applied := b.usedNamespaces(), b.desiredByUID()
+	used, applied, definitions := b.usedNamespaces(), b.desiredByUID(), b.liveDefinitions()
 	for _, ref := range b.in.Recorded {
 		if _, ok := b.index[ref]; ok {
 			continue
 		}
 		live := b.in.Live[ref]
 		if live == nil && !b.in.Unserved.Has(ref) {
+			continue
+		}
+		if b.kindIsGone(ref, definitions) {
+			b.forgotten = append(b.forgotten, ref)
 			continue
 		}
 		n := node{Step: Step{Ref: ref, Have: live}}
@@ -180,6 +189,30 @@ func (b *builder) addRemoved() {
 		}
 		b.add(n)
 	}
+}
+
+// liveDefinitions returns the kinds that existing definitions of the set define.
+func (b *builder) liveDefinitions() map[schema.GroupKind]bool {
+	defined := map[schema.GroupKind]bool{}
+	for ref, obj := range b.in.Live {
+		if gk, ok := DefinedKind(obj); ok && ref.GroupKind() == DefinitionKind {
+			defined[gk] = true
+		}
+	}
+	return defined
+}
+
+// kindIsGone reports whether a recorded object of a kind that is not served does not exist: the
+// server does not have the kind, or the set had a definition of the group that is gone. A definition
+// of the kind that exists contradicts that.
+func (b *builder) kindIsGone(ref object.Ref, definitions map[schema.GroupKind]bool) bool {
+	if !b.in.Unserved.Has(ref) || definitions[ref.GroupKind()] {
+		return false
+	}
+	return b.in.NoKind.Has(ref) || slices.ContainsFunc(b.in.Recorded, func(other object.Ref) bool {
+		return other.GroupKind() == DefinitionKind && b.in.Live[other] == nil &&
+			strings.HasSuffix(other.Name, "."+ref.Group)
+	})
 }
 
 // decideAlias decides about an object that is desired under another kind. The record drops the old
@@ -204,6 +237,13 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		return
 	}
 	if step.keepIfForbidden(policy.Owner, policy.Retain) {
+		return
+	}
+	if p, ok := b.in.Protect[step.Ref]; ok {
+		step.Op, step.ReasonCode, step.Reason = Keep, ReasonProtected, p.Reason
+		if p.Release {
+			step.Op, step.Patch = Orphan, policy.Owner.releasePatch(step.Have)
+		}
 		return
 	}
 	if step.Ref.GroupKind() == NamespaceKind && used[step.Ref.Name] {

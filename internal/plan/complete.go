@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -19,6 +20,10 @@ func (p *Plan) Complete(
 	sources map[object.Ref]*unstructured.Unstructured,
 ) (Step, error) {
 	want, err := mutation.Apply(step.Draft, step.Substitutions, sources)
+	if err == nil && p.Owner.Annotation != "" && !p.Owner.Owns(want) {
+		err = &mutation.Error{Err: fmt.Errorf("the annotation %s cannot be substituted: it names the "+
+			"owner of the object", p.Owner.Annotation)}
+	}
 	if err != nil {
 		return step, err
 	}

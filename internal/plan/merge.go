@@ -42,8 +42,8 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 
 // replanRemoval decides again about an object that is no longer desired.
 func (p *Plan) replanRemoval(step *Step) (*Step, error) {
-	if step.ReasonCode == ReasonContains { // it stays for the sake of another object
-		step.Patch = p.Owner.releasePatch(step.Have)
+	if step.ReasonCode == ReasonContains || step.ReasonCode == ReasonProtected {
+		step.Patch = p.Owner.releasePatch(step.Have) // it stays for the sake of another object
 		return step, nil
 	}
 	step.Op, step.Patch = Delete, diff.Patch{}

@@ -22,9 +22,13 @@ func (b *builder) orderedSteps() []Step {
 		steps = append(steps, b.joinApplied(position, applies))
 	}
 	start := len(steps)
-	rounds := b.rounds(removes)
-	slices.Reverse(rounds)
-	steps = b.appendRounds(steps, rounds, position)
+	if customs := b.deletedCustoms(removes); len(customs) > 0 && !b.in.Policy.Waves {
+		steps = b.appendCustomsFirst(steps, customs, removes, position)
+	} else {
+		rounds := b.rounds(removes)
+		slices.Reverse(rounds)
+		steps = b.appendRounds(steps, rounds, position)
+	}
 	for i := start; i < len(steps) && join >= 0; i++ {
 		switch { // join comes before all that is removed
 		case steps[i].Op == Delete:
@@ -34,6 +38,67 @@ func (b *builder) orderedSteps() []Step {
 		}
 	}
 	return b.recordNamespaceLast(steps)
+}
+
+// deletedCustoms returns the nodes that delete custom resources whose definition is in the set.
+func (b *builder) deletedCustoms(removes []int) []int {
+	var customs []int
+	definitions := b.definitions()
+	for _, i := range removes {
+		if _, ok := definitions[b.nodes[i].Ref.GroupKind()]; ok && b.nodes[i].Op == Delete {
+			customs = append(customs, i)
+		}
+	}
+	return customs
+}
+
+// appendCustomsFirst appends the steps of removed nodes. Their controller, if it is in the set, must
+// be able to work until the custom resources are gone, because it removes their finalizers. So all
+// other deletions wait for them, except those that they wait for.
+func (b *builder) appendCustomsFirst(steps []Step, customs, removes, position []int) []Step {
+	early := map[int]bool{}
+	var visit func(i int)
+	visit = func(i int) {
+		if b.nodes[i].Op.Removes() && !early[i] {
+			early[i] = true
+			for _, j := range b.nodes[i].needs {
+				visit(j)
+			}
+		}
+	}
+	for _, i := range customs {
+		visit(i)
+	}
+	var first, rest []int
+	for _, i := range removes {
+		if early[i] {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	steps = b.appendOrdered(steps, first, position)
+	waits := func(i int) bool {
+		return b.nodes[i].Op == Delete && b.nodes[i].Ref.GroupKind() != DefinitionKind
+	}
+	if !slices.ContainsFunc(rest, waits) {
+		return b.appendOrdered(steps, rest, position)
+	}
+	guard := Step{Op: Guard, ReasonCode: ReasonStillThere,
+		Reason: "custom resources still exist whose controller may need it"}
+	for _, i := range customs {
+		guard.After = append(guard.After, position[i])
+	}
+	slices.Sort(guard.After)
+	join := len(steps)
+	steps = b.appendOrdered(append(steps, guard), rest, position)
+	for k := join + 1; k < len(steps); k++ {
+		if steps[k].Op == Delete {
+			steps[k].Needs = append(steps[k].Needs, join)
+			slices.Sort(steps[k].Needs)
+		}
+	}
+	return steps
 }
 
 // setRanks sets the rank of every node by its kind. Removed nodes rank behind all applied ones, in

@@ -94,6 +94,8 @@ const (
 	ReasonDependency     ReasonCode = "needed"   // the desired ReasonRef depends on it
 	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
+	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
+	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas
 )
@@ -168,6 +170,9 @@ func (s *Step) AlreadyDeleting() bool {
 type Plan struct {
 	Steps    []Step       `json:"steps"`
 	Recorded []object.Ref `json:"recorded,omitempty"` // the record at planning time, in order
+	// Forgotten are recorded objects that do not exist because their kind does not. They have no
+	// step and leave the record.
+	Forgotten []object.Ref `json:"forgotten,omitempty"`
 
 	ServerSide  bool   `json:"serverSide,omitempty"`  // write by server-side apply
 	Manager     string `json:"manager,omitempty"`     // field manager of every write
@@ -261,6 +266,9 @@ func (p *Plan) String() string {
 		for line := range strings.Lines(step.Diff.String()) {
 			fmt.Fprintf(&b, "    %s\n", strings.TrimSuffix(line, "\n"))
 		}
+	}
+	for _, ref := range p.Forgotten {
+		fmt.Fprintf(&b, "forgotten %s\n", ref)
 	}
 	return b.String()
 }

@@ -23,8 +23,8 @@ import (
 
 // TestBuild plans what the archives describe. Their sections are desired.yaml, live.yaml,
 // recorded.yaml (documents that only identify objects, in the order of the record), unserved
-// (kinds, one a line), autoscalers.yaml (live ones) and policy (see setPolicy). Objects belong to
-// the set "me" by the annotation owner; the annotation after names dependencies as
+// and nokind (kinds, one a line), autoscalers.yaml (live ones) and policy (see setPolicy). Objects
+// belong to the set "me" by the annotation owner; the annotation after names dependencies as
 // Kind.group/namespace/name, and takes gives substitutions, separated by semicolons, as such a
 // name, the path of the value, the path of the field, and perhaps a token.
 func TestBuild(t *testing.T) {
@@ -97,6 +97,7 @@ func input(t *testing.T, files map[string]string) plan.Input {
 	in := plan.Input{
 		Live:     map[object.Ref]*unstructured.Unstructured{},
 		Unserved: object.NewSet(),
+		NoKind:   object.NewSet(),
 		Policy: plan.Policy{
 			Order: plan.KindOrder{
 				First: []schema.GroupKind{
@@ -125,10 +126,12 @@ func input(t *testing.T, files map[string]string) plan.Input {
 	}
 	for _, obj := range documents(t, files["recorded.yaml"]) {
 		in.Recorded = append(in.Recorded, object.RefOf(obj))
-		for _, kind := range strings.Fields(files["unserved"]) {
-			if obj.GetKind() == kind {
-				in.Unserved.Insert(object.RefOf(obj))
-			}
+		absent := slices.Contains(strings.Fields(files["nokind"]), obj.GetKind())
+		if absent {
+			in.NoKind.Insert(object.RefOf(obj))
+		}
+		if absent || slices.Contains(strings.Fields(files["unserved"]), obj.GetKind()) {
+			in.Unserved.Insert(object.RefOf(obj))
 		}
 	}
 	in.Autoscalers = documents(t, files["autoscalers.yaml"])

@@ -23,6 +23,8 @@ type Input struct {
 	Recorded []object.Ref                              // the record, in its order
 	Live     map[object.Ref]*unstructured.Unstructured // existing objects, desired and recorded
 	Unserved *object.Set                               // recorded, of kinds not served now
+	NoKind   *object.Set                               // of these, those of kinds that do not exist
+	Protect  map[object.Ref]Protection                 // objects that must not be deleted
 	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.
 	Autoscalers []*unstructured.Unstructured
 	Policy      Policy
@@ -122,6 +124,12 @@ const (
 	AdoptUnowned Adoption = "unowned" // also objects without an owner
 	AdoptAll     Adoption = "all"     // also objects of others
 )
+
+// Protection is why an object that is no longer desired must not be deleted.
+type Protection struct {
+	Reason  string
+	Release bool // remove it from the record instead of keeping it there
+}
 
 // KindOrder ranks kinds: those in First, then all others, then those in Last. Objects are written
 // in this order and deleted in reverse.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // JSONLines prints a run as JSON, one object a line with its keys in alphabetical order, in the
@@ -211,6 +212,8 @@ func SkipReason(b *RunState, e event.Event) string {
 	switch {
 	case e.RunEnded:
 		return fmt.Sprintf("the run ended early, because %s failed", blocker.Ref)
+	case blocker.ReasonCode == plan.ReasonUnserved:
+		return fmt.Sprintf("%s may still be there and depend on it", blocker.Ref)
 	case removes:
 		return fmt.Sprintf("%s is still there and depends on it", blocker.Ref)
 	case row.Acted == event.Skipped:

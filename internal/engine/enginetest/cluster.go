@@ -47,6 +47,7 @@ type Cluster struct {
 	TooMuch  int
 	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
+	NoKind   map[schema.GroupKind]bool    // kinds that the server does not have
 	Polls    bool                         // watches are refused: objects are polled
 	Silent   bool                         // watches report nothing
 	Unseen   func() error                 // what watches report instead of changes, polling
@@ -164,6 +165,7 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	snapshot := &cluster.Snapshot{
 		Objects:  map[object.Ref]*unstructured.Unstructured{},
 		Unserved: object.NewSet(),
+		NoKind:   object.NewSet(),
 	}
 	for _, target := range targets {
 		if err := c.Unreadable[target.Ref]; err != nil {
@@ -172,6 +174,9 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 		switch obj := c.objects[target.Ref]; {
 		case c.Unserved[target.GroupKind()]:
 			snapshot.Unserved.Insert(target.Ref)
+		case c.NoKind[target.GroupKind()]:
+			snapshot.Unserved.Insert(target.Ref)
+			snapshot.NoKind.Insert(target.Ref)
 		case obj != nil:
 			snapshot.Objects[target.Ref] = obj.DeepCopy()
 		}

@@ -173,6 +173,7 @@ func runApply(
 	if err := f.checkPruned(op.Plan); err != nil {
 		return show.fail(err)
 	}
+	printForgotten(env, v, op)
 	return runOperation(ctx, op, f.runOptions(v), show)
 }
 

@@ -135,5 +135,18 @@ func runDestroy(
 	if f.dryRun {
 		options.DryRun = engine.DryRunClient
 	}
-	return runOperation(ctx, op, options, show)
+	printForgotten(env, v, op)
+	if err := runOperation(ctx, op, options, show); err != nil || !op.LeavesUnknown() {
+		return err
+	}
+	return &cli.ResultError{}
+}
+
+// printForgotten prints the objects that leave the record because their kind does not exist.
+func printForgotten(env *cli.Env, v variant, op *packages.Operation) {
+	if v.detailed {
+		for _, line := range op.Forgotten() {
+			fmt.Fprintln(env.Err, line)
+		}
+	}
 }

@@ -72,6 +72,7 @@ func runPlan(
 	if err != nil {
 		return err
 	}
+	printForgotten(env, v, op)
 	outlooks, err := op.DryRun(ctx, f.dryRunMode())
 	if err != nil {
 		return err

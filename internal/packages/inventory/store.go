@@ -161,6 +161,12 @@ func (s *Store) MembersOf(
 // Exists reports whether the cluster had a record at the last Load.
 func (s *Store) Exists() bool { return s.main.stored != nil }
 
+// Holds reports whether an object is a part of this record.
+func (s *Store) Holds(obj *unstructured.Unstructured) bool {
+	_, shard := s.numberOf(obj)
+	return shard || object.RefOf(obj) == s.Inventory.Ref || s.Exists() && obj.GetUID() == s.main.uid()
+}
+
 // Save stores the members and their conditions if they differ. If the state has no conditions, it
 // stores the members alone. Members that others added since Load stay.
 func (s *Store) Save(ctx context.Context, state *record.State) error {

@@ -1,0 +1,102 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// appRecordKey is the label of the ConfigMaps that hold the records of apps.
+const appRecordKey = "kapp.k14s.io/is-app"
+
+// records are the kinds of objects that hold records, with their labels.
+var records = []struct {
+	kind   schema.GroupKind
+	labels map[string]string
+}{
+	{kind: inventory.ResourceGroupKind.GroupKind()},
+	{inventory.ConfigMapKind.GroupKind(), map[string]string{appRecordKey: ""}},
+}
+
+// protect returns those deleted objects without which records of others would be lost: namespaces
+// that hold such records, and the definition of ResourceGroups while there are any. It lists the
+// records only if such an object is to be deleted.
+func (o *Operation) protect(
+	ctx context.Context, deleted []object.Ref,
+) (map[object.Ref]plan.Protection, error) {
+	protected := map[object.Ref]plan.Protection{}
+	namespaces, defines := map[string]bool{}, false
+	for _, ref := range deleted {
+		if ref.GroupKind() == plan.NamespaceKind {
+			namespaces[ref.Name] = true
+		}
+		defines = defines || ref == definitionRef
+	}
+	keepDefinition := func(why string) {
+		protected[definitionRef] = plan.Protection{Release: true,
+			Reason: "it stays in the cluster, because records of packages are stored in it: " + why}
+		defines = false
+	}
+	if defines && o.Inventory.Ref.GroupKind() == inventory.ResourceGroupKind.GroupKind() {
+		keepDefinition("that of this package is")
+	}
+	for _, r := range records {
+		isGroup := r.kind == inventory.ResourceGroupKind.GroupKind()
+		if len(namespaces) == 0 && (!defines || !isGroup) {
+			continue
+		}
+		within := "" // all
+		if len(namespaces) == 1 && (!defines || !isGroup) {
+			for name := range namespaces {
+				within = name
+			}
+		}
+		found, err := o.Cluster.List(ctx, r.kind, within, r.labels)
+		switch unknown := (*cluster.UnknownKindError)(nil); {
+		case errors.As(err, &unknown):
+			continue
+		case apierrors.IsForbidden(err):
+			for name := range namespaces {
+				protected[namespaceRef(name)] = plan.Protection{Reason: fmt.Sprintf(
+					"it may hold records of others: you may not list %s there", r.kind)}
+			}
+			if defines && isGroup {
+				keepDefinition("you may not list them")
+			}
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("look for the records of others: %w", err)
+		}
+		for _, obj := range found {
+			ref := object.RefOf(obj)
+			if o.store.Holds(obj) || slices.Contains(deleted, ref) {
+				continue
+			}
+			if _, known := protected[namespaceRef(ref.Namespace)]; namespaces[ref.Namespace] && !known {
+				protected[namespaceRef(ref.Namespace)] = plan.Protection{
+					Reason: "it holds a record of others: " + ref.String()}
+			}
+			if defines && isGroup {
+				keepDefinition(ref.String())
+			}
+		}
+	}
+	return protected, nil
+}
+
+// definitionRef is the definition of ResourceGroups.
+var definitionRef = object.Ref{Group: plan.DefinitionKind.Group, Kind: plan.DefinitionKind.Kind,
+	Name: "resourcegroups." + inventory.ResourceGroupKind.Group}
+
+func namespaceRef(name string) object.Ref {
+	return object.Ref{Kind: plan.NamespaceKind.Kind, Name: name}
+}

@@ -1,0 +1,146 @@
+package packages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// put stores an object that has an owner, if it is not empty, and a label.
+func put(c testCluster, ref object.Ref, owner, label string) {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetGroupVersionKind(schema.GroupVersionKind{Group: ref.Group, Version: "v1", Kind: ref.Kind})
+	obj.SetNamespace(ref.Namespace)
+	obj.SetName(ref.Name)
+	if owner != "" {
+		obj.SetAnnotations(map[string]string{ownerKey: owner})
+	}
+	if label != "" {
+		obj.SetLabels(map[string]string{label: ""})
+	}
+	c.Put(obj)
+}
+
+// putRecord stores the record of an inventory with members that exist and belong to it.
+func putRecord(t *testing.T, c testCluster, inv *inventory.Inventory, members ...object.Ref) {
+	t.Helper()
+	state := &record.State{}
+	for _, ref := range members {
+		put(c, ref, inv.ID, "")
+		state.Members = append(state.Members, record.Member{Ref: ref, Strategy: record.Apply})
+	}
+	s := inventory.NewStore(c, inv, true)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// decisions returns what the plan of a destroy does to its objects, and why.
+func decisions(t *testing.T, c testCluster, inv *inventory.Inventory) []string {
+	t.Helper()
+	op, err := PrepareDestroy(c, inv, DestroyOptions{Notice: func(string) {}})
+	if err == nil {
+		err = op.MakePlan(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, step := range op.Plan.Steps {
+		if step.Op.IsObject() {
+			line := string(step.Op) + " " + step.Ref.Short() + " " + step.Reason
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return append(lines, op.Forgotten()...)
+}
+
+// A namespace in which others have their record is kept, and so is the definition of records while
+// there are any.
+func TestRecordsOfOthersAreKept(t *testing.T) {
+	namespace := func(name string) object.Ref { return object.Ref{Kind: "Namespace", Name: name} }
+	groups := inventory.ResourceGroupKind
+	theirs := object.Ref{Group: groups.Group, Kind: groups.Kind, Namespace: "shared", Name: "theirs"}
+	app := object.Ref{Kind: "ConfigMap", Namespace: "shared", Name: "app"}
+	ofPackages := "it stays in the cluster, because records of packages are stored in it: "
+	for _, tc := range []struct {
+		name    string
+		mapped  bool // our record is a ConfigMap
+		members []object.Ref
+		others  []object.Ref
+		want    []string
+	}{
+		{"nothing of others", false, []object.Ref{namespace("shared"), namespace("n")}, nil,
+			[]string{"delete namespace/shared", "delete namespace/n"}},
+		{"a package", false, []object.Ref{namespace("shared"), namespace("other")},
+			[]object.Ref{theirs}, []string{"keep namespace/shared it holds a record of others: " +
+				"shared/resourcegroup.kpt.dev/theirs", "delete namespace/other"}},
+		{"an app", false, []object.Ref{namespace("shared")}, []object.Ref{app},
+			[]string{"keep namespace/shared it holds a record of others: shared/configmap/app"}},
+		{"a record of our own", false, []object.Ref{namespace("shared"), theirs}, nil,
+			[]string{"delete resourcegroup.kpt.dev/theirs", "delete namespace/shared"}},
+		{"the definition of our record", false, []object.Ref{definitionRef}, nil, []string{
+			"orphan customresourcedefinition.apiextensions.k8s.io/resourcegroups.kpt.dev " +
+				ofPackages + "that of this package is"}},
+		{"the definition of others' records", true, []object.Ref{definitionRef},
+			[]object.Ref{theirs}, []string{
+				"orphan customresourcedefinition.apiextensions.k8s.io/resourcegroups.kpt.dev " +
+					ofPackages + "shared/resourcegroup.kpt.dev/theirs"}},
+		{"the definition of no records", true, []object.Ref{definitionRef}, nil, []string{
+			"delete customresourcedefinition.apiextensions.k8s.io/resourcegroups.kpt.dev"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newTestCluster()
+			c.Serve(plan.DefinitionKind, false)
+			inv := groupAt()
+			if tc.mapped {
+				inv = &inventory.Inventory{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n",
+					Name: "inventory"}, ID: inv.ID, Labels: inv.Labels}
+			}
+			putRecord(t, c, inv, tc.members...)
+			for _, ref := range tc.others {
+				put(c, ref, "", appRecordKey)
+			}
+			if diff := cmp.Diff(tc.want, decisions(t, c, inv)); diff != "" {
+				t.Errorf("decisions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A destroy ends although the kind of a member is gone, unless the cluster cannot describe it.
+func TestMembersOfKindsThatAreGone(t *testing.T) {
+	thing := object.Ref{Group: "gone.example.com", Kind: "Thing", Namespace: "n", Name: "t"}
+	for _, gone := range []bool{true, false} {
+		c := newTestCluster()
+		putRecord(t, c, groupAt(), thing)
+		c.Remove(thing)
+		c.NoKind = map[schema.GroupKind]bool{thing.GroupKind(): gone}
+		c.Unserved = map[schema.GroupKind]bool{thing.GroupKind(): !gone}
+		op := destroying(t, c)
+		if _, err := run(t, op); err != nil {
+			t.Error(err)
+		}
+		if left := c.Object(groupAt().Ref) != nil; left == gone || op.LeavesUnknown() == gone {
+			t.Errorf("gone %t: the record is left: %t, the plan leaves objects: %t", gone, left,
+				op.LeavesUnknown())
+		}
+		if want := "thing.gone.example.com/t is removed from the record: the cluster does not have the " +
+			"kind Thing.gone.example.com any more, and so no such object"; gone {
+			if diff := cmp.Diff([]string{want}, op.Forgotten()); diff != "" {
+				t.Errorf("forgotten (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
