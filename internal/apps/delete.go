@@ -85,6 +85,9 @@ func (c *Client) delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	case !d.partial && d.unlistable.any():
 		return result, d.unlistable.refuseDelete(d.app)
 	}
+	if err := run.checkOtherRecords(ctx); err != nil {
+		return result, err
+	}
 	if err := c.Confirm(ctx); err != nil {
 		return result, err
 	}

@@ -133,6 +133,9 @@ func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 		}
 		return result, d.saveMetadata()
 	}
+	if err := run.checkOtherRecords(ctx); err != nil {
+		return result, err
+	}
 	if err := d.preflight(ctx, run.changes); err != nil {
 		return result, err
 	}

@@ -1,0 +1,40 @@
+package apps
+
+import "testing"
+
+// A namespace is not deleted if it holds the record of another app or of a package.
+func TestNamespaceWithOtherRecords(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shared}}"
+	const text = "Expected namespaces that are deleted to hold no records of others, but namespace " +
+		"'shared' holds the record of "
+	for _, tc := range []struct{ name, other, err string }{
+		{"nothing of others", "", ""},
+		{"a ConfigMap", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shared}}", ""},
+		{"an app", "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: shared, " +
+			"labels: {kapp.k14s.io/is-app: ''}}, data: {spec: '{}'}}", text + "app 'other' (hint: "},
+		{"a package", "{apiVersion: kpt.dev/v1alpha1, kind: ResourceGroup, metadata: {name: p, " +
+			"namespace: shared}}", text + "package 'p' (hint: "},
+	} {
+		for _, deletes := range []bool{false, true} {
+			t.Run(tc.name, func(t *testing.T) {
+				w := newWorld(t)
+				w.cluster.Serve(namespaceKind, false)
+				w.deploy(configMap("a", "1"), namespace)
+				if tc.other != "" {
+					w.put(tc.other)
+				}
+				before := w.objects()
+				var err error
+				if deletes {
+					_, err = w.Delete(t.Context(), w.deleteRequest())
+				} else {
+					_, err = w.Deploy(t.Context(), w.request(configMap("a", "1")))
+				}
+				checkError(t, err, tc.err)
+				if tc.err != "" {
+					check(t, "objects", w.objects(), before)
+				}
+			})
+		}
+	}
+}
