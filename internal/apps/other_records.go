@@ -23,8 +23,8 @@ var (
 )
 
 // checkOtherRecords returns an error if changes delete a namespace that holds the record of another
-// app or of a package: their objects elsewhere would never be found again. Records that the user may
-// not list do not count. It sends requests only if a namespace is to be deleted.
+// app or of a package: their objects elsewhere would never be found again. Records that the user
+// may not list do not count. It sends requests only if a namespace is to be deleted.
 func (r *Run) checkOtherRecords(ctx context.Context) error {
 	var problems []string
 	deleted := map[string]bool{} // objects, by description

@@ -72,7 +72,7 @@ type builder struct {
 	errs  []error
 
 	autoscalers map[object.Ref]*unstructured.Unstructured // by what they scale
-	forgotten   []object.Ref                              // recorded objects of kinds that do not exist
+	forgotten   []object.Ref                              // of kinds that do not exist
 }
 
 func (b *builder) add(n node) {
@@ -203,8 +203,8 @@ func (b *builder) liveDefinitions() map[schema.GroupKind]bool {
 }
 
 // kindIsGone reports whether a recorded object of a kind that is not served does not exist: the
-// server does not have the kind, or the set had a definition of the group that is gone. A definition
-// of the kind that exists contradicts that.
+// server does not have the kind, or the set had a definition of the group that is gone. If a
+// definition of the kind exists, its objects may exist too.
 func (b *builder) kindIsGone(ref object.Ref, definitions map[schema.GroupKind]bool) bool {
 	if !b.in.Unserved.Has(ref) || definitions[ref.GroupKind()] {
 		return false

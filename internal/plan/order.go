@@ -52,9 +52,9 @@ func (b *builder) deletedCustoms(removes []int) []int {
 	return customs
 }
 
-// appendCustomsFirst appends the steps of removed nodes. Their controller, if it is in the set, must
-// be able to work until the custom resources are gone, because it removes their finalizers. So all
-// other deletions wait for them, except those that they wait for.
+// appendCustomsFirst appends the steps of removed nodes. Their controller, if it is in the set,
+// must be able to work until the custom resources are gone, because it removes their finalizers. So
+// all other deletions wait for them, except those that they wait for.
 func (b *builder) appendCustomsFirst(steps []Step, customs, removes, position []int) []Step {
 	early := map[int]bool{}
 	var visit func(i int)
