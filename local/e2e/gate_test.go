@@ -25,7 +25,7 @@ import (
 // and holds the later ones, so that a command can be stopped after exactly that many writes. Or it
 // refuses them all for the moment.
 type gate struct {
-	refuses bool           // answer 429 with a long Retry-After
+	refuses atomic.Bool    // answer 429 with a long Retry-After
 	pattern *regexp.Regexp // of METHOD PATH
 	proxy   *httputil.ReverseProxy
 	open    chan struct{} // closed when the held requests may pass
@@ -112,7 +112,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.proxy.ServeHTTP(w, r)
 		return
 	}
-	if g.refuses {
+	if g.refuses.Load() {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many requests", http.StatusTooManyRequests)
 		g.answered()
@@ -194,7 +194,7 @@ func interruptRefused(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	g, kubeconfig := gated(ctx, ts, 1, args[0])
-	g.refuses = true
+	g.refuses.Store(true)
 	cmd := command(ctx, ts, args[1:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
