@@ -41,8 +41,7 @@ type decider struct {
 // Amend returns the object with the record of what was applied, unless the first write had the
 // right one.
 func (d decider) Amend(
-	step *plan.Step,
-	stored *unstructured.Unstructured,
+	step *plan.Step, stored *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	w := WorkOf(step.Tag)
 	wanted := w.Change.New
@@ -68,9 +67,7 @@ func (d decider) Amend(
 
 // Replan returns the step for a change whose object is not as it was when the change was shown.
 func (d decider) Replan(
-	step *plan.Step,
-	live *unstructured.Unstructured,
-	refused error,
+	step *plan.Step, live *unstructured.Unstructured, refused error,
 ) (*plan.Step, error) {
 	w := WorkOf(step.Tag)
 	c := w.Change

@@ -39,8 +39,7 @@ type GroupResult struct{ Deployed, Deleted bool }
 
 // DeployGroup deploys the members of a group one after the other, and deletes its other apps.
 func (c *Client) DeployGroup(
-	ctx context.Context,
-	r DeployGroupRequest,
+	ctx context.Context, r DeployGroupRequest,
 ) (result GroupResult, err error) {
 	if len(r.Members) == 0 {
 		if err := r.Connect(ctx); err != nil {
@@ -52,12 +51,8 @@ func (c *Client) DeployGroup(
 	}
 	for _, member := range r.Members {
 		c.Printer.Line(
-			fmt.Sprintf(
-				"--- deploying app '%s' (namespace: %s) from %s",
-				member.Name,
-				r.Group.Namespace,
-				member.Folder,
-			),
+			fmt.Sprintf("--- deploying app '%s' (namespace: %s) from %s", member.Name, r.Group.Namespace,
+				member.Folder),
 		)
 		if err := r.Connect(ctx); err != nil {
 			return result, err
@@ -104,9 +99,7 @@ func (c *Client) checkEmptyGroup(ctx context.Context, r DeployGroupRequest) erro
 // DeleteGroup deletes all apps of a group, each as the request says but for its name. It reports
 // whether there were any.
 func (c *Client) DeleteGroup(
-	ctx context.Context,
-	group GroupName,
-	r DeleteRequest,
+	ctx context.Context, group GroupName, r DeleteRequest,
 ) (deleted bool, err error) {
 	return c.deleteApps(ctx, group, r, func(*app.App) bool { return true })
 }

@@ -103,9 +103,6 @@ func (d *deployment) label(r resource.Resource) error {
 			return err
 		}
 	}
-	return d.config.AddScopingLabels(
-		r.Unstructured,
-		map[string]string{key: value},
-		d.req.ScopeSelectors,
-	)
+	return d.config.AddScopingLabels(r.Unstructured, map[string]string{key: value},
+		d.req.ScopeSelectors)
 }

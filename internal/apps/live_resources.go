@@ -81,10 +81,7 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 		d.Printer.Info(
 			"Leaving resources of the app that cannot be seen, if there are any that are not in " +
 				"the files. " +
-				"Missing permissions: " + strings.Join(
-				lines,
-				"; ",
-			),
+				"Missing permissions: " + strings.Join(lines, "; "),
 		)
 	}
 	return found, nil
@@ -142,8 +139,7 @@ func (d *deployment) needsManagedFields() bool {
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. It
 // refuses those that belong to another app.
 func (d *deployment) readAdoptable(
-	ctx context.Context,
-	labelled []liveObject,
+	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
 	if !d.req.Adopt {
 		return nil, nil

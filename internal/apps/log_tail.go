@@ -222,10 +222,7 @@ func (t *logTail) pause(ctx context.Context, d time.Duration) {
 
 // read prints a log to its end. It reports false if the log cannot be opened.
 func (t *logTail) read(
-	ctx context.Context,
-	pod object.Ref,
-	container, tag string,
-	since time.Time,
+	ctx context.Context, pod object.Ref, container, tag string, since time.Time,
 ) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -38,11 +38,8 @@ func (d *deployment) ownershipConflict(ctx context.Context, input, live liveObje
 	if d.owners[owner] == "" {
 		d.owners[owner] = d.describeOwner(ctx, owner)
 	}
-	return fmt.Sprintf(
-		"- Resource '%s' is already associated with a %s",
-		resource.Describe(live),
-		d.owners[owner],
-	)
+	return fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(live),
+		d.owners[owner])
 }
 
 // otherOwner returns the label value of the other app that a live object belongs to; empty if this

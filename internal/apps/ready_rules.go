@@ -24,8 +24,7 @@ func (r *Run) readyRules() readyRules {
 
 // Judge returns kapp's judgement of an object. One that kapp calls failed is final.
 func (r readyRules) Judge(
-	obj *unstructured.Unstructured,
-	children []*unstructured.Unstructured,
+	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
 ) ready.Verdict {
 	for _, rule := range r.options.Rules.For(obj.GroupVersionKind().GroupKind()) {
 		if s := rule.Judge(obj); s.State != "" {

@@ -69,11 +69,8 @@ func (d *deployment) resolveLostRecord(
 func (d *deployment) successor(ctx context.Context) *app.App {
 	apps, err := d.Records.List(ctx, "", nil)
 	if err != nil {
-		apps, _ = d.Records.List(
-			ctx,
-			d.app.Namespace,
-			nil,
-		) // an app that cannot be found counts as deleted
+		apps, _ = d.Records.List(ctx, d.app.Namespace,
+			nil) // an app that cannot be found counts as deleted
 	}
 	for _, other := range apps {
 		if other.Meta.LabelValue == d.app.Meta.LabelValue &&

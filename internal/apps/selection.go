@@ -27,10 +27,7 @@ type SearchOptions struct {
 // objects returns all objects of an app. With owners they keep their managed fields. The function
 // missed, which may be nil, receives the kinds that may have more objects than were found.
 func (c *Client) objects(
-	ctx context.Context,
-	target *app.App,
-	o SearchOptions,
-	owners bool,
+	ctx context.Context, target *app.App, o SearchOptions, owners bool,
 	missed func(cluster.UnlistedKind),
 ) ([]liveObject, error) {
 	selection := c.selection(target, o, owners)
@@ -43,17 +40,12 @@ func (c *Client) objects(
 
 // selectObjects returns the objects that match a selection.
 func (c *Client) selectObjects(
-	ctx context.Context,
-	selection cluster.Selection,
+	ctx context.Context, selection cluster.Selection,
 ) ([]liveObject, error) {
 	found, err := c.Cluster.Select(ctx, selection)
 	if failed := (*cluster.ListError)(nil); errors.As(err, &failed) {
-		err = fmt.Errorf(
-			"Listing %#v, namespaced: %t: %w",
-			failed.Resource,
-			failed.Namespaced,
-			failed.Cause,
-		)
+		err = fmt.Errorf("Listing %#v, namespaced: %t: %w", failed.Resource, failed.Namespaced,
+			failed.Cause)
 	}
 	return found, err
 }
@@ -107,8 +99,7 @@ const (
 // awaitDiscovery waits until the server can describe all group versions that are not ignorable. An
 // aggregated API server may be starting, so it asks several times.
 func (c *Client) awaitDiscovery(
-	ctx context.Context,
-	ignorable func(schema.GroupVersion) bool,
+	ctx context.Context, ignorable func(schema.GroupVersion) bool,
 ) error {
 	for attempt := 1; ; attempt++ {
 		_, broken, err := c.Cluster.ListableKinds(ctx)
@@ -194,9 +185,7 @@ func withoutTransient(objects []liveObject) []liveObject {
 
 // uniqueKinds sorts kinds and removes duplicates, in place.
 func uniqueKinds(kinds []schema.GroupKind) []schema.GroupKind {
-	slices.SortFunc(
-		kinds,
-		func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) },
-	)
+	slices.SortFunc(kinds,
+		func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(kinds)
 }

@@ -16,8 +16,7 @@ import (
 // serverSideObject returns the object that the server merges into the live object of an update,
 // with the record of what was applied.
 func serverSideObject(
-	c *change.Change,
-	becomes *unstructured.Unstructured,
+	c *change.Change, becomes *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	sent, err := c.ApplyConfiguration()
 	if err != nil {

@@ -78,11 +78,8 @@ func (m patchMetaLookup) field(key string) (*field, error) {
 			return &fields[i], nil
 		}
 	}
-	return nil, fmt.Errorf(
-		"unable to find api field in struct %s for the json field %q",
-		t.name[strings.LastIndex(t.name, ".")+1:],
-		key,
-	)
+	return nil, fmt.Errorf("unable to find api field in struct %s for the json field %q",
+		t.name[strings.LastIndex(t.name, ".")+1:], key)
 }
 
 func (f *field) patchMeta() (m strategicpatch.PatchMeta) {

@@ -33,11 +33,8 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 	flags.StringVarP(
 		&cluster.Server, "server", "s", "", "address and port of the Kubernetes API server",
 	)
-	text(
-		&cluster.CertificateAuthority,
-		"certificate-authority",
-		"path to a cert file for the certificate authority",
-	)
+	text(&cluster.CertificateAuthority, "certificate-authority",
+		"path to a cert file for the certificate authority")
 	text(&cluster.TLSServerName, "tls-server-name",
 		"server name to use for server certificate validation (default: the hostname of the server)")
 	flags.BoolVar(

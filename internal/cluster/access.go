@@ -13,8 +13,7 @@ import (
 // ("create"), resource a plural name. Empty arguments are left out of the question. It returns an
 // error if the server cannot decide.
 func (c *Client) Allowed(
-	ctx context.Context,
-	verb, group, resource, subresource, namespace, name string,
+	ctx context.Context, verb, group, resource, subresource, namespace, name string,
 ) (bool, error) {
 	attributes := map[string]any{}
 	for key, value := range map[string]string{

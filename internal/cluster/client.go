@@ -165,10 +165,7 @@ type warner struct{ handle Warn }
 
 // HandleWarningHeaderWithContext passes one warning; 299 is the only code that servers use.
 func (w warner) HandleWarningHeaderWithContext(
-	ctx context.Context,
-	code int,
-	_ string,
-	text string,
+	ctx context.Context, code int, _ string, text string,
 ) {
 	if w.handle != nil && code == 299 && text != "" {
 		ref, _ := ctx.Value(aboutKey{}).(object.Ref)

@@ -26,12 +26,8 @@ var libraryTypes = func() *runtime.Scheme {
 
 // SupportedMediaTypes returns JSON.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
-	library := kjson.NewSerializerWithOptions(
-		kjson.DefaultMetaFactory,
-		libraryTypes,
-		libraryTypes,
-		kjson.SerializerOptions{},
-	)
+	library := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, libraryTypes, libraryTypes,
+		kjson.SerializerOptions{})
 	ours := codec{library, c.dropManagedFields}
 	return []runtime.SerializerInfo{{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json",
@@ -47,8 +43,7 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 // EncoderForVersion returns an encoder that writes objects unchanged and adds version and kind to
 // the types of the library.
 func (c codecs) EncoderForVersion(
-	encoder runtime.Encoder,
-	gv runtime.GroupVersioner,
+	encoder runtime.Encoder, gv runtime.GroupVersioner,
 ) runtime.Encoder {
 	return versioned{
 		encoder,
@@ -71,8 +66,7 @@ func (v versioned) Encode(obj runtime.Object, w io.Writer) error {
 
 // DecoderToVersion returns the decoder unchanged: nothing is converted.
 func (c codecs) DecoderToVersion(
-	decoder runtime.Decoder,
-	_ runtime.GroupVersioner,
+	decoder runtime.Decoder, _ runtime.GroupVersioner,
 ) runtime.Decoder {
 	return decoder
 }
@@ -93,9 +87,7 @@ func (c codec) Encode(obj runtime.Object, w io.Writer) error {
 
 // Decode reads the type of into. If that is nil, it reads a Status or an object.
 func (c codec) Decode(
-	data []byte,
-	defaults *schema.GroupVersionKind,
-	into runtime.Object,
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {
 	switch into := into.(type) {
 	case *unstructured.Unstructured:

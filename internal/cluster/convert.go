@@ -49,8 +49,7 @@ func (s *selector) convert(ctx context.Context, found []*unstructured.Unstructur
 // wantedForm returns the kind in the wanted version, and whether it is served and differs from the
 // object's version.
 func (s *selector) wantedForm(
-	ctx context.Context,
-	obj *unstructured.Unstructured,
+	ctx context.Context, obj *unstructured.Unstructured,
 ) (form selectedKind, ok bool, err error) {
 	gvk := obj.GroupVersionKind()
 	gv, err := schema.ParseGroupVersion(s.WantedVersion(obj))

@@ -151,10 +151,8 @@ func parseAggregated(data []byte) (offers []groupVersion, err error) {
 			}
 			for _, r := range version.Resources {
 				if r.ResponseKind != nil && r.ResponseKind.Kind != "" {
-					o.resources = append(
-						o.resources,
-						resource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs},
-					)
+					o.resources = append(o.resources,
+						resource{r.Resource, r.ResponseKind.Kind, r.Scope == "Namespaced", r.Verbs})
 				}
 			}
 			offers = append(offers, o)
@@ -208,8 +206,7 @@ func (c *Client) readResources(ctx context.Context, offers []groupVersion) {
 }
 
 func (c *Client) readResourcesOf(
-	ctx context.Context,
-	gv schema.GroupVersion,
+	ctx context.Context, gv schema.GroupVersion,
 ) (found []resource, err error) {
 	answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
 	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {

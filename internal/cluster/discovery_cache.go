@@ -88,9 +88,7 @@ func cacheAnswer(file string, resp *http.Response) error {
 		_ = cachedAnswer{
 			tag:  resp.Header.Get("Etag"),
 			body: body,
-		}.store(
-			file,
-		) // without a cache file the next run reads all
+		}.store(file) // without a cache file the next run reads all
 	}
 	return nil
 }

@@ -21,9 +21,7 @@ type listVersions struct {
 
 // recordList records the version of a list and the objects that it covers.
 func (c *Client) recordList(
-	resource schema.GroupResource,
-	version string,
-	refs iter.Seq[object.Ref],
+	resource schema.GroupResource, version string, refs iter.Seq[object.Ref],
 ) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

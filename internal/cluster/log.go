@@ -17,11 +17,7 @@ import (
 // Log returns the last lines of a container's log, of its present run or of the previous one. It
 // returns none if the log does not exist or must not be read.
 func (c *Client) Log(
-	ctx context.Context,
-	pod object.Ref,
-	container string,
-	previous bool,
-	lines int,
+	ctx context.Context, pod object.Ref, container string, previous bool, lines int,
 ) []string {
 	stream, err := c.log(pod, container).
 		Param("tailLines", strconv.Itoa(lines)).
@@ -48,10 +44,7 @@ type LogOptions struct {
 // StreamLog streams the log of a container. The stream ends with the container, with the context,
 // or when the server closes it. The caller closes it.
 func (c *Client) StreamLog(
-	ctx context.Context,
-	pod object.Ref,
-	container string,
-	o LogOptions,
+	ctx context.Context, pod object.Ref, container string, o LogOptions,
 ) (io.ReadCloser, error) {
 	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.Follow))
 	if o.Lines > 0 {

@@ -284,10 +284,8 @@ func (k *kindTable) keep(before *kindTable) {
 			old.Served, old.Pending = nil, old.Versions()
 			k.known[gk] = old
 		default:
-			kind.Pending = slices.DeleteFunc(
-				slices.Clone(old.Pending),
-				func(v string) bool { return slices.Contains(kind.Served, v) },
-			)
+			kind.Pending = slices.DeleteFunc(slices.Clone(old.Pending),
+				func(v string) bool { return slices.Contains(kind.Served, v) })
 			k.known[gk] = kind
 		}
 	}

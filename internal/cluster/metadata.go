@@ -29,9 +29,7 @@ type metadataList struct {
 
 // readMetadata reads one page of a list of metadata.
 func (c *Client) readMetadata(
-	ctx context.Context,
-	path, next string,
-	limit int,
+	ctx context.Context, path, next string, limit int,
 ) (*metadataList, error) {
 	request := c.rest.Get().
 		AbsPath(path).

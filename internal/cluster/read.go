@@ -130,10 +130,8 @@ func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 			}
 			defer r.room.Release(b.firstPage())
 			err := r.batch(ctx, b)
-			if denied := (*DeniedError)(nil); errors.As(
-				err,
-				&denied,
-			) { // read on, to report all denied objects together
+			if denied := (*DeniedError)(nil); errors.As(err,
+				&denied) { // read on, to report all denied objects together
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.denied[denied.Ref], err = err, nil
@@ -158,9 +156,7 @@ func (r *snapshotReader) keep(ref object.Ref, obj *unstructured.Unstructured) {
 // batches groups the targets into lists, in their order. Targets of unknown kinds go into the
 // snapshot.
 func (c *Client) batches(
-	ctx context.Context,
-	targets []Target,
-	snapshot *Snapshot,
+	ctx context.Context, targets []Target, snapshot *Snapshot,
 ) ([]*batch, error) {
 	var wanted []readItem
 	for _, target := range targets {
@@ -282,10 +278,7 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 // List returns the objects of a kind that carry all of these labels, in one namespace or, if that
 // is empty, in all.
 func (c *Client) List(
-	ctx context.Context,
-	gk schema.GroupKind,
-	namespace string,
-	with map[string]string,
+	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, gk)
 	if err != nil {

@@ -132,18 +132,14 @@ func (s sentOnce) Post() *rest.Request { return s.Interface.Post().MaxRetries(0)
 func (s sentOnce) Put() *rest.Request { return s.Interface.Put().MaxRetries(0) }
 
 // Patch returns a PATCH request.
-func (s sentOnce) Patch(
-	pt types.PatchType,
-) *rest.Request {
+func (s sentOnce) Patch(pt types.PatchType) *rest.Request {
 	return s.Interface.Patch(pt).MaxRetries(0)
 }
 
 // getWithRetry repeats a read while its error is transient. Here a path that is not served is a
 // final answer.
 func getWithRetry[T any](
-	ctx context.Context,
-	c *Client,
-	ask func() (T, error),
+	ctx context.Context, c *Client, ask func() (T, error),
 ) (answer T, err error) {
 	var none error
 	err = c.retry(ctx, func() (err error) {

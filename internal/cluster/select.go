@@ -157,8 +157,7 @@ func (s *selector) reportUnlisted(missed UnlistedKind) {
 
 // all returns the objects of all kinds, in the order of the kinds.
 func (s *selector) all(
-	ctx context.Context,
-	kinds []selectedKind,
+	ctx context.Context, kinds []selectedKind,
 ) ([]*unstructured.Unstructured, error) {
 	found := make([][]*unstructured.Unstructured, len(kinds))
 	group, ctx := errgroup.WithContext(ctx)
@@ -203,8 +202,7 @@ func (s *selector) ignorable(ctx context.Context, k selectedKind) bool {
 
 // reach lists a kind in all namespaces at once, or else in each namespace that can be listed.
 func (s *selector) reach(
-	ctx context.Context,
-	k selectedKind,
+	ctx context.Context, k selectedKind,
 ) ([]*unstructured.Unstructured, error) {
 	if k.namespaced && s.OnlyFallback {
 		return s.each(ctx, k, s.Fallback)
@@ -226,9 +224,7 @@ func (s *selector) reach(
 
 // each lists a kind in these namespaces and skips those where that is forbidden.
 func (s *selector) each(
-	ctx context.Context,
-	k selectedKind,
-	namespaces []string,
+	ctx context.Context, k selectedKind, namespaces []string,
 ) ([]*unstructured.Unstructured, error) {
 	found := make([][]*unstructured.Unstructured, len(namespaces))
 	denied := make([]string, len(namespaces))
@@ -275,9 +271,7 @@ func (s *selector) reachable(ctx context.Context) ([]string, error) {
 // list returns the objects of one kind in one namespace, or in all if that is empty. It returns
 // none if the kind is not served.
 func (s *selector) list(
-	ctx context.Context,
-	k selectedKind,
-	namespace string,
+	ctx context.Context, k selectedKind, namespace string,
 ) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.matcher.String()}
@@ -328,10 +322,7 @@ func (s *selector) mayBeCached(gk schema.GroupKind) bool {
 
 // page reads one page, waiting for a slot. It returns nil if the kind is not served.
 func (s *selector) page(
-	ctx context.Context,
-	k selectedKind,
-	namespace string,
-	options metav1.ListOptions,
+	ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions,
 ) (*unstructured.UnstructuredList, error) {
 	select {
 	case s.slots <- struct{}{}:

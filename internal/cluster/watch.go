@@ -241,8 +241,7 @@ func (w *watcher) report(change watch.Event) {
 // retries every error silently: this method reports an unreachable server and ends the watch where
 // a retry is useless.
 func (w *watcher) WatchWithContext(
-	ctx context.Context,
-	options metav1.ListOptions,
+	ctx context.Context, options metav1.ListOptions,
 ) (watch.Interface, error) {
 	options.TimeoutSeconds = ptr.To(int64(watchPeriod / time.Second))
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))

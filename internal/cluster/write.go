@@ -114,9 +114,7 @@ func lookup(resource schema.GroupVersionResource, obj *unstructured.Unstructured
 // ours returns the live object of a Create whose first answer was lost, if it carries all labels
 // and annotations that were sent. Otherwise it returns the error of the second attempt.
 func (c *Client) ours(
-	ctx context.Context,
-	resource schema.GroupVersionResource,
-	sent *unstructured.Unstructured,
+	ctx context.Context, resource schema.GroupVersionResource, sent *unstructured.Unstructured,
 	exists error,
 ) (*unstructured.Unstructured, error) {
 	live, err := getWithRetry(ctx, c, func() (*unstructured.Unstructured, error) {
@@ -142,9 +140,7 @@ func within(part, whole map[string]string) bool {
 }
 
 func (c *Client) send(
-	ctx context.Context,
-	resource schema.GroupVersionResource,
-	w Write,
+	ctx context.Context, resource schema.GroupVersionResource, w Write,
 ) (*unstructured.Unstructured, error) {
 	client := c.of(resource, w.Object.GetNamespace(), w.Method != Create)
 	var subresources []string
@@ -306,8 +302,7 @@ func removed(answer []byte) bool {
 
 // resource returns the resource to write objects of a kind and version to.
 func (c *Client) resource(
-	ctx context.Context,
-	gvk schema.GroupVersionKind,
+	ctx context.Context, gvk schema.GroupVersionKind,
 ) (schema.GroupVersionResource, error) {
 	kind, err := c.Kind(ctx, gvk.GroupKind())
 	if err != nil {

@@ -29,10 +29,7 @@ const (
 // is saved. The error is that of the record alone; how the steps went is in the summary. The error
 // of the record is a *RecordError.
 func (e *Engine) Apply(
-	ctx context.Context,
-	p *plan.Plan,
-	o Options,
-	sink event.Sink,
+	ctx context.Context, p *plan.Plan, o Options, sink event.Sink,
 ) (event.Summary, error) {
 	r := newRun(e, p, o, sink)
 	watching, stopWatching := context.WithCancel(cluster.Finish(ctx, 0))

@@ -60,9 +60,7 @@ func (r *run) sourceObjects(step *plan.Step) map[object.Ref]*unstructured.Unstru
 // complete returns the step to execute: a step that takes values from other objects gets them now,
 // from the known objects or by reading them.
 func (r *run) complete(
-	ctx context.Context,
-	step *plan.Step,
-	known map[object.Ref]*unstructured.Unstructured,
+	ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured,
 ) (*plan.Step, error) {
 	var targets []cluster.Target
 	asked := object.NewSet()
@@ -96,9 +94,7 @@ func (r *run) version(ref object.Ref) string {
 // act carries a step out, once it is complete. Known are the objects that need not be read for
 // that.
 func (r *run) act(
-	ctx context.Context,
-	step *plan.Step,
-	known map[object.Ref]*unstructured.Unstructured,
+	ctx context.Context, step *plan.Step, known map[object.Ref]*unstructured.Unstructured,
 ) *result {
 	if step.Op == plan.AwaitCreated {
 		return r.find(ctx, step)

@@ -17,11 +17,7 @@ import (
 // again, so that fields which are no longer desired are removed. Live is the object after the
 // first apply; it is also returned with an error.
 func migrateToServerSide(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	live *unstructured.Unstructured,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
@@ -44,10 +40,7 @@ func migrateToServerSide(
 // adoptUpdates makes the manager of the plan the applier of the fields that it owns by updates,
 // and returns the step with the object after that.
 func adoptUpdates(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step,
 ) (*plan.Step, error) {
 	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
 	if err != nil || len(patch.Data) == 0 {
@@ -68,10 +61,7 @@ func adoptUpdates(
 // keepApplied moves the last applied configuration to the manager that keeps it on objects that
 // migrate.
 func keepApplied(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	live *unstructured.Unstructured,
+	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	text, ok := live.GetAnnotations()[p.LastApplied]
 	if p.LastAppliedManager == "" || !ok || diff.IsAnnotationApplied(live, p.LastApplied) {

@@ -58,26 +58,17 @@ func unvalidated(home *plan.Step) string {
 func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
 	obj := step.Want.DeepCopy()
 	obj.SetNamespace(fallbackNamespace)
-	_, err := c.Write(
-		ctx,
-		cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true},
-	)
+	_, err := c.Write(ctx,
+		cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true})
 	done := &result{op: step.Op, outcome: event.Succeeded}
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
-		done.reason = fmt.Sprintf(
-			"validated in namespace %s: %s would be created by the same run",
-			fallbackNamespace,
-			home.Ref,
-		)
+		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run",
+			fallbackNamespace, home.Ref)
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		done.outcome = event.Failed
-		done.err = fmt.Errorf(
-			"tried in namespace %s, because %s would be created by the same run: %w",
-			fallbackNamespace,
-			home.Ref,
-			err,
-		)
+		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w",
+			fallbackNamespace, home.Ref, err)
 	default:
 		done.reason = unvalidated(home)
 	}

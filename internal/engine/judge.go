@@ -187,10 +187,8 @@ func (r *run) skip(b blocked) {
 	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
 		e.Reason = by.Reason
 		if by.ReasonCode == "" && r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
-			e.Reason = fmt.Sprintf(
-				"nothing is pruned while %s cannot be applied",
-				r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref,
-			)
+			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied",
+				r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref)
 		}
 	}
 	r.emit(e)

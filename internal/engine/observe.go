@@ -43,10 +43,7 @@ type ObserveOptions struct {
 //
 // Observing is a run of steps that only wait: Step is the index of the ref.
 func (e *Engine) Observe(
-	ctx context.Context,
-	refs []object.Ref,
-	o ObserveOptions,
-	sink event.Sink,
+	ctx context.Context, refs []object.Ref, o ObserveOptions, sink event.Sink,
 ) (met bool, err error) {
 	p := &plan.Plan{Steps: make([]plan.Step, len(refs))}
 	targets := make([]cluster.Target, len(refs))

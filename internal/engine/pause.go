@@ -26,10 +26,8 @@ const (
 // find looks for the object of a step that others create.
 func (r *run) find(ctx context.Context, step *plan.Step) *result {
 	done := &result{op: step.Op, outcome: event.Failed}
-	snapshot, err := r.engine.Cluster.Read(
-		ctx,
-		[]cluster.Target{{Ref: step.Ref, Version: r.version(step.Ref)}},
-	)
+	snapshot, err := r.engine.Cluster.Read(ctx,
+		[]cluster.Target{{Ref: step.Ref, Version: r.version(step.Ref)}})
 	switch {
 	case err != nil:
 		done.err = err

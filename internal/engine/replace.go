@@ -93,8 +93,7 @@ func withPreconditions(obj, live *unstructured.Unstructured) *unstructured.Unstr
 // reheaded returns an object with other metadata and without managed fields. It shares all other
 // fields.
 func reheaded(
-	obj *unstructured.Unstructured,
-	change func(metadata map[string]any),
+	obj *unstructured.Unstructured, change func(metadata map[string]any),
 ) *unstructured.Unstructured {
 	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	metadata, _ := obj.Object["metadata"].(map[string]any)
@@ -108,11 +107,7 @@ func reheaded(
 // amended returns the result of a step after its second write, if the decider of the plan asks for
 // one.
 func amended(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	stored *unstructured.Unstructured,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured,
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
@@ -130,11 +125,7 @@ func amended(
 // amend makes the second write of a step and returns the object. After a conflict it reads the
 // object and asks again: soon, then every second.
 func amend(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	live *unstructured.Unstructured,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{
 		Duration: 20 * time.Millisecond,

@@ -164,10 +164,7 @@ const noVersion = "1"
 // the plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
 // say that the object must not exist.
 func request(
-	p *plan.Plan,
-	step *plan.Step,
-	obj *unstructured.Unstructured,
-	o *Options,
+	p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options,
 ) cluster.Write {
 	w := cluster.Write{
 		Object:  obj,
@@ -274,11 +271,8 @@ func (r *run) actBeforeRecord(ctx context.Context) error {
 		}
 		done := act(cluster.Finish(ctx, 0), r.engine.Cluster, r.plan, step, &r.options)
 		if done.err != nil {
-			return fmt.Errorf(
-				"create %s for the record: %w",
-				step.Ref,
-				cluster.Redact(done.err, step.HoldsSecret()),
-			)
+			return fmt.Errorf("create %s for the record: %w", step.Ref,
+				cluster.Redact(done.err, step.HoldsSecret()))
 		}
 		r.early[i] = done
 	}

@@ -27,11 +27,7 @@ const attempts = 10
 // object is not as it was when the plan was made, the decision is made again. An object that comes
 // with an error was stored before that.
 func apply(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	o *Options,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		stored, refused := write(ctx, c, p, step, o)
@@ -61,10 +57,7 @@ func apply(
 // replan returns the step for an object that is not as it was when the plan was made; a live object
 // of nil is gone. Refused is the answer to the write, nil if there was none.
 func replan(
-	p *plan.Plan,
-	step *plan.Step,
-	live *unstructured.Unstructured,
-	refused error,
+	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error,
 ) (*plan.Step, error) {
 	switch {
 	case live == nil && p.Decider != nil && refused != nil:
@@ -95,16 +88,11 @@ func overtaken(p *plan.Plan, step *plan.Step, err error) bool {
 // reread returns the present state of an object, nil if it does not exist. If the server does not
 // serve its kind, the error is the one that refused the write.
 func reread(
-	ctx context.Context,
-	c Cluster,
-	obj *unstructured.Unstructured,
-	refused error,
+	ctx context.Context, c Cluster, obj *unstructured.Unstructured, refused error,
 ) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
-	snapshot, err := c.Read(
-		ctx,
-		[]cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}},
-	)
+	snapshot, err := c.Read(ctx,
+		[]cluster.Target{{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +136,7 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 // write sends the object of a step, in as many requests as its way of applying needs. As to the
 // result, see apply.
 func write(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	o *Options,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
 	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 {
 		var err error
@@ -171,10 +155,8 @@ func write(
 	case err != nil || p.LastApplied == "" || diff.ClientSideManagers(live, p.LastApplied).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
-		return p.MigrationResult(
-			step,
-			live,
-		) // the server could not say it without having taken the first step
+		return p.MigrationResult(step,
+			live) // the server could not say it without having taken the first step
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}
@@ -182,11 +164,7 @@ func write(
 
 // writeInstead applies an object on the client's side that the server could not merge.
 func writeInstead(
-	ctx context.Context,
-	c Cluster,
-	p *plan.Plan,
-	step *plan.Step,
-	o *Options,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
 	merged, err := p.ReplanClientSide(step, step.Have)
 	if err != nil {

@@ -58,8 +58,7 @@ func (e *MissingError) Error() string {
 // unchanged, maps and lists as JSON. A token that does not occur changes nothing. All errors are of
 // type *Error.
 func Apply(
-	obj *unstructured.Unstructured,
-	list []Substitution,
+	obj *unstructured.Unstructured, list []Substitution,
 	sources map[object.Ref]*unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	completed := obj.DeepCopy()

@@ -54,10 +54,6 @@ func (r Ref) String() string {
 
 // Compare compares references by group, kind, namespace and name, as slices.SortFunc expects.
 func Compare(a, b Ref) int {
-	return cmp.Or(
-		strings.Compare(a.Group, b.Group),
-		strings.Compare(a.Kind, b.Kind),
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name),
-	)
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind),
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }

@@ -61,10 +61,8 @@ func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		ref, problem := parseReference(text)
 		switch {
 		case problem != "":
-			errs = append(
-				errs,
-				&AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}},
-			)
+			errs = append(errs,
+				&AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}})
 		case slices.Contains(refs, ref):
 			errs = append(errs, &AnnotationError{DependsOnKey, &RepeatedError{Ref: ref, text: text}})
 		default:
@@ -167,10 +165,8 @@ func readSubstitutions(value string) ([]substitution, error) {
 	var errs []error
 	for i, item := range items {
 		if err := yaml.UnmarshalStrict(item, &entries[i]); err != nil {
-			errs = append(
-				errs,
-				&AnnotationError{MutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))},
-			)
+			errs = append(errs,
+				&AnnotationError{MutationKey, fmt.Errorf("entry %d: %s", i+1, entryProblem(item, err))})
 		}
 	}
 	return entries, errors.Join(errs...)

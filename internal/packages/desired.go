@@ -142,10 +142,8 @@ type UnknownKind struct {
 func (e *UnknownKindsError) Error() string {
 	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
 	for _, kind := range e.Kinds {
-		lines = append(
-			lines,
-			fmt.Sprintf("- %s, Kind=%s (%s)", kind.GVK.GroupVersion(), kind.GVK.Kind, kind.origin),
-		)
+		lines = append(lines,
+			fmt.Sprintf("- %s, Kind=%s (%s)", kind.GVK.GroupVersion(), kind.GVK.Kind, kind.origin))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -116,10 +116,8 @@ func (s *source) mayHoldInventory(rel string) bool {
 	text, err := boundedio.ReadFile(filepath.Join(s.dir, rel))
 	return err != nil ||
 		slices.ContainsFunc(
-			append(
-				inventory.IDKeys[:len(inventory.IDKeys):len(inventory.IDKeys)],
-				inventory.ResourceGroupKind.Kind,
-			),
+			append(inventory.IDKeys[:len(inventory.IDKeys):len(inventory.IDKeys)],
+				inventory.ResourceGroupKind.Kind),
 			func(word string) bool { return bytes.Contains(text, []byte(word)) },
 		)
 }

@@ -125,10 +125,8 @@ func (m *Migration) fromConfigMap(ctx context.Context, old *inventory.Inventory)
 	if err != nil {
 		return err
 	}
-	return m.step(
-		fmt.Sprintf("deleting inventory template file: %s...", path),
-		func() error { return os.Remove(path) },
-	)
+	return m.step(fmt.Sprintf("deleting inventory template file: %s...", path),
+		func() error { return os.Remove(path) })
 }
 
 func (m *Migration) fromKptfile(ctx context.Context) error {

@@ -73,10 +73,8 @@ func (s *SavedPlan) differences(now *SavedPlan) []string {
 	}
 	for _, step := range now.Steps {
 		if _, ok := before[step.Ref]; !ok {
-			moved = append(
-				moved,
-				fmt.Sprintf("%s is to be %s now, and is not in the plan", step.Ref, pastTense[step.Op]),
-			)
+			moved = append(moved,
+				fmt.Sprintf("%s is to be %s now, and is not in the plan", step.Ref, pastTense[step.Op]))
 		}
 	}
 	slices.Sort(moved)

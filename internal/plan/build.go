@@ -148,17 +148,12 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 
 // skipIfForbidden skips a step whose object exists and may not be written, or is only ever created.
 func (s *Step) skipIfForbidden(
-	want *unstructured.Unstructured,
-	owner Owner,
-	createOnly []Annotation,
+	want *unstructured.Unstructured, owner Owner, createOnly []Annotation,
 ) bool {
 	why, reason := owner.refusal(s.Have, owner.AdoptHint)
 	if mark, ok := findAnnotation(want, createOnly); ok && why == "" && s.Have != nil {
-		why, reason = ReasonCreateOnly, fmt.Sprintf(
-			"annotation prevents apply (%q: %q)",
-			mark.Key,
-			mark.Value,
-		)
+		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key,
+			mark.Value)
 	}
 	if why != "" {
 		s.Op, s.Want, s.ReasonCode, s.Reason = Skip, want, why, reason

@@ -16,8 +16,7 @@ import (
 // sources and its operation decided. All errors are of type *mutation.Error. It only reads the plan
 // and may be called concurrently.
 func (p *Plan) Complete(
-	step Step,
-	sources map[object.Ref]*unstructured.Unstructured,
+	step Step, sources map[object.Ref]*unstructured.Unstructured,
 ) (Step, error) {
 	want, err := mutation.Apply(step.Draft, step.Substitutions, sources)
 	if err == nil && p.Owner.Annotation != "" && !p.Owner.Owns(want) {

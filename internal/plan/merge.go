@@ -13,8 +13,7 @@ import (
 // answer to the first apply; fields that client-side apply set and that are no longer desired are
 // removed.
 func (p *Plan) MigrationResult(
-	step *Step,
-	live *unstructured.Unstructured,
+	step *Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	_, result, err := diff.ThreeWay(readLastApplied(step.Have, p.LastApplied), step.Want, live)
 	if err != nil {

@@ -44,10 +44,8 @@ func job(obj *unstructured.Unstructured) Status {
 		return current("Job is paused, its parallelism is 0")
 	}
 	if c := ConditionOf(obj, "FailureTarget"); c.isTrue() {
-		return inProgress(
-			"JobFailing",
-			join("Job is failing, its pods are being ended", c.Reason, c.Message),
-		)
+		return inProgress("JobFailing",
+			join("Job is failing, its pods are being ended", c.Reason, c.Message))
 	}
 	return inProgress("JobInProgress", fmt.Sprintf("Job in progress. success:%d, active: %d, "+
 		"failed: %d",

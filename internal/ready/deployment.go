@@ -19,15 +19,11 @@ func deployment(obj *unstructured.Unstructured) Status {
 	n := replicasOf(obj)
 	switch {
 	case n.want > n.have:
-		return inProgress(
-			"LessReplicas",
-			join(fmt.Sprintf("Replicas: %d/%d", n.have, n.want), replicaFailure(obj)),
-		)
+		return inProgress("LessReplicas",
+			join(fmt.Sprintf("Replicas: %d/%d", n.have, n.want), replicaFailure(obj)))
 	case n.want > n.updated:
-		return inProgress(
-			"LessUpdated",
-			join(fmt.Sprintf("Updated: %d/%d", n.updated, n.want), replicaFailure(obj)),
-		)
+		return inProgress("LessUpdated",
+			join(fmt.Sprintf("Updated: %d/%d", n.updated, n.want), replicaFailure(obj)))
 	case n.have > n.want:
 		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", n.have-n.want))
 	case n.updated > n.available:
@@ -56,12 +52,8 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 	switch {
 	case ConditionOf(obj, "Available").isTrue():
 		return current(
-			fmt.Sprintf(
-				"Deployment is paused. Available: %d/%d, updated: %d",
-				n.available,
-				n.want,
-				n.updated,
-			),
+			fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available, n.want,
+				n.updated),
 		)
 	case n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
 		return current("Deployment is paused and was never rolled out")

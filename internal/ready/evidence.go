@@ -192,12 +192,8 @@ func textsAt(obj *unstructured.Unstructured, path ...string) map[string]string {
 
 // eventTime returns when an event was last seen. Times in the API's format compare as text.
 func eventTime(event *unstructured.Unstructured) string {
-	return cmp.Or(
-		text(event, "series", "lastObservedTime"),
-		text(event, "lastTimestamp"),
-		text(event, "eventTime"),
-		text(event, "metadata", "creationTimestamp"),
-	)
+	return cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"),
+		text(event, "eventTime"), text(event, "metadata", "creationTimestamp"))
 }
 
 // replicaFailureCauses returns why pods cannot be created.
@@ -251,11 +247,8 @@ func deletionCauses(obj *unstructured.Unstructured) []Cause {
 	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
 		causes = append(
 			causes,
-			cause(
-				obj,
-				"it is being deleted and waits for its finalizers: %s",
-				strings.Join(finalizers, ", "),
-			),
+			cause(obj, "it is being deleted and waits for its finalizers: %s",
+				strings.Join(finalizers, ", ")),
 		)
 	}
 	for _, kind := range []string{

@@ -25,11 +25,8 @@ func pod(obj *unstructured.Unstructured) Status {
 	case "Failed":
 		return failed(
 			"PodFailed",
-			join(
-				"Pod has completed, but not successfully",
-				text(obj, "status", "reason"),
-				text(obj, "status", "message"),
-			),
+			join("Pod has completed, but not successfully", text(obj, "status", "reason"),
+				text(obj, "status", "message")),
 		)
 	case "Pending":
 		return pendingPod(obj)
@@ -89,10 +86,8 @@ func byContainers(obj *unstructured.Unstructured) Status {
 		}
 	}
 	if len(crashing) > 0 {
-		return failed(
-			"ContainerCrashLooping",
-			"Containers in CrashLoop state: "+strings.Join(crashing, ","),
-		)
+		return failed("ContainerCrashLooping",
+			"Containers in CrashLoop state: "+strings.Join(crashing, ","))
 	}
 	return stuck
 }

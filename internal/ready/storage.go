@@ -31,10 +31,8 @@ func volumeClaim(obj *unstructured.Unstructured) Status {
 	case "Bound":
 		return current("PVC is Bound")
 	case "Lost":
-		return failed(
-			"Lost",
-			fmt.Sprintf("%s: its volume %q is gone", message, text(obj, "spec", "volumeName")),
-		)
+		return failed("Lost",
+			fmt.Sprintf("%s: its volume %q is gone", message, text(obj, "spec", "volumeName")))
 	}
 	if by := provisioner(obj); by != "" {
 		message += ": waiting for a volume of " + by
@@ -76,10 +74,8 @@ func volume(obj *unstructured.Unstructured) Status {
 	case "Available", "Bound", "Released":
 		return current("PV is " + phase)
 	case "Failed":
-		return failed(
-			"VolumeFailed",
-			join("PV is Failed", text(obj, "status", "reason"), text(obj, "status", "message")),
-		)
+		return failed("VolumeFailed",
+			join("PV is Failed", text(obj, "status", "reason"), text(obj, "status", "message")))
 	case "":
 		return inProgress("NotAvailable", "PV phase not available")
 	default:

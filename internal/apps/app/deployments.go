@@ -44,10 +44,8 @@ func (a *App) Begin(ctx context.Context, description string, namespaces []string
 	record := a.newDeploymentRecord(change)
 	var created, noted error
 	runBoth(func() {
-		a.running, created = a.store.Cluster.Write(
-			ctx,
-			cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
-		)
+		a.running, created = a.store.Cluster.Write(ctx,
+			cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	}, func() {
 		noted = a.saveDeployment(ctx, record.GetName(), change)
 	})
@@ -97,9 +95,7 @@ func (a *App) CloseLast(ctx context.Context) error {
 }
 
 // sortedNames returns names in the order of the format, each once.
-func sortedNames(
-	names []string,
-) []string {
+func sortedNames(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
@@ -221,11 +217,8 @@ func (a *App) deploymentRecords(ctx context.Context) ([]RecordedDeployment, erro
 		records[i].DeploymentRecord, _ = parseDeployment(recordText(obj))
 	}
 	slices.SortStableFunc(records, func(a, b RecordedDeployment) int {
-		return cmp.Or(
-			a.Created.Compare(b.Created),
-			a.StartedAt.Compare(b.StartedAt),
-			cmp.Compare(a.Name, b.Name),
-		)
+		return cmp.Or(a.Created.Compare(b.Created), a.StartedAt.Compare(b.StartedAt),
+			cmp.Compare(a.Name, b.Name))
 	})
 	return records, nil
 }

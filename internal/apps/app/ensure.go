@@ -60,10 +60,8 @@ func (s *Store) Ensure(ctx context.Context, r Request) (*App, error) {
 		case err != nil:
 			return nil, err
 		case prev.IsLabelled():
-			return nil, fmt.Errorf(
-				"Expected previous app name to be the name of an app, but was '%s'",
-				r.PreviousName,
-			)
+			return nil, fmt.Errorf("Expected previous app name to be the name of an app, but was '%s'",
+				r.PreviousName)
 		case prev.Exists():
 			return prev.takeOverName(ctx, app.Name, r)
 		}
@@ -133,10 +131,8 @@ func (a *App) create(ctx context.Context, r Request) error {
 	if r.DryRun {
 		return nil
 	}
-	stored, err := a.store.Cluster.Write(
-		ctx,
-		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
-	)
+	stored, err := a.store.Cluster.Write(ctx,
+		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	if apierrors.IsAlreadyExists(err) && planned {
 		return a.createdByOther()
 	}

@@ -60,18 +60,12 @@ func parseMeta(text string) (Meta, error) {
 		return Meta{}, errors.New("Expected 'labelKey' and 'labelValue' to be non-empty")
 	}
 	if problems := validation.IsQualifiedName(m.LabelKey); len(problems) > 0 {
-		return Meta{}, fmt.Errorf(
-			"Expected 'labelKey' to be a label key, but was '%s': %s",
-			m.LabelKey,
-			problems[0],
-		)
+		return Meta{}, fmt.Errorf("Expected 'labelKey' to be a label key, but was '%s': %s", m.LabelKey,
+			problems[0])
 	}
 	if problems := validation.IsValidLabelValue(m.LabelValue); len(problems) > 0 {
-		return Meta{}, fmt.Errorf(
-			"Expected 'labelValue' to be a label value, but was '%s': %s",
-			m.LabelValue,
-			problems[0],
-		)
+		return Meta{}, fmt.Errorf("Expected 'labelValue' to be a label value, but was '%s': %s",
+			m.LabelValue, problems[0])
 	}
 	return m, nil
 }
@@ -98,15 +92,11 @@ func (m *Meta) setUsed(u used) { m.UsedGVs, m.UsedGKs = u.versions, u.kinds }
 // usedOf returns kinds and versions in the order of the format, each once.
 func usedOf(versions []schema.GroupVersion, kinds []schema.GroupKind) used {
 	versions = slices.Clone(versions)
-	slices.SortFunc(
-		versions,
-		func(a, b schema.GroupVersion) int { return cmp.Compare(a.Group+a.Version, b.Group+b.Version) },
-	)
+	slices.SortFunc(versions,
+		func(a, b schema.GroupVersion) int { return cmp.Compare(a.Group+a.Version, b.Group+b.Version) })
 	kinds = append([]schema.GroupKind{}, kinds...) // an empty list is not null in the format
-	slices.SortFunc(
-		kinds,
-		func(a, b schema.GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) },
-	)
+	slices.SortFunc(kinds,
+		func(a, b schema.GroupKind) int { return cmp.Compare(a.Group+a.Kind, b.Group+b.Kind) })
 	kinds = slices.Compact(kinds)
 	return used{slices.Compact(versions), &kinds}
 }
@@ -121,10 +111,8 @@ func (u used) restrictTo(some []schema.GroupKind) used {
 			groups[gk.Group] = true
 		}
 	}
-	versions := slices.DeleteFunc(
-		slices.Clone(u.versions),
-		func(gv schema.GroupVersion) bool { return !groups[gv.Group] },
-	)
+	versions := slices.DeleteFunc(slices.Clone(u.versions),
+		func(gv schema.GroupVersion) bool { return !groups[gv.Group] })
 	return usedOf(versions, kinds)
 }
 

@@ -40,21 +40,16 @@ func (a *App) deletedError(cause error) error {
 func (a *App) Restore(ctx context.Context, namespaces []string) error {
 	m := a.Meta
 	m.setUsed(a.used)
-	m.LastDeploymentName, m.LastDeployment = "", ended(
-		m.LastDeployment,
-		a.store.Now(),
-		false,
-	) // the records of changes went with it
+	m.LastDeploymentName, m.LastDeployment = "", ended(m.LastDeployment, a.store.Now(),
+		false) // the records of changes went with it
 	m.LastDeployment.Namespaces = sortedNames(namespaces)
 	record := newRecord("", a.Namespace, false)
 	record.SetName(a.stored.GetName())
 	record.SetLabels(a.stored.GetLabels())
 	record.SetAnnotations(a.stored.GetAnnotations())
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
-	stored, err := a.store.Cluster.Write(
-		ctx,
-		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
-	)
+	stored, err := a.store.Cluster.Write(ctx,
+		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	switch {
 	case err == nil && recordText(stored) == m.JSON():
 		a.running = nil

@@ -32,10 +32,8 @@ func (a *App) Rename(ctx context.Context, name, namespace string) error {
 		return err
 	}
 	if target.Exists() && !a.canMoveTo(target) {
-		return fmt.Errorf(
-			"Creating app: %w",
-			apierrors.NewAlreadyExists(configMaps, target.stored.GetName()),
-		)
+		return fmt.Errorf("Creating app: %w",
+			apierrors.NewAlreadyExists(configMaps, target.stored.GetName()))
 	}
 	return a.move(ctx, target.Name, namespace, nil)
 }
@@ -91,10 +89,8 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 		return err
 	}
 	record.Object["data"] = a.stored.DeepCopy().Object["data"]
-	stored, err := a.store.Cluster.Write(
-		ctx,
-		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager},
-	)
+	stored, err := a.store.Cluster.Write(ctx,
+		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	if apierrors.IsAlreadyExists(err) {
 		stored, err = a.continueMove(ctx, record, err)
 	}
@@ -137,9 +133,7 @@ func (a *App) deleteReplaced(ctx context.Context, record *unstructured.Unstructu
 // continueMove returns the record that an earlier attempt to move this one has written, updated. It
 // keeps its kinds, since it may have been used meanwhile. Any other record is left alone.
 func (a *App) continueMove(
-	ctx context.Context,
-	record *unstructured.Unstructured,
-	exists error,
+	ctx context.Context, record *unstructured.Unstructured, exists error,
 ) (*unstructured.Unstructured, error) {
 	found, err := a.store.read(ctx, record.GetNamespace(), record.GetName())
 	if err != nil {

@@ -94,19 +94,15 @@ func (s *Store) findByLabels(text string) (*App, error) {
 // checkName returns an error for a name that no app can have.
 func checkName(name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf(
-			"Expected app name '%s' to be usable as the name of a ConfigMap: %s",
-			name,
-			strings.Join(problems, "; "),
-		)
+		return fmt.Errorf("Expected app name '%s' to be usable as the name of a ConfigMap: %s", name,
+			strings.Join(problems, "; "))
 	}
 	return nil
 }
 
 // read returns a ConfigMap, or nil if there is none.
 func (s *Store) read(
-	ctx context.Context,
-	namespace, name string,
+	ctx context.Context, namespace, name string,
 ) (*unstructured.Unstructured, error) {
 	if checkName(name) != nil {
 		return nil, nil
@@ -177,16 +173,10 @@ func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
 // List returns the apps with a record in a namespace, or in all if that is empty, whose labels the
 // selector selects; nil selects all. An app whose record cannot be read has Err set.
 func (s *Store) List(
-	ctx context.Context,
-	namespace string,
-	selector labels.Selector,
+	ctx context.Context, namespace string, selector labels.Selector,
 ) ([]*App, error) {
-	records, err := s.Cluster.List(
-		ctx,
-		configMap,
-		namespace,
-		map[string]string{resource.LabelIsApp: ""},
-	)
+	records, err := s.Cluster.List(ctx, configMap, namespace,
+		map[string]string{resource.LabelIsApp: ""})
 	if err != nil {
 		return nil, fmt.Errorf("Listing apps: %w", err)
 	}
@@ -254,9 +244,6 @@ func (a *App) hint(ctx context.Context) string {
 	if len(found) > maxHints {
 		found = append(found[:maxHints], "...")
 	}
-	return fmt.Sprintf(
-		" (hint: found app '%s' in other namespaces: %s)",
-		a.Name,
-		strings.Join(found, ", "),
-	)
+	return fmt.Sprintf(" (hint: found app '%s' in other namespaces: %s)", a.Name,
+		strings.Join(found, ", "))
 }

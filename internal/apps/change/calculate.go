@@ -227,15 +227,11 @@ func onePair(changes []*Change) error {
 	}
 	switch {
 	case deletions != 1:
-		return fmt.Errorf(
-			"Expected exactly one delete change in changes: %s",
-			strings.Join(descriptions, ", "),
-		)
+		return fmt.Errorf("Expected exactly one delete change in changes: %s",
+			strings.Join(descriptions, ", "))
 	case len(changes) != 2:
-		return fmt.Errorf(
-			"Expected exactly one non-delete change in changes: %s",
-			strings.Join(descriptions, ", "),
-		)
+		return fmt.Errorf("Expected exactly one non-delete change in changes: %s",
+			strings.Join(descriptions, ", "))
 	}
 	return nil
 }

@@ -20,11 +20,8 @@ func (s *calculator) renew(new []*unstructured.Unstructured, known *liveVersions
 		}
 		every, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf(
-				"Unable to parse renew-duration for resource %s: %w",
-				resource.Describe(obj),
-				err,
-			)
+			return fmt.Errorf("Unable to parse renew-duration for resource %s: %w",
+				resource.Describe(obj), err)
 		}
 		if plain == nil {
 			plain = byKey(known.plain)
@@ -51,11 +48,8 @@ func (s *calculator) renewOne(obj, live *unstructured.Unstructured, every time.D
 	if found {
 		renewed, err := time.Parse(time.RFC3339, stamp)
 		if err != nil {
-			return fmt.Errorf(
-				"Unable to parse last-renewed-time for resource %s: %w",
-				resource.Describe(obj),
-				err,
-			)
+			return fmt.Errorf("Unable to parse last-renewed-time for resource %s: %w",
+				resource.Describe(obj), err)
 		}
 		if renewed.After(last) {
 			last = renewed
@@ -67,13 +61,8 @@ func (s *calculator) renewOne(obj, live *unstructured.Unstructured, every time.D
 	case !found:
 		return nil
 	}
-	return unstructured.SetNestedField(
-		obj.Object,
-		stamp,
-		"metadata",
-		"annotations",
-		resource.AnnLastRenewed,
-	)
+	return unstructured.SetNestedField(obj.Object, stamp, "metadata", "annotations",
+		resource.AnnLastRenewed)
 }
 
 func byKey(objects []*unstructured.Unstructured) map[string]*unstructured.Unstructured {

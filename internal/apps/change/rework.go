@@ -13,11 +13,8 @@ import (
 // is an error for changes without a description.
 func (c *Change) Recalculate(live *unstructured.Unstructured) (*Change, error) {
 	if c.New == nil {
-		return nil, fmt.Errorf(
-			"calculate %s %s again: there is no description of it",
-			c.Op.Word(),
-			c.Description(),
-		)
+		return nil, fmt.Errorf("calculate %s %s again: there is no description of it", c.Op.Word(),
+			c.Description())
 	}
 	return c.calc.compare(live, c.New)
 }
@@ -28,9 +25,7 @@ func (c *Change) Recalculate(live *unstructured.Unstructured) (*Change, error) {
 // names it; m hides values in it. c is always the approved change, not one that was reworked
 // before.
 func (c *Change) Rework(
-	live *unstructured.Unstructured,
-	refused error,
-	m *Masker,
+	live *unstructured.Unstructured, refused error, m *Masker,
 ) (*Change, error) {
 	strategy, err := c.Strategy()
 	if err != nil {
@@ -70,9 +65,7 @@ const conflict = "Failed to update due to resource conflict "
 // retryUpdate returns the update of another live object if it changes the same fields as the
 // approved one, or can be rebased. If others have made the same change, nothing is left to do.
 func (c *Change) retryUpdate(
-	live *unstructured.Unstructured,
-	refused error,
-	m *Masker,
+	live *unstructured.Unstructured, refused error, m *Masker,
 ) (*Change, error) {
 	again, err := c.Recalculate(live)
 	if err != nil {
@@ -96,11 +89,8 @@ func (c *Change) retryUpdate(
 	if err != nil {
 		return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)
 	}
-	return nil, fmt.Errorf(
-		conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
-		refused,
-		textdiff.FormatChanges(textdiff.Compare(before, after, false)),
-	)
+	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
+		refused, textdiff.FormatChanges(textdiff.Compare(before, after, false)))
 }
 
 // ExhaustedError returns the error of a change that was reworked and refused too often.

@@ -26,11 +26,8 @@ func NewMasker(rules *config.Config) *Masker {
 func (m *Masker) hide(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
-		data = fmt.Appendf(
-			nil,
-			"%d values before",
-			len(m.numbers),
-		) // never equal to another, so that no change is hidden
+		data = fmt.Appendf(nil, "%d values before",
+			len(m.numbers)) // never equal to another, so that no change is hidden
 	}
 	number, known := m.numbers[string(data)]
 	if !known {

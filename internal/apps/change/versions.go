@@ -129,8 +129,7 @@ func newDrafts(new []*unstructured.Unstructured, known *liveVersions) (
 // versionChanges returns the changes of new objects of which versions are kept and of all their
 // live versions, and the other new objects, with references rewritten to the versions in use.
 func (s *calculator) versionChanges(
-	new []*unstructured.Unstructured,
-	known *liveVersions,
+	new []*unstructured.Unstructured, known *liveVersions,
 ) ([]*Change, []*unstructured.Unstructured, error) {
 	all, others := newDrafts(new, known)
 	if len(all) == 0 && len(known.order) == 0 {
@@ -207,9 +206,7 @@ func (s *calculator) resolveVersions(all []*draft, refs *references) error {
 
 // rewriteRefs changes the references of a holder to drafts to the versions in use.
 func (s *calculator) rewriteRefs(
-	holder *unstructured.Unstructured,
-	targets []int,
-	all []*draft,
+	holder *unstructured.Unstructured, targets []int, all []*draft,
 ) error {
 	for _, target := range targets {
 		d, used := all[target], all[target].referenced()
@@ -223,8 +220,7 @@ func (s *calculator) rewriteRefs(
 // pruneVersions returns the changes of live versions. The newest stay, as many as the annotation
 // says; all others are deleted, as are all versions of an object that is no longer described.
 func (s *calculator) pruneVersions(
-	known *liveVersions,
-	described map[string]*draft,
+	known *liveVersions, described map[string]*draft,
 ) ([]*Change, error) {
 	var changes []*Change
 	for _, key := range known.order {

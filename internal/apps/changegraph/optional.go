@@ -88,10 +88,8 @@ func (g *optionalEdges) pending() []optionalRule {
 			}
 		}
 	}
-	slices.SortStableFunc(
-		all,
-		func(x, y optionalRule) int { return cmp.Compare(y.rule.Weight, x.rule.Weight) },
-	)
+	slices.SortStableFunc(all,
+		func(x, y optionalRule) int { return cmp.Compare(y.rule.Weight, x.rule.Weight) })
 	return all
 }
 

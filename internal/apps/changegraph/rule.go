@@ -61,11 +61,8 @@ func checkGroup(name string) error {
 		return problem == "name part "+content.MaxLenError(63)
 	})
 	if len(problems) > 0 {
-		return fmt.Errorf(
-			"Expected change group name %q to be a qualified name: %s",
-			name,
-			strings.Join(problems, "; "),
-		)
+		return fmt.Errorf("Expected change group name %q to be a qualified name: %s", name,
+			strings.Join(problems, "; "))
 	}
 	return nil
 }

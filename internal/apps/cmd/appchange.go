@@ -15,13 +15,9 @@ import (
 )
 
 func (p *program) newAppChange() *cobra.Command {
-	return parent(
-		"app-change",
-		"App change",
-		[]string{"ac", "app-changes", "appchange", "appchanges"},
-		p.newChangeList(),
-		p.newChangeCollect(),
-	)
+	return parent("app-change", "App change",
+		[]string{"ac", "app-changes", "appchange", "appchanges"}, p.newChangeList(),
+		p.newChangeCollect())
 }
 
 // changeListCommand is the command app-change list with its flags.

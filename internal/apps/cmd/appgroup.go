@@ -14,13 +14,9 @@ import (
 )
 
 func (p *program) newAppGroup() *cobra.Command {
-	cmd := parent(
-		"app-group",
+	cmd := parent("app-group",
 		"app-group will deploy/delete an application for each subdirectory within a directory",
-		[]string{"ag", "appgroup"},
-		p.newGroupDeploy(),
-		p.newGroupDelete(),
-	)
+		[]string{"ag", "appgroup"}, p.newGroupDeploy(), p.newGroupDelete())
 	cmd.Example = p.named(
 		`  # Deploy the folders shop/web and shop/db as the apps 'live-web' and 'live-db'
   NAME app-group deploy -g live -d shop/

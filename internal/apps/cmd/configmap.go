@@ -12,12 +12,8 @@ import (
 )
 
 func (p *program) newConfigMap() *cobra.Command {
-	return parent(
-		"config-map",
-		"Config map",
-		[]string{"cm", "cfg", "config-maps", "configmap", "configmaps"},
-		p.newConfigMapList(),
-	)
+	return parent("config-map", "Config map",
+		[]string{"cm", "cfg", "config-maps", "configmap", "configmaps"}, p.newConfigMapList())
 }
 
 // configMapList is the command config-map list with its flags.

@@ -63,11 +63,8 @@ func late(verb, description string, after time.Duration) error {
 func overdue(after time.Duration, descriptions []string) error {
 	return errors.New(
 		ui.Bullets(
-			fmt.Sprintf(
-				"Timed out waiting after %s for resources: [%s]",
-				after,
-				strings.Join(descriptions, ", "),
-			),
+			fmt.Sprintf("Timed out waiting after %s for resources: [%s]", after,
+				strings.Join(descriptions, ", ")),
 		),
 	)
 }
@@ -107,24 +104,14 @@ func (f *applyFlags) check(ctx context.Context, output string) error {
 	case f.logLines < 0:
 		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
 	case f.applyAtOnce < 0:
-		return fmt.Errorf(
-			"Expected --%sapply-concurrency to be at least 1, but was %d",
-			f.prefix,
-			f.applyAtOnce,
-		)
+		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix,
+			f.applyAtOnce)
 	case f.waitAtOnce < 1:
-		return fmt.Errorf(
-			"Expected --%swait-concurrency to be at least 1, but was %d",
-			f.prefix,
-			f.waitAtOnce,
-		)
+		return fmt.Errorf("Expected --%swait-concurrency to be at least 1, but was %d", f.prefix,
+			f.waitAtOnce)
 	case f.mode != "" && f.mode != modeUpdate && f.mode != modeServerSide:
-		return fmt.Errorf(
-			"Expected --apply-mode to be %s or %s, but was '%s'",
-			modeUpdate,
-			modeServerSide,
-			f.mode,
-		)
+		return fmt.Errorf("Expected --apply-mode to be %s or %s, but was '%s'", modeUpdate,
+			modeServerSide, f.mode)
 	}
 	return nil
 }

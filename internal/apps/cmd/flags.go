@@ -63,41 +63,21 @@ type diffFlags struct {
 // add adds the flags, with a prefix that ends with a hyphen or is empty.
 func (f *diffFlags) add(cmd *cobra.Command, prefix string) {
 	flags := cmd.Flags()
-	flags.BoolVar(
-		&f.run,
-		prefix+"run",
-		false,
-		"Show diff and exit successfully without any further action",
-	)
-	flags.BoolVar(
-		&f.exitStatus,
-		prefix+"exit-status",
-		false,
-		"Return specific exit status based on number of changes",
-	)
-	flags.BoolVar(
-		&f.page,
-		prefix+"ui-alpha",
-		false,
-		"Serve the graph of changes to a browser, and wait",
-	)
+	flags.BoolVar(&f.run, prefix+"run", false,
+		"Show diff and exit successfully without any further action")
+	flags.BoolVar(&f.exitStatus, prefix+"exit-status", false,
+		"Return specific exit status based on number of changes")
+	flags.BoolVar(&f.page, prefix+"ui-alpha", false,
+		"Serve the graph of changes to a browser, and wait")
 	flags.BoolVar(&f.summary, prefix+"summary", true, "Show diff summary")
 	flags.BoolVarP(&f.changes, prefix+"changes", "c", false, "Show changes")
 	flags.BoolVar(&f.asYAML, prefix+"changes-yaml", false, "Print YAML to be applied")
-	flags.IntVar(
-		&f.context,
-		prefix+"context",
-		2,
-		"Show number of lines around changed lines; negative for all",
-	)
+	flags.IntVar(&f.context, prefix+"context", 2,
+		"Show number of lines around changed lines; negative for all")
 	flags.BoolVar(&f.numbers, prefix+"line-numbers", true, "Show line numbers")
 	flags.BoolVar(&f.mask, prefix+"mask", true, "Apply masking rules")
-	flags.BoolVar(
-		&f.lastApplied,
-		prefix+"against-last-applied",
-		true,
-		"Show changes against last applied copy when possible",
-	)
+	flags.BoolVar(&f.lastApplied, prefix+"against-last-applied", true,
+		"Show changes against last applied copy when possible")
 	flags.StringVar(
 		&f.filter,
 		prefix+"filter",
@@ -105,12 +85,8 @@ func (f *diffFlags) add(cmd *cobra.Command, prefix string) {
 		`Set changes filter (example: {"and":[{"ops":["update"]},`+
 			`{"existingResource":{"kinds":["Deployment"]}}]})`,
 	)
-	flags.BoolVar(
-		&f.anchored,
-		prefix+"anchored",
-		false,
-		"Show changes by anchored diff if there are more than 500 lines",
-	)
+	flags.BoolVar(&f.anchored, prefix+"anchored", false,
+		"Show changes by anchored diff if there are more than 500 lines")
 }
 
 // filterFlags are the flags that filter resources.
@@ -157,18 +133,10 @@ func (f *kindFlags) options() apps.SearchOptions {
 
 func (f *kindFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(
-		&f.ignoreFailing,
-		"dangerous-ignore-failing-api-services",
-		false,
-		"Allow to ignore failing APIServices",
-	)
-	flags.BoolVar(
-		&f.onlyFallback,
-		"dangerous-scope-to-fallback-allowed-namespaces",
-		false,
-		"Scope resource searching to fallback allowed namespaces",
-	)
+	flags.BoolVar(&f.ignoreFailing, "dangerous-ignore-failing-api-services", false,
+		"Allow to ignore failing APIServices")
+	flags.BoolVar(&f.onlyFallback, "dangerous-scope-to-fallback-allowed-namespaces", false,
+		"Scope resource searching to fallback allowed namespaces")
 }
 
 // checkList is the value of a flag that names preflight checks.

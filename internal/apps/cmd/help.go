@@ -117,9 +117,7 @@ func parent(use, short string, aliases []string, children ...*cobra.Command) *co
 }
 
 // named puts the name by which the program was called into examples.
-func (p *program) named(
-	text string,
-) string {
+func (p *program) named(text string) string {
 	return strings.ReplaceAll(text, "NAME", p.env.Name())
 }
 

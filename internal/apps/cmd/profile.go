@@ -21,28 +21,17 @@ type profileFlags struct {
 var profiles = []string{"none", "cpu", "heap", "goroutine", "threadcreate", "block", "mutex"}
 
 func (f *profileFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(
-		&f.name,
-		"profile",
-		profiles[0],
-		"Name of profile to capture. One of ("+strings.Join(profiles, "|")+")",
-	)
-	flags.StringVar(
-		&f.output,
-		"profile-output",
-		"profile.pprof",
-		"Name of the file to write the profile to",
-	)
+	flags.StringVar(&f.name, "profile", profiles[0],
+		"Name of profile to capture. One of ("+strings.Join(profiles, "|")+")")
+	flags.StringVar(&f.output, "profile-output", "profile.pprof",
+		"Name of the file to write the profile to")
 }
 
 // start starts the profile. It creates the file at once, to report an error early.
 func (f *profileFlags) start() (err error) {
 	if !slices.Contains(profiles, f.name) {
-		return fmt.Errorf(
-			"unknown profile '%s' (hint: --profile takes one of %s)",
-			f.name,
-			strings.Join(profiles, ", "),
-		)
+		return fmt.Errorf("unknown profile '%s' (hint: --profile takes one of %s)", f.name,
+			strings.Join(profiles, ", "))
 	}
 	if f.name == profiles[0] {
 		return nil

@@ -31,9 +31,7 @@ func (p *program) newRename() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.apps.Rename(
-			ctx,
-			apps.RenameRequest{App: app, To: apps.Name{Name: name, Namespace: namespace}},
-		)
+		return s.apps.Rename(ctx,
+			apps.RenameRequest{App: app, To: apps.Name{Name: name, Namespace: namespace}})
 	})
 }

@@ -50,9 +50,7 @@ func (p *program) newSession(tty bool) *session {
 // printed in kapp's form, and its exit code is kapp's. A command without a rule for its arguments
 // takes none.
 func (p *program) command(
-	cmd *cobra.Command,
-	tty bool,
-	run func(context.Context, *session) error,
+	cmd *cobra.Command, tty bool, run func(context.Context, *session) error,
 ) *cobra.Command {
 	cmd.Flags().BoolVar(&tty, "tty", tty, "Force TTY-like output")
 	check := func(*cobra.Command, []string) error { return nil }
@@ -97,10 +95,8 @@ var silent = []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRe
 
 // commandName returns the first argument that is no flag.
 func (p *program) commandName() string {
-	at := slices.IndexFunc(
-		p.env.Args[1:],
-		func(arg string) bool { return !strings.HasPrefix(arg, "-") },
-	)
+	at := slices.IndexFunc(p.env.Args[1:],
+		func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 	if at < 0 {
 		return ""
 	}
@@ -234,11 +230,8 @@ func (s *session) namespaceOf(flag string) (string, error) {
 // validNamespace returns an error for a text that cannot be the name of a namespace.
 func validNamespace(namespace string) error {
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		return fmt.Errorf(
-			"Expected namespace '%s' to be a name that a namespace can have: %s",
-			namespace,
-			problems[0],
-		)
+		return fmt.Errorf("Expected namespace '%s' to be a name that a namespace can have: %s",
+			namespace, problems[0])
 	}
 	return nil
 }

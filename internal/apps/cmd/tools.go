@@ -14,14 +14,8 @@ import (
 )
 
 func (p *program) newTools() *cobra.Command {
-	return parent(
-		"tools",
-		"Tools",
-		[]string{"t"},
-		p.newToolsDiff(),
-		p.newToolsInspect(),
-		p.newListLabels(),
-	)
+	return parent("tools", "Tools", []string{"t"}, p.newToolsDiff(), p.newToolsInspect(),
+		p.newListLabels())
 }
 
 // toolsInspectCommand is the command tools inspect with its flags.

@@ -31,11 +31,8 @@ func enoughAvailable(o live, minimum string) Judgement {
 	have := newest.count(0, "status", "availableReplicas")
 	if have < want {
 		return ongoing(
-			fmt.Sprintf(
-				"Waiting for at least %d available replicas (currently %d available)",
-				want-have,
-				have,
-			),
+			fmt.Sprintf("Waiting for at least %d available replicas (currently %d available)", want-have,
+				have),
 		)
 	}
 	return done("")

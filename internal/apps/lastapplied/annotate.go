@@ -22,8 +22,7 @@ const annotationLimit = 256 << 10
 // rule fails on the prediction: then the stored object decides. The result shares memory with
 // toSend; no argument is changed.
 func Annotate(
-	toSend, applied, existing *unstructured.Unstructured,
-	rules *config.Config,
+	toSend, applied, existing *unstructured.Unstructured, rules *config.Config,
 ) (*unstructured.Unstructured, error) {
 	out := withoutAnnotations(toSend, recordKeys...)
 	setAnnotation(out, resource.AnnIdentity, resource.Identity(out))
@@ -65,9 +64,7 @@ func CopyAnnotations(signed, obj *unstructured.Unstructured) *unstructured.Unstr
 // if the predicted record is correct or there is to be none, and otherwise an object to be sent in
 // full.
 func Correction(
-	latest, applied *unstructured.Unstructured,
-	md5 string,
-	rules *config.Config,
+	latest, applied *unstructured.Unstructured, md5 string, rules *config.Config,
 ) (*unstructured.Unstructured, error) {
 	if _, disabled := annotation(latest, resource.AnnDisableOriginal); disabled {
 		return nil, nil
@@ -80,8 +77,7 @@ func Correction(
 }
 
 func record(
-	latest, plain *unstructured.Unstructured,
-	md5 string,
+	latest, plain *unstructured.Unstructured, md5 string,
 ) (*unstructured.Unstructured, error) {
 	original, err := originalText(plain)
 	if err != nil {

@@ -26,8 +26,7 @@ func Fingerprint(stored, applied *unstructured.Unstructured, rules *config.Confi
 
 // withoutRecord returns a copy of an applied object in the form that is recorded.
 func withoutRecord(
-	applied *unstructured.Unstructured,
-	rules *config.Config,
+	applied *unstructured.Unstructured, rules *config.Config,
 ) (*unstructured.Unstructured, error) {
 	plain := applied.DeepCopy()
 	if err := bare(plain, rules); err != nil {

@@ -40,12 +40,8 @@ func after(obj, existing *unstructured.Unstructured) {
 	case "v1 Service":
 		setServiceAddresses(obj, existing)
 	case "apps/v1 DaemonSet":
-		setMetadata(
-			obj,
-			"annotations",
-			"deprecated.daemonset.template.generation",
-			strconv.Itoa(templateGeneration(obj, existing)),
-		)
+		setMetadata(obj, "annotations", "deprecated.daemonset.template.generation",
+			strconv.Itoa(templateGeneration(obj, existing)))
 	case "apiextensions.k8s.io/v1 CustomResourceDefinition":
 		if names, ok := field(obj.Object, "spec", "names").(map[string]any); ok {
 			kind, _ := names["kind"].(string)
@@ -77,10 +73,8 @@ func templateGeneration(obj, existing *unstructured.Unstructured) int {
 	}
 	text, _ := annotation(existing, "deprecated.daemonset.template.generation")
 	generation, _ := strconv.Atoi(text) // 0 for an object that was not read from a server
-	if !reflect.DeepEqual(
-		field(obj.Object, "spec", "template"),
-		field(existing.Object, "spec", "template"),
-	) {
+	if !reflect.DeepEqual(field(obj.Object, "spec", "template"),
+		field(existing.Object, "spec", "template")) {
 		generation++
 	}
 	return generation

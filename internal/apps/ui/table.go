@@ -26,10 +26,8 @@ func Columns(titles ...string) []Column {
 // Key returns the key for a title: letters and numbers in lower case, with "_" in place of other
 // characters. A title without letters and numbers has the key "_".
 func Key(title string) string {
-	words := strings.FieldsFunc(
-		title,
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) },
-	)
+	words := strings.FieldsFunc(title,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	if len(words) == 0 {
 		return "_"
 	}

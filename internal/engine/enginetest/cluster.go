@@ -187,10 +187,7 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 // List returns the objects of a kind in a namespace, or in all, that have the labels, sorted by
 // name.
 func (c *Cluster) List(
-	_ context.Context,
-	gk schema.GroupKind,
-	namespace string,
-	with map[string]string,
+	_ context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,10 +202,8 @@ func (c *Cluster) List(
 			found = append(found, obj.DeepCopy())
 		}
 	}
-	slices.SortFunc(
-		found,
-		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) },
-	)
+	slices.SortFunc(found,
+		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return found, nil
 }
 

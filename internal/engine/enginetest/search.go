@@ -80,8 +80,7 @@ func (c *Cluster) LearnKind(_ context.Context, crd *unstructured.Unstructured) e
 
 // Select returns the objects that match a selection, sorted by kind and name.
 func (c *Cluster) Select(
-	ctx context.Context,
-	s cluster.Selection,
+	ctx context.Context, s cluster.Selection,
 ) ([]*unstructured.Unstructured, error) {
 	selector, err := labels.Parse(s.Selector)
 	if err != nil {

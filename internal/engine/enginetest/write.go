@@ -70,17 +70,11 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	case obj == nil:
 		return true, nil
 	case d.UID != "" && obj.GetUID() != d.UID:
-		return false, apierrors.NewConflict(
-			resourceOf(d.Ref),
-			d.Ref.Name,
-			errors.New("the UID is another"),
-		)
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name,
+			errors.New("the UID is another"))
 	case d.Version != "" && obj.GetResourceVersion() != d.Version:
-		return false, apierrors.NewConflict(
-			resourceOf(d.Ref),
-			d.Ref.Name,
-			errors.New("the object has been modified"),
-		)
+		return false, apierrors.NewConflict(resourceOf(d.Ref), d.Ref.Name,
+			errors.New("the object has been modified"))
 	case d.DryRun:
 		return false, nil
 	}
@@ -196,11 +190,8 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion(),
 		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" &&
 			w.Object.GetResourceVersion() != live.GetResourceVersion():
-		return nil, apierrors.NewConflict(
-			resourceOf(ref),
-			ref.Name,
-			errors.New("the object has been modified"),
-		)
+		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
+			errors.New("the object has been modified"))
 	default:
 		next := w.Object.DeepCopy()
 		next.SetUID(live.GetUID())

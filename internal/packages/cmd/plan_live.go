@@ -206,8 +206,6 @@ func (w *livePlan) line(sign, path string, value any) {
 	if sign == "+" {
 		colour = liveActions[packages.ToCreate].colour
 	}
-	w.paint(
-		colour,
-		fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))),
-	)
+	w.paint(colour,
+		fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))
 }

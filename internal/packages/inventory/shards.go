@@ -246,10 +246,8 @@ func (s *Store) deleteShards(ctx context.Context, unwanted []*shard) error {
 	deletions.SetLimit(shardWrites)
 	for _, p := range unwanted {
 		deletions.Go(func() error {
-			_, err := s.cluster.Delete(
-				ctx,
-				cluster.Delete{Ref: s.refOf(p.number), UID: p.stored.GetUID(), Version: p.version()},
-			)
+			_, err := s.cluster.Delete(ctx,
+				cluster.Delete{Ref: s.refOf(p.number), UID: p.stored.GetUID(), Version: p.version()})
 			if err != nil {
 				return fmt.Errorf(
 					"delete %s, a part of the inventory that is not needed any more: %w",

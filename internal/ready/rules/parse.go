@@ -103,11 +103,8 @@ func ruleNodes(name string, root *yaml.Node) ([]*yaml.Node, error) {
 	case isNull(root):
 		return nil, nil
 	case root.Kind != yaml.MappingNode:
-		return nil, fmt.Errorf(
-			"%s:%d: want a list of rules, or an object with the list rules",
-			name,
-			root.Line,
-		)
+		return nil, fmt.Errorf("%s:%d: want a list of rules, or an object with the list rules", name,
+			root.Line)
 	}
 	var nodes []*yaml.Node
 	for i := 0; i+1 < len(root.Content); i += 2 {

@@ -111,9 +111,7 @@ func (r *rule) judge(obj *unstructured.Unstructured) ready.Status {
 
 // status returns a state with the rule's own reason and message, or with a default message.
 func (r *rule) status(
-	state ready.State,
-	obj *unstructured.Unstructured,
-	problems []string,
+	state ready.State, obj *unstructured.Unstructured, problems []string,
 ) ready.Status {
 	s := ready.Status{
 		State:   state,
@@ -131,10 +129,8 @@ func (r *rule) status(
 	case !ready.HasStatus(obj):
 		s.Message = "Resource is in progress, it has no status yet"
 	case len(problems) > 0:
-		s.Message = "Resource is in progress, its rule cannot be evaluated: " + strings.Join(
-			problems,
-			"; ",
-		)
+		s.Message = "Resource is in progress, its rule cannot be evaluated: " + strings.Join(problems,
+			"; ")
 	default:
 		s.Message = "Resource is in progress"
 	}
