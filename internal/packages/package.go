@@ -16,6 +16,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
@@ -110,4 +113,17 @@ func resolve(in Input) (string, error) {
 		in.Folder, target,
 	))
 	return target, nil
+}
+
+// Cluster is the part of a cluster that operations on packages need.
+type Cluster interface {
+	engine.Cluster
+	inventory.Cluster
+	// LearnKind makes the kind of a definition known before the cluster serves it.
+	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+	// DelayedBindingClasses returns the storage classes that bind a volume when a pod first uses
+	// it.
+	DelayedBindingClasses(ctx context.Context) (map[string]bool, error)
+	// Host returns the address of the API server.
+	Host() string
 }
