@@ -71,12 +71,12 @@ func (d decider) Replan(
 ) (*plan.Step, error) {
 	w := WorkOf(step.Tag)
 	c := w.Change
-	switch c.ApplyOp() {
-	case change.Noop:
+	switch {
+	case step.Op == plan.Unchanged: // the user saw no change of it
 		next := *step
 		next.Have = live
 		return &next, nil
-	case change.Delete:
+	case c.ApplyOp() == change.Delete:
 		if err := d.checkMember(live); err != nil {
 			return nil, err
 		}

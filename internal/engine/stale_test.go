@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -92,6 +94,34 @@ func TestRemovalOfChangedObject(t *testing.T) {
 				t.Errorf("recorded: %t", recorded)
 			}
 		})
+	}
+}
+
+// An object that was to stay is not deleted when its owner takes back the wish, and one that others
+// delete is waited for.
+func TestRemovalIsNotEscalated(t *testing.T) {
+	w := newWorld(&enginetest.Cluster{})
+	w.meanwhile(t, retaining(), want(thing("ConfigMap/a", "on-remove=keep")), nil,
+		func(context.Context) { w.overwrite(thing("ConfigMap/a", "owner=me")) })
+	w.expect(t, `
+		acted orphan configmap/a skipped: annotation prevents deletion ("on-remove": "keep")
+		settled orphan configmap/a skipped`)
+	if w.Object(ref("ConfigMap/a")) == nil {
+		t.Error("it was deleted")
+	}
+	w = newWorld(&enginetest.Cluster{})
+	w.meanwhile(t, policy(), want(thing("ConfigMap/a")), nil, func(context.Context) {
+		leaving, now := thing("ConfigMap/a", "owner=me"), metav1.Now()
+		leaving.SetDeletionTimestamp(&now)
+		w.overwrite(leaving)
+		time.AfterFunc(10*time.Millisecond, func() { w.Remove(ref("ConfigMap/a")) })
+	})
+	w.expect(t, `
+		acted delete configmap/a succeeded
+		waiting delete configmap/a (Terminating)
+		settled delete configmap/a succeeded (NotFound)`)
+	if slices.Contains(w.Wrote, "delete n/configmap/a") {
+		t.Errorf("it was deleted once more: %v", w.Wrote)
 	}
 }
 

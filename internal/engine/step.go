@@ -223,7 +223,12 @@ func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Op
 			done.err = errReplaced
 			return done
 		}
-		step = next
+		if step = next; step.AlreadyDeleting() { // others delete it, too
+			return &result{
+				op: step.Op, outcome: event.Succeeded, reason: step.Reason,
+				seen: cluster.ObjectEvent{Object: live}, leaving: true,
+			}
+		}
 	}
 }
 

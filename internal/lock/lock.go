@@ -153,6 +153,9 @@ func (l *Lock) take(ctx context.Context, seen *observation) (*unstructured.Unstr
 		*seen = observation{}
 		return l.take(ctx, seen) // it was released
 	}
+	if identityOf(live) == l.id {
+		return live, nil // the answer to an earlier attempt was lost
+	}
 	if version := live.GetResourceVersion(); version != seen.version {
 		asked := seen.asked && seen.holder.identity() == holderOf(live).identity()
 		*seen = observation{version, time.Now(), holderOf(live), asked}

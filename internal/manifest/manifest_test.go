@@ -113,7 +113,7 @@ func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
 	for link, target := range map[string]string{"link": "real", "real/file.yaml": "web.yaml",
 		"real/folder": "../elsewhere", "real/gone.json": "nowhere", "real/note.txt": "web.yaml"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	const why = ": it is a symbolic link, and links in a package are not followed; put the file in " +

@@ -65,7 +65,7 @@ func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured)
 	}
 	step.Op = Update
 	if same && (w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
-		step.Op, step.Want = Unchanged, step.Have
+		step.Op = Unchanged
 	}
 	return nil
 }

@@ -39,13 +39,13 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	return &next, err
 }
 
-// replanRemoval decides again about an object that is no longer desired.
+// replanRemoval decides again about an object that is no longer desired. One that was to stay is
+// not deleted, whatever has changed: nobody saw that coming.
 func (p *Plan) replanRemoval(step *Step) (*Step, error) {
-	if step.ReasonCode == ReasonContains || step.ReasonCode == ReasonProtected {
-		step.Patch = p.Owner.releasePatch(step.Have) // it stays for the sake of another object
+	if step.Op != Delete {
+		step.Patch = p.Owner.releasePatch(step.Have)
 		return step, nil
 	}
-	step.Op, step.Patch = Delete, diff.Patch{}
 	step.keepIfForbidden(p.Owner, p.Retain)
 	return step, nil
 }
