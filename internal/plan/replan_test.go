@@ -24,7 +24,7 @@ func TestReplanUnchangedServerSide(t *testing.T) {
 	live.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "us", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1",
 		FieldsType: "FieldsV1",
-		FieldsV1:   &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:key":{}}}`)},
+		FieldsV1:   metav1.NewFieldsV1(`{"f:data":{"f:key":{}}}`),
 	}})
 	made, err := plan.Build(plan.Input{
 		Desired: []plan.Desired{{Object: desired}},
