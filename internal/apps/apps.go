@@ -11,8 +11,10 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,21 +83,40 @@ func LockSet(name Name) lock.Set {
 	return lock.Set{Namespace: name.Namespace, ID: "app/" + name.Name, Name: name.Name}
 }
 
-// locked calls do with a client that holds the lock of an app, and the context of the run. An app
-// without a record is not locked.
+// LockSets returns what is locked while apps are changed, in the order in which every run locks
+// them, so that no two runs wait for each other. Apps without a name or without a record are not
+// locked.
+func LockSets(names ...Name) []lock.Set {
+	var sets []lock.Set
+	for _, name := range names {
+		if name.Name != "" && !strings.HasPrefix(name.Name, "label:") {
+			sets = append(sets, LockSet(name))
+		}
+	}
+	slices.SortFunc(sets, func(a, b lock.Set) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.Compact(sets)
+}
+
+// locked calls do with a client that holds the locks of apps, and the context of the run.
 func (c *Client) locked(
-	ctx context.Context, name Name, command string, do func(context.Context, *Client) error,
+	ctx context.Context, command string, names []Name, do func(context.Context, *Client) error,
 ) error {
-	if c.Lock == nil || strings.HasPrefix(name.Name, "label:") {
-		return do(ctx, c)
+	holder, run := *c, ctx
+	if c.Lock != nil {
+		for _, set := range LockSets(names...) {
+			held, locked, err := c.Lock(run, set, command)
+			if err != nil {
+				return err
+			}
+			defer held.Release(ctx)
+			run = locked
+			if holder.held == nil || set == LockSet(names[0]) {
+				holder.held = held
+			}
+		}
 	}
-	held, run, err := c.Lock(ctx, LockSet(name), command)
-	if err != nil {
-		return err
-	}
-	defer held.Release(ctx)
-	holder := *c
-	holder.held = held
 	return do(run, &holder)
 }
 

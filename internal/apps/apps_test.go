@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -211,3 +212,34 @@ func check(t *testing.T, about, got, want string) {
 }
 
 var errTest = errors.New("no")
+
+// A command locks all names that its app has or may have had, in one order.
+func TestLocks(t *testing.T) {
+	w := newWorld(t)
+	var locked []string
+	w.Lock = func(
+		ctx context.Context, set lock.Set, command string,
+	) (*lock.Lock, context.Context, error) {
+		locked = append(locked, command+" "+set.Namespace+"/"+set.Name)
+		return nil, ctx, nil
+	}
+	w.deploy(configMap("a", "1"))
+	for _, names := range [][2]string{{"shop", "web"}, {"web", "shop"}} {
+		request := w.request(configMap("a", "1"))
+		request.App.Name, request.PrevName = names[0], names[1]
+		if _, err := w.Deploy(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename := RenameRequest{App: Name{Name: "web", Namespace: "demo"}, To: Name{Namespace: "blue"}}
+	if err := w.Rename(t.Context(), rename); err != nil {
+		t.Fatal(err)
+	}
+	deletion := w.deleteRequest()
+	deletion.App = Name{Name: "label:x=y"}
+	if _, err := w.Delete(t.Context(), deletion); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "locked", strings.Join(locked, ", "), "deploy demo/web, deploy demo/shop, "+
+		"deploy demo/web, deploy demo/shop, deploy demo/web, rename blue/web, rename demo/web")
+}

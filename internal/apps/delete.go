@@ -49,7 +49,8 @@ func (c *Client) Delete(
 	if r.Review.isPreview() {
 		return c.delete(ctx, r)
 	}
-	err = c.locked(ctx, r.App, "delete", func(ctx context.Context, c *Client) (err error) {
+	names := []Name{r.App, {Name: r.PrevName, Namespace: r.App.Namespace}}
+	err = c.locked(ctx, "delete", names, func(ctx context.Context, c *Client) (err error) {
 		result, err = c.delete(ctx, r)
 		return err
 	})

@@ -91,7 +91,8 @@ func (c *Client) Deploy(
 	if r.Review.isPreview() {
 		return c.deploy(ctx, r)
 	}
-	err = c.locked(ctx, r.App, "deploy", func(ctx context.Context, c *Client) (err error) {
+	names := []Name{r.App, {Name: r.PrevName, Namespace: r.App.Namespace}}
+	err = c.locked(ctx, "deploy", names, func(ctx context.Context, c *Client) (err error) {
 		result, err = c.deploy(ctx, r)
 		return err
 	})

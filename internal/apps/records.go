@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,17 @@ type RenameRequest struct{ App, To Name }
 
 // Rename renames the record of an app once the user has confirmed it. Its objects do not change.
 func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
-	return c.locked(ctx, r.App, "rename", func(ctx context.Context, c *Client) error {
+	names := []Name{r.App, r.target()}
+	return c.locked(ctx, "rename", names, func(ctx context.Context, c *Client) error {
 		return c.rename(ctx, r)
 	})
+}
+
+// target returns the complete new name.
+func (r RenameRequest) target() Name {
+	return Name{
+		Name: cmp.Or(r.To.Name, r.App.Name), Namespace: cmp.Or(r.To.Namespace, r.App.Namespace),
+	}
 }
 
 // rename renames an app that is locked.
@@ -80,13 +89,7 @@ func (c *Client) rename(ctx context.Context, r RenameRequest) error {
 	if target.IsLabelled() {
 		return errors.New("Not supported")
 	}
-	name, namespace := r.To.Name, r.To.Namespace
-	if name == "" {
-		name = target.Name
-	}
-	if namespace == "" {
-		namespace = target.Namespace
-	}
+	name, namespace := cmp.Or(r.To.Name, target.Name), cmp.Or(r.To.Namespace, target.Namespace)
 	c.Printer.Line(
 		fmt.Sprintf(
 			"Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be "+

@@ -264,3 +264,33 @@ func (f *fails) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	}
 	return f.Cluster.Delete(ctx, d)
 }
+
+// losesAnswers stores writes and loses their answers: the next attempt finds the stored object.
+type losesAnswers struct{ *enginetest.Cluster }
+
+func (l losesAnswers) Write(
+	ctx context.Context, w cluster.Write,
+) (*unstructured.Unstructured, error) {
+	stored, err := l.Cluster.Write(ctx, w)
+	if err == nil && w.Method == cluster.Create {
+		return nil, apierrors.NewAlreadyExists(
+			schema.GroupResource{Group: lock.Kind.Group, Resource: "leases"}, stored.GetName())
+	}
+	return stored, err
+}
+
+// A run whose request to create the lock succeeded without an answer has the lock, and renews it.
+func TestLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &enginetest.Cluster{}
+		l, ctx := acquire(t, losesAnswers{c}, options("ann", 0))
+		time.Sleep(3 * lock.RenewPeriod)
+		if ctx.Err() != nil {
+			t.Errorf("the run ended: %v", context.Cause(ctx))
+		}
+		l.Release(t.Context())
+		if c.Object(set.Ref()) != nil {
+			t.Error("the lock was not released")
+		}
+	})
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/record"
@@ -39,9 +38,8 @@ func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
 	return &Migration{options: o, dir: dir, described: d}, err
 }
 
-// LockSet returns what is locked during the migration: the package of the old inventory. It is
-// empty if there is none to move.
-func (m *Migration) LockSet() lock.Set {
+// Inventory returns the inventory to move; nil if there is none.
+func (m *Migration) Inventory() *inventory.Inventory {
 	var old *inventory.Inventory
 	switch {
 	case len(m.described.maps) > 0:
@@ -49,10 +47,7 @@ func (m *Migration) LockSet() lock.Set {
 	case len(m.described.kptfiles) > 0:
 		old, _ = m.described.kptfiles[0].Inventory(m.described.kptfiles[0].file)
 	}
-	if old == nil {
-		return lock.Set{}
-	}
-	return LockSet(old)
+	return old
 }
 
 // Run moves the inventory, to the namespace if it is not empty.

@@ -27,12 +27,16 @@ func (f applyFlags) checkPruned(p *plan.Plan) error {
 	return f.maxPrune.Check(p.Pruned(), len(p.Recorded))
 }
 
-// checkCluster returns an error if a package belongs to another cluster than the one in use.
+// checkCluster returns an error if the user expects another cluster than the one in use, or a
+// package belongs to another one. The inventory is nil if there is none.
 func checkCluster(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, g cli.ClusterGuard, c packages.Cluster,
 	inv *inventory.Inventory,
 ) error {
-	return g.Check(ctx, env, kube, c, cli.ExpectedCluster{
-		Value: inv.Cluster, Where: "the annotation " + inventory.ClusterKey + " in " + inv.Source,
-	})
+	expected := cli.ExpectedCluster{}
+	if inv != nil {
+		expected.Value = inv.Cluster
+		expected.Where = "the annotation " + inventory.ClusterKey + " in " + inv.Source
+	}
+	return g.Check(ctx, env, kube, c, expected)
 }

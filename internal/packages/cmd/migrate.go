@@ -18,6 +18,8 @@ type migrateFlags struct {
 	name   string
 	file   string
 	lock   cli.LockFlags
+
+	cluster cli.ClusterGuard
 }
 
 func newMigrate(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
@@ -55,6 +57,9 @@ Exit codes:
 		"Name of the ResourceGroup (default: that of the Kptfile, or a generated one)")
 	addFile(cmd, &f.file)
 	f.lock.Add(flags)
+	if v.strict {
+		f.cluster.Add(flags)
+	}
 	return cmd
 }
 
@@ -88,8 +93,12 @@ func runMigrate(
 	if err != nil {
 		return err
 	}
-	if set := m.LockSet(); set.ID != "" && !f.dryRun {
-		held, run, err := f.lock.Acquire(ctx, env, client, set, "migrate")
+	old := m.Inventory()
+	if err := checkCluster(ctx, env, kube, f.cluster, client, old); err != nil {
+		return err
+	}
+	if old != nil && !f.dryRun {
+		held, run, err := f.lock.Acquire(ctx, env, client, packages.LockSet(old), "migrate")
 		if err != nil {
 			return err
 		}
