@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -27,6 +28,10 @@ type PlanOptions struct {
 	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
 	Ordering          string                     `json:"ordering"`
 	Recreate          []string                   `json:"recreate,omitempty"` // kinds; see Recreation
+	// AllowDelete are the held kinds whose objects may be deleted if Hold is set.
+	AllowDelete plan.AllowDelete `json:"allowDelete,omitempty"`
+	// Hold keeps objects that hold other objects or data.
+	Hold bool `json:"-"`
 	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
 	// the reasons of its steps.
 	LeaveReplicas bool `json:"-"`
@@ -64,7 +69,16 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	if o.Recreation {
 		p.Replacement, p.RecreateHint = o.replacement, recreateHint
 	}
+	p.Held = o.held()
 	return p, err
+}
+
+// held returns the kinds of which no object is deleted.
+func (o PlanOptions) held() []schema.GroupKind {
+	if !o.Hold {
+		return nil
+	}
+	return o.AllowDelete.Held()
 }
 
 // ApplyOptions are the options of PrepareApply.
@@ -115,7 +129,7 @@ func PrepareApply(
 }
 
 // DestroyOptions are the options of PrepareDestroy. Of the options of a plan only InventoryPolicy,
-// Propagation and Ordering count.
+// Propagation, Ordering, Hold and AllowDelete count.
 type DestroyOptions struct {
 	PlanOptions
 	NoStatuses bool // the record does not hold how each object is left
@@ -129,8 +143,11 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 		return nil, err
 	}
 	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
+	rules.Held = o.held()
 	inv.Advise(o.Notice)
-	return newOperation(c, inv, nil, rules, !o.NoStatuses), nil // what is deleted is not judged
+	op := newOperation(c, inv, nil, rules, !o.NoStatuses) // what is deleted is not judged
+	op.options = o.PlanOptions
+	return op, nil
 }
 
 func newOperation(
@@ -155,6 +172,15 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 	})
 	o.Plan = p
 	return err
+}
+
+// AllowDelete makes the plan again, so that it deletes the objects that it held back.
+func (o *Operation) AllowDelete(ctx context.Context) error {
+	for _, ref := range o.Plan.HeldBack() {
+		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
+	}
+	o.Policy.Held = o.options.held()
+	return o.MakePlan(ctx)
 }
 
 // Forgotten returns a line for each object that leaves the record because its kind does not exist

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,56 @@ func TestMembersOfKindsThatAreGone(t *testing.T) {
 			if diff := cmp.Diff([]string{want}, op.Forgotten()); diff != "" {
 				t.Errorf("forgotten (-want +got):\n%s", diff)
 			}
+		}
+	}
+}
+
+// Objects that hold others or data stay in the cluster and in the record until their deletion is
+// allowed, and a namespace stays with the claims in it.
+func TestHeldBack(t *testing.T) {
+	namespace := object.Ref{Kind: "Namespace", Name: "held"}
+	claim := object.Ref{Kind: "PersistentVolumeClaim", Namespace: "held", Name: "data"}
+	plain := object.Ref{Kind: "ConfigMap", Namespace: "held", Name: "c"}
+	for _, tc := range []struct {
+		allow []string
+		left  []object.Ref
+	}{
+		{nil, []object.Ref{namespace, claim}},
+		{[]string{"namespace"}, []object.Ref{namespace, claim}},
+		{[]string{"PersistentVolumeClaim"}, []object.Ref{namespace}},
+		{[]string{"*"}, nil},
+	} {
+		c := newTestCluster()
+		putRecord(t, c, groupAt(), namespace, claim, plain)
+		op, err := PrepareDestroy(c, groupAt(), DestroyOptions{
+			PlanOptions: PlanOptions{Hold: true, AllowDelete: tc.allow}, Notice: func(string) {},
+		})
+		if err == nil {
+			err = op.MakePlan(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t, op); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []object.Ref{namespace, claim, plain} {
+			if left := c.Object(ref) != nil; left != slices.Contains(tc.left, ref) {
+				t.Errorf("allowed %v: %s is left: %t", tc.allow, ref, left)
+			}
+		}
+		state, err := inventory.NewStore(c, groupAt(), true).Load(t.Context())
+		if err != nil || len(state.Members) != len(tc.left) {
+			t.Errorf("allowed %v: the record holds %v, %v", tc.allow, state.Refs(), err)
+		}
+		if len(op.Plan.HeldBack()) == 0 {
+			continue
+		}
+		if err := op.AllowDelete(t.Context()); err != nil || len(op.Plan.HeldBack()) > 0 {
+			t.Errorf("allowed %v, then all: held back %v, %v", tc.allow, op.Plan.HeldBack(), err)
+		}
+		if _, err := run(t, op); err != nil || c.Object(namespace) != nil {
+			t.Errorf("allowed %v, then all: the namespace is left; %v", tc.allow, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,14 +15,11 @@ import (
 const recreateHint = `--recreate KIND, or the annotation ` + recreateKey + `: "true", ` +
 	`deletes the object and creates it again`
 
-// heldKinds are kinds whose objects hold data or other objects, which a deletion may lose. Only
-// their name in --recreate, or the annotation, recreates them.
-var heldKinds = []schema.GroupKind{
-	{Kind: "PersistentVolumeClaim"},
-	{Kind: "PersistentVolume"},
-	{Kind: "Namespace"},
-	{Group: "apps", Kind: "StatefulSet"},
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+// isHeld reports whether objects of a kind hold data or other objects, which a deletion may lose.
+// Only their name in --recreate, or the annotation, recreates them.
+func isHeld(gk schema.GroupKind) bool {
+	stateful := schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+	return gk == stateful || slices.Contains(plan.HeldKinds, gk)
 }
 
 // replacement returns when an object is deleted and created again: if a field that changes is
@@ -47,7 +43,7 @@ func (o PlanOptions) replacement(obj *unstructured.Unstructured) (plan.Replaceme
 // recreates reports whether a value of --recreate names a kind.
 func recreates(name string, gk schema.GroupKind) bool {
 	if name == "*" {
-		return !slices.Contains(heldKinds, gk)
+		return !isHeld(gk)
 	}
-	return strings.EqualFold(name, gk.Kind) || strings.EqualFold(name, gk.String())
+	return plan.NamesKind(name, gk)
 }

@@ -246,6 +246,10 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		step.Reason = "namespace still in use: " + step.Ref.Name
 		return
 	}
+	if slices.Contains(policy.Held, step.Ref.GroupKind()) {
+		step.HoldBack()
+		return
+	}
 	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion
 	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
 }

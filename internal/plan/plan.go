@@ -95,6 +95,7 @@ const (
 	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
 	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
+	ReasonHeld           ReasonCode = "held"     // its kind may not be deleted; see Policy.Held
 	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas

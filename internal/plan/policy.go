@@ -51,6 +51,9 @@ type Policy struct {
 	// are removed are ignored.
 	Waiting func(*unstructured.Unstructured) (Waiting, error)
 
+	// Held are the kinds of which no object is deleted.
+	Held []schema.GroupKind
+
 	RecordNamespace object.Ref // namespace that holds the record; zero if the record is not in one
 	Destroy         bool       // nothing is desired, and the record is deleted as well
 

@@ -57,7 +57,7 @@ var tools = []tool{
 		name: "muster", program: "muster", role: ours,
 		create:  []string{"apply", "{dir}", "--reconcile-timeout=10m"},
 		large:   []string{"--server-side"},
-		destroy: []string{"destroy", "{dir}"},
+		destroy: []string{"destroy", "{dir}", "--yes"},
 		status:  []string{"status", "{dir}"},
 		version: []string{"version"},
 		ready:   regexp.MustCompile(`^deployment\.apps/(\S+) reconciled$`),

@@ -19,7 +19,7 @@ exec muster apply pkg --reconcile-timeout=2m
 exec muster apply pkg --reconcile-timeout=2m
 stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
 exec muster plan pkg --exit-code
-exec muster destroy pkg
+exec muster destroy pkg --yes
 exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
 exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
 stdout '^Op:      0 create, 0 delete, 0 update, 0 noop, 0 exists$'

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type applyFlags struct {
 	plan              string // file of a saved plan
 	maxPrune          plan.PruneLimit
 	cluster           cli.ClusterGuard
+	held              heldFlags
 	changed           []string // of the flags that shape a plan, those that were typed
 	lock              cli.LockFlags
 	reconcileTimeout  time.Duration
@@ -166,15 +168,18 @@ func runApply(
 	}
 	show.childRows = childRows(ctx, op.Cluster, op.Rules)
 	if saved != nil {
-		if err := saved.Check(ctx, op); err != nil {
-			return err
-		}
+		err = saved.Check(ctx, op)
+	} else if !f.dryRun {
+		err = f.held.confirm(ctx, env, op)
+	}
+	if err != nil {
+		return err
 	}
 	if err := f.checkPruned(op.Plan); err != nil {
 		return show.fail(err)
 	}
 	printForgotten(env, v, op)
-	return runOperation(ctx, op, f.runOptions(v), show)
+	return cmp.Or(runOperation(ctx, op, f.runOptions(v), show), heldResult(op))
 }
 
 // runOptions returns how the flags want the plan to be run.
@@ -259,6 +264,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		InventoryPolicy: f.adoption.value, Propagation: metav1.DeletionPropagation(f.propagation.value),
 		PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
 		LeaveReplicas: f.leaveReplicas, Recreation: f.recreation, Recreate: f.recreate,
+		Hold: f.held.hold, AllowDelete: f.held.allowed(),
 	}
 }
 
@@ -268,7 +274,7 @@ func (f *applyFlags) setOptions(o packages.PlanOptions) {
 	f.adoption.value, f.propagation.value, f.pruneAfterFailure = o.InventoryPolicy, string(
 		o.Propagation,
 	), o.PruneAfterFailure
-	f.ordering.value, f.recreate = o.Ordering, o.Recreate
+	f.ordering.value, f.recreate, f.held.allow = o.Ordering, o.Recreate, o.AllowDelete
 }
 
 // input returns the package that an argument names.

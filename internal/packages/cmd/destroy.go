@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,6 +19,7 @@ type destroyFlags struct {
 	dryRun        bool
 	lock          cli.LockFlags
 	cluster       cli.ClusterGuard
+	held          heldFlags
 	statuses      bool
 	deleteTimeout time.Duration
 	output        choice
@@ -56,6 +58,7 @@ then delete the record.
 	if v.strict {
 		f.cluster.Add(flags)
 	}
+	f.held.add(cmd, v, true)
 	flags.BoolVar(&f.statuses, "show-status-events", false,
 		"Print every status change of an object")
 	f.output.addTo(cmd, v, "output", "Output format")
@@ -95,6 +98,7 @@ func runDestroy(
 		PlanOptions: packages.PlanOptions{
 			InventoryPolicy: f.adoption.value, Ordering: f.ordering.value,
 			Propagation: metav1.DeletionPropagation(f.propagation.value),
+			Hold:        f.held.hold, AllowDelete: f.held.allowed(),
 		},
 	}
 	op, err := packages.PrepareDestroy(client, inv, o)
@@ -124,6 +128,11 @@ func runDestroy(
 	if err := op.MakePlan(ctx); err != nil {
 		return show.fail(err)
 	}
+	if !f.dryRun {
+		if err := f.held.confirm(ctx, env, op); err != nil {
+			return err
+		}
+	}
 	if v.detailed && !op.Recorded() {
 		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing to delete\n", inv.Ref)
 	}
@@ -137,7 +146,7 @@ func runDestroy(
 	}
 	printForgotten(env, v, op)
 	if err := runOperation(ctx, op, options, show); err != nil || !op.LeavesUnknown() {
-		return err
+		return cmp.Or(err, heldResult(op))
 	}
 	return &cli.ResultError{}
 }

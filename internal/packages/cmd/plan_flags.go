@@ -20,6 +20,7 @@ var planFlagNames = []string{
 	"inventory-policy",
 	"prune-propagation-policy",
 	"recreate",
+	"allow-delete",
 }
 
 func changedPlanFlags(cmd *cobra.Command) []string {
@@ -63,6 +64,7 @@ func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
 	flags.BoolVar(&f.pruneAfterFailure, "prune-after-failure", v.pruneAfterFailure,
 		"Prune even if an object failed or was not ready in time")
 	f.addGuards(flags, v)
+	f.held.add(cmd, v, false)
 	f.ordering.addTo(cmd, v, "ordering",
 		"When to write objects: as soon as their dependencies are ready, or in waves")
 	f.adoption.addTo(cmd, v, "inventory-policy", "Which existing objects may be adopted")

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// IsInteractive reports whether somebody can be asked: the standard input and output are a
+// terminal.
+func (e *Env) IsInteractive() bool {
+	file, ok := e.In.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && e.IsTerminal()
+}
+
+// Confirm asks a question on the standard error, and reports whether the answer is yes. The end of
+// the input is no.
+func (e *Env) Confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(e.Err, question+" [y/N]: ")
+	answers := make(chan string, 1)
+	// A read of a terminal cannot be cancelled: if the context ends first, the goroutine ends with
+	// the process.
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(e.In, 4<<10)).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case answer := <-answers:
+		return answer == "y" || answer == "yes", nil
+	case <-ctx.Done():
+		fmt.Fprintln(e.Err)
+		return false, context.Cause(ctx)
+	}
+}
