@@ -72,6 +72,8 @@ var boundaries = map[string]boundary{
 	"event": {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
 	"lock": {4, []string{"object", "cluster", "event"}, []string{machinery},
 		"a lock is a Lease, and knows no set"},
+	"sets/files": {6, []string{"boundedio", "manifest", "manifest/kustomize", "plan", "ready",
+		"apps/config", "apps/input", "packages"}, nil, "the files of apps are read as those of packages"},
 	"lock/cmd": {6, []string{"lock", "cli", "apps", "packages"},
 		[]string{machinery, "github.com/spf13/cobra"}, "commands for both kinds of set"},
 	"engine": {4, []string{"object", "diff", "mutation", "ready", "record", "cluster", "plan",

@@ -47,6 +47,8 @@ type kindTable struct {
 type UnknownKindError struct {
 	GroupKind schema.GroupKind
 	Cause     error // why the server could not describe the group; nil if it has no such kind
+	// Similar are kinds of the server that may be meant, the likeliest first.
+	Similar []schema.GroupVersionKind
 }
 
 func (e *UnknownKindError) Error() string {
@@ -68,7 +70,11 @@ func (c *Client) Kind(ctx context.Context, gk schema.GroupKind) (Kind, error) {
 	if kind, ok := c.kinds.known[gk]; ok {
 		return kind, nil
 	}
-	return Kind{}, &UnknownKindError{GroupKind: gk, Cause: c.kinds.broken[gk.Group]}
+	unknown := &UnknownKindError{GroupKind: gk, Cause: c.kinds.broken[gk.Group]}
+	if unknown.Cause == nil {
+		unknown.Similar = c.kinds.similar(gk)
+	}
+	return Kind{}, unknown
 }
 
 // LearnKind adds the kind that a CustomResourceDefinition declares, or the versions that it adds,

@@ -13,7 +13,7 @@ type document struct {
 	number    int // position in the stream, counted from 1
 	start     int // lines of the stream before the text that the parser sees
 	line      int // first line of the content in the stream
-	omit      Omit
+	options   Options
 	subject   string // the object whose content is being checked, as problems begin with it
 	objects   []map[string]any
 	problems  []problem

@@ -23,7 +23,7 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 			typeName(value))
 		return nil
 	}
-	if d.omit != nil && d.omit(obj) {
+	if d.options.Omit != nil && d.options.Omit(obj) {
 		return nil
 	}
 	if !isList(obj) {
@@ -80,7 +80,9 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 		return
 	}
 	at := child(n, "metadata")
-	d.checkName(metadata, at)
+	if unnamed := d.options.Unnamed; unnamed == nil || !unnamed(obj) {
+		d.checkName(metadata, at)
+	}
 	d.checkString(metadata, at, "namespace", "metadata.namespace")
 	d.subject = subject(obj)
 	d.checkPlace(metadata, at)

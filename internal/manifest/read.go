@@ -22,7 +22,10 @@ type Omit func(obj map[string]any) bool
 // Options are options of reading.
 type Options struct {
 	Omit Omit
-	Warn func(text string) // receives warnings; nil ignores them
+	// Unnamed reports whether an object needs no metadata.name. It gets the object as Omit does. Nil
+	// means that all objects need one.
+	Unnamed func(obj map[string]any) bool
+	Warn    func(text string) // receives warnings; nil ignores them
 }
 
 // Read parses one stream of documents, until the context ends. name stands for it in origins and
@@ -69,7 +72,7 @@ func documents(stream []byte, name string, o Options) []*document {
 	for _, c := range split(stream) {
 		if content, line := c.content(); len(content) > 0 && (isFile || isJSON(content)) {
 			number++
-			d := &document{number: number, start: c.start, omit: o.Omit, expansion: shared}
+			d := &document{number: number, start: c.start, options: o, expansion: shared}
 			if d.readJSON(content, line, isFile) {
 				all = append(all, d)
 			}
@@ -82,7 +85,7 @@ func documents(stream []byte, name string, o Options) []*document {
 				break
 			}
 			number++
-			d := &document{number: number, start: c.start, omit: o.Omit, expansion: shared}
+			d := &document{number: number, start: c.start, options: o, expansion: shared}
 			if d.read(&node, err, c.text) {
 				all = append(all, d)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -23,26 +24,39 @@ type Scope struct {
 	Enforced  bool   // given by flag: no object may be elsewhere
 }
 
-// Resolve checks that the cluster or the package defines the kind of each object, and sets the
-// namespace of objects that need one. The errors of all objects are joined. Objects that are
-// described twice in the same way are returned once, with a warning.
+// Kinds is the part of a cluster that knows kinds.
+type Kinds interface {
+	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
+	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+}
+
+// Resolve returns the objects of the package as Scope.Resolve does.
 func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desired, error) {
+	return s.Resolve(ctx, c, p.Objects, p.warn)
+}
+
+// Resolve checks that the cluster or one of the objects defines the kind of each object, and sets
+// the namespace of objects that need one. The errors of all objects are joined. Objects that are
+// described twice in the same way are returned once, with a warning; warn may be nil.
+func (s Scope) Resolve(
+	ctx context.Context, c Kinds, objects []manifest.Object, warn func(string),
+) ([]plan.Desired, error) {
 	first := map[object.Ref]int{} // indices in desired
 	var errs []error
 	var unknown UnknownKindsError
-	for _, obj := range p.Objects {
+	for _, obj := range objects {
 		if obj.GetKind() == "CustomResourceDefinition" {
 			if err := c.LearnKind(ctx, obj.Unstructured); err != nil {
 				return nil, err
 			}
 		}
 	}
-	desired := make([]plan.Desired, 0, len(p.Objects))
+	desired := make([]plan.Desired, 0, len(objects))
 	var repeated []string
-	for _, obj := range p.Objects {
+	for _, obj := range objects {
 		kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
 		if missing := (*cluster.UnknownKindError)(nil); errors.As(err, &missing) && missing.Cause == nil {
-			unknown.add(obj)
+			unknown.add(obj, missing.Similar)
 			continue
 		}
 		if err == nil {
@@ -56,7 +70,7 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 			continue
 		}
 		ref, source := object.RefOf(obj.Unstructured), obj.Origin.String()
-		if i, ok := first[ref]; ok {
+		if i, ok := first[ref]; ok && ref.Name != "" {
 			if reflect.DeepEqual(desired[i].Object.Object, obj.Object) {
 				repeated = append(repeated, fmt.Sprintf(
 					"%s is described twice in the same way: in %s and in %s", ref, desired[i].Source, source))
@@ -72,7 +86,7 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 	if len(unknown.Kinds) > 0 {
 		errs = append(errs, &unknown)
 	}
-	p.warnRepeated(repeated)
+	warnRepeated(repeated, warn)
 	return desired, errors.Join(errs...)
 }
 
@@ -80,15 +94,15 @@ func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desir
 const maxRepeated = 20
 
 // warnRepeated prints warnings about objects that are described twice in the same way.
-func (p *Package) warnRepeated(texts []string) {
-	if p.warn == nil {
+func warnRepeated(texts []string, warn func(string)) {
+	if warn == nil {
 		return
 	}
 	for _, text := range texts[:min(len(texts), maxRepeated)] {
-		p.warn(text)
+		warn(text)
 	}
 	if more := len(texts) - maxRepeated; more > 0 {
-		p.warn(fmt.Sprintf("%d more objects are described twice", more))
+		warn(fmt.Sprintf("%d more objects are described twice", more))
 	}
 }
 
@@ -135,22 +149,45 @@ type UnknownKindsError struct {
 
 // UnknownKind is such a kind, with its first use.
 type UnknownKind struct {
-	GVK    schema.GroupVersionKind
-	origin manifest.Origin
+	GVK     schema.GroupVersionKind
+	origin  manifest.Origin
+	similar []schema.GroupVersionKind // of the cluster
 }
 
 func (e *UnknownKindsError) Error() string {
-	lines := []string{"the cluster does not know these kinds, and the package does not define them:"}
+	lines := []string{"the cluster does not know these kinds, and the manifests do not define them:"}
 	for _, kind := range e.Kinds {
 		lines = append(lines,
-			fmt.Sprintf("- %s, Kind=%s (%s)", kind.GVK.GroupVersion(), kind.GVK.Kind, kind.origin))
+			fmt.Sprintf("- %s, Kind=%s (%s)%s", kind.GVK.GroupVersion(), kind.GVK.Kind, kind.origin,
+				kind.hint()))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// add adds the kind of an object.
-func (e *UnknownKindsError) add(obj manifest.Object) {
-	kind := UnknownKind{obj.GroupVersionKind(), obj.Origin}
+// hint returns the kinds that may be meant, as the end of a line; empty if there are none.
+func (k UnknownKind) hint() string {
+	var places, names []string
+	for _, kind := range k.similar {
+		places = append(places, kind.GroupVersion().String())
+		name := kind.Kind
+		if kind.Group != k.GVK.Group {
+			name += " (" + kind.GroupVersion().String() + ")"
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(k.similar) == 0:
+		return ""
+	case k.similar[0].Kind == k.GVK.Kind:
+		return fmt.Sprintf(": the cluster serves %s in %s", k.GVK.Kind, strings.Join(places, " and "))
+	default:
+		return ": did you mean " + strings.Join(names, " or ") + "?"
+	}
+}
+
+// add adds the kind of an object, with similar ones of the cluster.
+func (e *UnknownKindsError) add(obj manifest.Object, similar []schema.GroupVersionKind) {
+	kind := UnknownKind{obj.GroupVersionKind(), obj.Origin, similar}
 	if !slices.ContainsFunc(e.Kinds, func(known UnknownKind) bool { return known.GVK == kind.GVK }) {
 		e.Kinds = append(e.Kinds, kind)
 	}

@@ -23,6 +23,17 @@ func (e *NoFolderError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *NoFolderError) Unwrap() error { return e.Err }
 
+// StrayInventoryError reports an inventory among manifests that are not deployed as a package.
+type StrayInventoryError struct {
+	Where  string // file and document
+	Folder string // of the package, or Stdin
+}
+
+func (e *StrayInventoryError) Error() string {
+	return fmt.Sprintf("%s: it is an inventory, so this folder is a package: muster apply %s; to "+
+		"deploy its objects as an app, leave the inventory out", e.Where, e.Folder)
+}
+
 // SeveralInventoriesError reports a package with several inventories in one format.
 type SeveralInventoriesError struct {
 	Package string   // such as: package "web"

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
@@ -35,6 +37,7 @@ type source struct {
 	excluded      string // a file at the top that is not read; empty: none
 	problems      error  // what is wrong with the files that say how
 	warn          func(string)
+	unnamed       func(obj map[string]any) bool // objects that need no name; nil: none
 }
 
 // openFolder returns the source of a folder. It returns an error only if the folder does not exist.
@@ -77,7 +80,7 @@ func (s *source) load() ([]manifest.Object, error) {
 	var errs []error
 	objects, err := manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
 		switch {
-		case rel == rulesName, rel == s.excluded, s.ignore.has(rel, d.IsDir()),
+		case rel == RulesName, rel == s.excluded, s.ignore.has(rel, d.IsDir()),
 			!d.IsDir() && s.kptfile.Configures(rel):
 			return true
 		case d.IsDir() || !kustomize.IsFile(d.Name()):
@@ -97,14 +100,14 @@ func (s *source) load() ([]manifest.Object, error) {
 
 // options returns the options of reading manifests.
 func (s *source) options(omit manifest.Omit) manifest.Options {
-	return manifest.Options{Omit: omit, Warn: s.warn}
+	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn}
 }
 
 // topInventories returns the objects that describe an inventory at the top of a folder with a
 // kustomization. Other files there may not hold objects.
 func (s *source) topInventories() ([]manifest.Object, error) {
 	return manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
-		return d.IsDir() || rel == rulesName || rel == s.excluded || rel == s.kustomization ||
+		return d.IsDir() || rel == RulesName || rel == s.excluded || rel == s.kustomization ||
 			s.ignore.has(rel, false) ||
 			!s.mayHoldInventory(rel)
 	}, s.options(func(obj map[string]any) bool { return !isInventoryObject(obj) }))
@@ -136,6 +139,69 @@ func (s *source) inventories() *contents {
 	}
 	objects, err := s.topInventories()
 	return s.classify(objects, err)
+}
+
+// Manifests are options of reading manifests that are no package, by the rules of packages.
+type Manifests struct {
+	Unnamed func(obj map[string]any) bool // objects that need no name; nil: none
+	Warn    func(text string)             // receives warnings; nil ignores them
+}
+
+// LoadFolder returns the objects of a folder: .krmignore counts, a kustomization at the top is
+// built, and local configuration is left out. The error joins all problems. An inventory is one.
+func (m Manifests) LoadFolder(dir string) ([]manifest.Object, error) {
+	s, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.warn, s.unnamed = m.Warn, m.Unnamed
+	found, err := s.manifests()
+	errs := []error{s.problems, err}
+	if section := s.kptfile.Inventory; section != nil && section.Name != "" {
+		errs = append(errs, &StrayInventoryError{inventory.KptfileName, dir})
+	}
+	objects, err := withoutInventories(found, dir)
+	return objects, errors.Join(append(errs, err)...)
+}
+
+// Parse returns the objects of one file or stream, as LoadFolder does. Folder is where it is, or
+// Stdin.
+func (m Manifests) Parse(text []byte, name, folder string) ([]manifest.Object, error) {
+	var errs []error
+	found, err := manifest.Parse(text, name, manifest.Options{
+		Unnamed: m.Unnamed, Warn: m.Warn,
+		Omit: func(obj map[string]any) bool {
+			u := &unstructured.Unstructured{Object: obj}
+			if u.GroupVersionKind().GroupKind() != inventory.KptfileKind.GroupKind() {
+				return skipLocal(obj)
+			}
+			if section, _ := obj["inventory"].(map[string]any); section["name"] != nil {
+				errs = append(errs, &StrayInventoryError{name, folder})
+			}
+			return true
+		},
+	})
+	objects, stray := withoutInventories(found, folder)
+	return objects, errors.Join(append(errs, err, stray)...)
+}
+
+// withoutInventories returns the objects without what only tools on files need. Inventories are
+// errors.
+func withoutInventories(found []manifest.Object, dir string) ([]manifest.Object, error) {
+	var objects []manifest.Object
+	var errs []error
+	for _, obj := range found {
+		if isInventoryObject(obj.Object) {
+			errs = append(errs, &StrayInventoryError{obj.Origin.String(), dir})
+			continue
+		}
+		if file := filePath(obj.Unstructured); file != "" && dir == Stdin {
+			obj.Origin = manifest.Origin{Path: file}
+		}
+		removeToolAnnotations(obj)
+		objects = append(objects, obj)
+	}
+	return objects, errors.Join(errs...)
 }
 
 // classify sorts the objects of the folder by their use. A folder with a Kptfile is a subpackage

@@ -74,24 +74,31 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 	if err != nil {
 		return plan.Policy{}, err
 	}
+	p := AnnotationPolicy()
+	p.Order = order
+	p.Owner = plan.Owner{
+		Annotation: ownerKey, ID: inv.ID, Adoption: adoption,
+		AdoptHint: "--inventory-policy=adopt takes it over",
+		KeepHint:  "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+	}
+	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
+	p.LastApplied = lastAppliedKey
+	return p, nil
+}
+
+// AnnotationPolicy returns the part of a policy that annotations of objects decide, for any kind of
+// set.
+func AnnotationPolicy() plan.Policy {
 	return plan.Policy{
-		Order: order,
-		Owner: plan.Owner{
-			Annotation: ownerKey, ID: inv.ID, Adoption: adoption,
-			AdoptHint: "--inventory-policy=adopt takes it over",
-			KeepHint:  "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
-		},
 		Retain: []plan.Annotation{
 			{Key: onRemoveKey, Value: "keep"},
 			{Key: deletionKey, Value: "detach"},
 		},
-		CreateOnly:      []plan.Annotation{{Key: changesKey, Value: "ignore"}},
-		DependsOn:       DependsOn,
-		Substitutions:   substitutions,
-		Waiting:         waiting,
-		RecordNamespace: object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace},
-		LastApplied:     lastAppliedKey,
-	}, nil
+		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+		DependsOn:     DependsOn,
+		Substitutions: substitutions,
+		Waiting:       waiting,
+	}
 }
 
 // waiting parses the annotations that say how an object is waited for.

@@ -16,16 +16,16 @@ import (
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
-// rulesName is the file at the top of a package that holds its readiness rules. It is not a
+// RulesName is the file at the top of a package that holds its readiness rules. It is not a
 // manifest.
-const rulesName = "ready-rules.yaml"
+const RulesName = "ready-rules.yaml"
 
 // ReadRules returns the readiness rules for a package: those of the given files, then those in its
 // folder, then the built-in ones. The folder is empty or Stdin if there is none.
 func ReadRules(ctx context.Context, dir string, files []string) ([]ready.Rule, error) {
 	var found []ready.Rule
 	var errs []error
-	own := filepath.Join(dir, rulesName)
+	own := filepath.Join(dir, RulesName)
 	hasOwn := dir != "" && dir != Stdin
 	if hasOwn {
 		files = append(files[:len(files):len(files)], own)

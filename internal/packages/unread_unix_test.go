@@ -20,7 +20,7 @@ func TestPipes(t *testing.T) {
 		".krmignore":    ".krmignore: it is a named pipe, not a regular file",
 		"a.yaml":        "a.yaml: it is a named pipe, not a regular file; remove it, or leave",
 		"sub/b.json":    "sub/b.json: it is a named pipe, not a regular file; remove it, or leave",
-		rulesName:       rulesName + ": it is a named pipe, not a regular file",
+		RulesName:       RulesName + ": it is a named pipe, not a regular file",
 		"Kustomization": "Kustomization: it is a named pipe, not a regular file",
 	} {
 		dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestPipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(t.Context(), Input{Folder: dir})
-		if name == rulesName {
+		if name == RulesName {
 			_, err = ReadRules(t.Context(), dir, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	docVersion = "kapp.k14s.io/v1alpha1"
+	// DocVersion is the apiVersion of Config documents.
+	DocVersion = "kapp.k14s.io/v1alpha1"
 	docKind    = "Config"
 	dataKey    = "config.yml" // of a ConfigMap that holds a Config
 )
@@ -80,7 +81,7 @@ func Extract(all []resource.Resource, version string) (
 	for _, r := range all {
 		_, labelled := r.GetLabels()[resource.LabelConfig]
 		switch {
-		case r.GetAPIVersion() == docVersion:
+		case r.GetAPIVersion() == DocVersion:
 			if err := c.read(r, version); err != nil {
 				return nil, nil, fmt.Errorf("Parsing resource '%s' as kapp config: %w",
 					resource.Describe(r.Unstructured), err)
@@ -99,9 +100,9 @@ func Extract(all []resource.Resource, version string) (
 
 // read appends the rules of a document.
 func (c *Config) read(doc resource.Resource, version string) error {
-	if doc.GetAPIVersion() != docVersion {
+	if doc.GetAPIVersion() != DocVersion {
 		return fmt.Errorf("Expected kapp config to have apiVersion '%s', but was '%s'",
-			docVersion, doc.GetAPIVersion())
+			DocVersion, doc.GetAPIVersion())
 	}
 	if doc.GetKind() != docKind {
 		return fmt.Errorf("Expected kapp config to have kind '%s', but was '%s'", docKind, doc.GetKind())

@@ -194,7 +194,7 @@ func FuzzExtract(f *testing.F) {
 			doc == nil || obj == nil {
 			return
 		}
-		doc["apiVersion"], doc["kind"] = docVersion, docKind
+		doc["apiVersion"], doc["kind"] = DocVersion, docKind
 		delete(doc, "minimumRequiredVersion")
 		c := &Config{}
 		if c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: doc}},

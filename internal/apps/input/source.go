@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
@@ -77,7 +76,7 @@ func (o Options) Sources(file string) ([]Source, error) {
 	if file == "-" {
 		return []Source{{"stdin", o.stdin, o.Warn}}, nil
 	}
-	if strings.HasPrefix(file, "http://") || strings.HasPrefix(file, "https://") {
+	if IsURL(file) {
 		return []Source{o.urlSource(file)}, nil
 	}
 	info, err := os.Stat(file)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
@@ -14,17 +15,28 @@ import (
 
 const idleTimeout = 30 * time.Second
 
-// urlSource returns the source for a URL. A password in it is never shown.
-func (o Options) urlSource(address string) Source {
-	shown := address
-	if parsed, err := url.Parse(address); err == nil {
-		shown = parsed.Redacted()
-	}
-	read := func(ctx context.Context) ([]byte, error) { return o.fetch(ctx, address, shown) }
-	return Source{"HTTP URL '" + shown + "'", read, o.Warn}
+// IsURL reports whether one of Options.Files is a URL.
+func IsURL(file string) bool {
+	return strings.HasPrefix(file, "http://") || strings.HasPrefix(file, "https://")
 }
 
-func (o Options) fetch(ctx context.Context, address, shown string) ([]byte, error) {
+// urlSource returns the source for a URL.
+func (o Options) urlSource(address string) Source {
+	read := func(ctx context.Context) ([]byte, error) { return o.Fetch(ctx, address) }
+	return Source{"HTTP URL '" + PrintableURL(address) + "'", read, o.Warn}
+}
+
+// PrintableURL returns a URL without its password.
+func PrintableURL(address string) string {
+	if parsed, err := url.Parse(address); err == nil {
+		return parsed.Redacted()
+	}
+	return address
+}
+
+// Fetch returns the text of a URL. Files and Stdin of the options do not count.
+func (o Options) Fetch(ctx context.Context, address string) ([]byte, error) {
+	shown := PrintableURL(address)
 	client := o.Client
 	if client == nil {
 		client = http.DefaultClient

@@ -1,0 +1,161 @@
+// Package files reads the manifests that -f names for an app, by the rules by which packages are
+// read: all problems at once, with file and line.
+//
+// Read takes paths, URLs and the standard input, and returns objects that know their places.
+// Resolve checks their kinds and namespaces. ReadRules finds the readiness rules beside them.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/manifest/kustomize"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// Options are what is read.
+type Options struct {
+	// Paths are folders, files, http:// and https:// URLs, and "-" for Stdin. A file that is named
+	// itself may be a pipe, as the shell's <(…); one in a folder may not.
+	Paths []string
+	Stdin io.Reader         // nil means empty
+	Warn  func(text string) // receives warnings; nil ignores them
+}
+
+// Read returns the objects of all paths, in their order. The error joins the problems of all. Files
+// of a folder have their path in it if it is the only path that is read, else their whole path.
+func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
+	if len(o.Paths) == 0 {
+		return nil, errors.New("no manifests are given: name files or folders with -f")
+	}
+	var objects []manifest.Object
+	var errs []error
+	for _, path := range o.Paths {
+		some, err := o.read(ctx, path)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		objects, errs = append(objects, some...), append(errs, err)
+	}
+	return objects, errors.Join(errs...)
+}
+
+// isUnnamed reports whether an object of an app needs no name: the server makes that of an object
+// with a generateName, and configuration is no object.
+func isUnnamed(obj map[string]any) bool {
+	metadata, _ := obj["metadata"].(map[string]any)
+	name, _ := metadata["generateName"].(string)
+	return name != "" || obj["apiVersion"] == config.DocVersion
+}
+
+// read returns the objects of one path.
+func (o Options) read(ctx context.Context, file string) ([]manifest.Object, error) {
+	options := packages.Manifests{Unnamed: isUnnamed, Warn: o.Warn}
+	var text []byte
+	var err error
+	name, folder := file, filepath.Dir(file)
+	switch {
+	case file == packages.Stdin:
+		name, folder = "stdin", packages.Stdin
+		if o.Stdin != nil {
+			text, err = boundedio.ReadStream(ctx, o.Stdin)
+		}
+	case input.IsURL(file):
+		name, folder = input.PrintableURL(file), packages.Stdin
+		text, err = input.Options{}.Fetch(ctx, file)
+	case isFolder(file):
+		return o.readFolder(file, options)
+	case kustomize.IsFile(filepath.Base(file)):
+		return nil, fmt.Errorf("%s: it is a kustomization: name its folder, -f %s", file, folder)
+	default:
+		text, err = boundedio.ReadNamed(ctx, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%q does not exist", file)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return options.Parse(text, filepath.ToSlash(name), folder)
+}
+
+// readFolder returns the objects of a folder.
+func (o Options) readFolder(dir string, options packages.Manifests) ([]manifest.Object, error) {
+	if len(o.Paths) == 1 {
+		return options.LoadFolder(dir)
+	}
+	if o.Warn != nil {
+		options.Warn = func(text string) { o.Warn(dir + ": " + text) }
+	}
+	objects, err := options.LoadFolder(dir)
+	for i := range objects {
+		objects[i].Origin.Path = path.Join(filepath.ToSlash(dir), objects[i].Origin.Path)
+	}
+	return objects, prefixed(dir, err)
+}
+
+// prefixed returns an error with a prefix before each of the errors that it joins.
+func prefixed(prefix string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return fmt.Errorf("%s: %w", prefix, err)
+	}
+	var errs []error
+	for _, err := range joined.Unwrap() {
+		errs = append(errs, prefixed(prefix, err))
+	}
+	return errors.Join(errs...)
+}
+
+// isFolder reports whether a path is a folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Resolve checks the kinds of the objects and sets their namespaces, as those of a package. The
+// configuration of an app is not changed.
+func Resolve(
+	ctx context.Context, c packages.Kinds, objects []manifest.Object, s packages.Scope,
+	warn func(string),
+) ([]plan.Desired, error) {
+	var configs []plan.Desired
+	rest := slices.DeleteFunc(slices.Clone(objects), func(obj manifest.Object) bool {
+		isConfig := obj.GetAPIVersion() == config.DocVersion
+		if isConfig {
+			configs = append(configs, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
+		}
+		return isConfig
+	})
+	desired, err := s.Resolve(ctx, c, rest, warn)
+	return append(configs, desired...), err
+}
+
+// ReadRules returns the readiness rules for objects that Read returns from some paths: those of the
+// files, then those at the top of folders, then the built-in ones.
+func ReadRules(ctx context.Context, paths, ruleFiles []string) ([]ready.Rule, error) {
+	all := slices.Clone(ruleFiles)
+	for _, dir := range paths {
+		file := filepath.Join(dir, packages.RulesName)
+		if _, err := os.Lstat(file); err == nil && isFolder(dir) {
+			all = append(all, file)
+		}
+	}
+	return packages.ReadRules(ctx, "", all)
+}

@@ -1,0 +1,191 @@
+package files
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/packages"
+)
+
+// write writes files, given as PATH, TEXT, …, into the working folder.
+func write(t *testing.T, texts ...string) {
+	t.Helper()
+	for i := 0; i < len(texts); i += 2 {
+		if err := os.MkdirAll(filepath.Dir(texts[i]), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(texts[i], []byte(texts[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
+
+func named(name string) string { return strings.ReplaceAll(configMap, "NAME", name) }
+
+// read returns the names and places of the objects of some paths, then warnings, then the error.
+func read(t *testing.T, stdin string, paths ...string) string {
+	t.Helper()
+	var lines []string
+	o := Options{Paths: paths, Stdin: strings.NewReader(stdin),
+		Warn: func(text string) { lines = append(lines, "warning: "+text) }}
+	objects, err := Read(t.Context(), o)
+	for _, obj := range objects {
+		lines = append(lines, obj.GetKind()+" "+obj.GetName()+obj.GetGenerateName()+" in "+
+			obj.Origin.String())
+	}
+	if err != nil {
+		lines = append(lines, "error: "+err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func check(t *testing.T, what, got string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestReadFolder reads a folder as that of a package: without local configuration, files that
+// .krmignore lists, and rules of readiness.
+func TestReadFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "app/.krmignore", "skip\n", "app/skip/x.yaml", "{{ template }}",
+		"app/a.yaml", named("a")+"---\n"+named("b"),
+		"app/local.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: local\n"+
+			"  annotations: {config.kubernetes.io/local-config: \"true\"}\n",
+		"app/sub/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n",
+		"app/config.yaml", "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n",
+		"app/"+packages.RulesName, "rules: []\n", "more.yaml", named("c"))
+	check(t, "one folder", read(t, "", "app"),
+		"ConfigMap a in a.yaml: document 1 (line 1)", "ConfigMap b in a.yaml: document 2 (line 5)",
+		"Config  in config.yaml", "Job run- in sub/job.yaml")
+	check(t, "several paths", read(t, named("d"), "app/sub", "more.yaml", "-"),
+		"Job run- in app/sub/job.yaml", "ConfigMap c in more.yaml", "ConfigMap d in stdin")
+}
+
+// TestReadProblems checks that the problems of all files are reported at once.
+func TestReadProblems(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n",
+		"app/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, labels: {on: true}}\n",
+		"app/kustomize/kustomization.yaml", "resources: [x.yaml]\n")
+	check(t, "problems", read(t, "", "app", "none.yaml", "app/kustomize/kustomization.yaml"),
+		"error: app: kustomize/kustomization.yaml: only a kustomization at the top of the package is "+
+			"built; give \"app/kustomize\" as the package, or leave the folder out with .krmignore",
+		"app: a.yaml: line 3: metadata.name is missing",
+		`app: b.yaml: line 3: configmap/b: label "on" must be a string, got boolean`,
+		`"none.yaml" does not exist`,
+		"app/kustomize/kustomization.yaml: it is a kustomization: name its folder, -f app/kustomize")
+}
+
+// TestReadKustomization builds a folder with a kustomization.
+func TestReadKustomization(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "app/kustomization.yaml", "namePrefix: my-\nresources: [a.yaml]\n", "app/a.yaml",
+		named("a"), "app/unused.yaml", named("unused"))
+	check(t, "built", read(t, "", "app"), "ConfigMap my-a in kustomization.yaml (built)")
+}
+
+// TestReadPackage checks that a package is not deployed as an app.
+func TestReadPackage(t *testing.T) {
+	const group = "apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata: {name: rg}\n"
+	const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: k}\n" +
+		"inventory: {name: i, namespace: n, inventoryID: x}\n"
+	const way = "it is an inventory, so this folder is a package: muster apply %; to deploy its " +
+		"objects as an app, leave the inventory out"
+	t.Chdir(t.TempDir())
+	write(t, "pkg/rg.yaml", named("a")+"---\n"+group, "old/Kptfile", kptfile)
+	advice := func(dir string) string { return strings.ReplaceAll(way, "%", dir) }
+	check(t, "folder", read(t, "", "pkg"), "ConfigMap a in rg.yaml: document 1 (line 1)",
+		"error: rg.yaml: document 2 (line 5): "+advice("pkg"))
+	check(t, "file", read(t, "", "pkg/rg.yaml"), "ConfigMap a in pkg/rg.yaml: document 1 (line 1)",
+		"error: pkg/rg.yaml: document 2 (line 5): "+advice("pkg"))
+	check(t, "Kptfile", read(t, "", "old"), "error: Kptfile: "+advice("old"))
+	check(t, "stream", read(t, kptfile, "-"), "error: stdin: "+advice("-"))
+}
+
+// TestReadURL reads a URL, and does not show its password.
+func TestReadURL(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/a.yaml" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte(named("a")))
+	}))
+	defer server.Close()
+	address := strings.Replace(server.URL, "://", "://me:secret@", 1)
+	shown := strings.Replace(server.URL, "://", "://me:xxxxx@", 1)
+	check(t, "URL", read(t, "", address+"/a.yaml"), "ConfigMap a in "+shown+"/a.yaml")
+	check(t, "none", read(t, "", address+"/b.yaml"),
+		"error: Requesting URL '"+shown+"/b.yaml': 404 Not Found")
+}
+
+// kinds are the kinds of a cluster, all namespaced.
+type kinds map[schema.GroupKind]cluster.Kind
+
+func (k kinds) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
+	if kind, ok := k[gk]; ok {
+		return kind, nil
+	}
+	return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk,
+		Similar: []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}}}
+}
+
+func (k kinds) LearnKind(context.Context, *unstructured.Unstructured) error { return nil }
+
+// TestResolve checks namespaces, kinds and repeated objects, and that configuration passes.
+func TestResolve(t *testing.T) {
+	t.Chdir(t.TempDir())
+	known := kinds{{Kind: "ConfigMap"}: {Namespaced: true, Served: []string{"v1"}}}
+	resolve := func() string {
+		objects, err := Read(t.Context(), Options{Paths: []string{"app"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		desired, err := Resolve(t.Context(), known, objects, packages.Scope{Namespace: "n"}, nil)
+		var lines []string
+		for _, d := range desired {
+			lines = append(lines, d.Object.GetNamespace()+"/"+d.Object.GetKind()+" in "+d.Source)
+		}
+		if err != nil {
+			lines = append(lines, err.Error())
+		}
+		return strings.Join(lines, "\n")
+	}
+	write(t, "app/a.yaml", named("a"), "app/config.yaml",
+		"apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n")
+	check(t, "resolved", resolve(), "/Config in config.yaml", "n/ConfigMap in a.yaml")
+	write(t, "app/b.yaml", named("a")+"data: {x: \"1\"}\n", "app/c.yaml",
+		strings.ReplaceAll(named("c"), "ConfigMap", "ConfgiMap"))
+	check(t, "problems", resolve(), "/Config in config.yaml", "n/ConfigMap in a.yaml",
+		"n/configmap/a is described twice: in a.yaml and in b.yaml; keep one of them",
+		"the cluster does not know these kinds, and the manifests do not define them:",
+		"- v1, Kind=ConfgiMap (c.yaml): did you mean ConfigMap?")
+}
+
+// TestReadRules finds the rules at the top of folders.
+func TestReadRules(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "app/"+packages.RulesName, "nonsense: true\n")
+	builtin, err := ReadRules(t.Context(), []string{"none", "-"}, nil)
+	if err != nil || len(builtin) == 0 {
+		t.Errorf("built-in rules: %d, %v", len(builtin), err)
+	}
+	_, err = ReadRules(t.Context(), []string{"app"}, nil)
+	if err == nil || !strings.Contains(err.Error(), filepath.Join("app", packages.RulesName)) {
+		t.Errorf("rules of the folder: got %v", err)
+	}
+}
