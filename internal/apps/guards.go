@@ -3,9 +3,9 @@ package apps
 import "github.com/muster-deploy/muster/internal/apps/change"
 
 // checkPruned returns an error if a deployment deletes more objects than the request allows.
-func (d *deployment) checkPruned(run *Run) error {
+func (d *Deployment) checkPruned() error {
 	var pruned []string
-	for _, c := range run.changes {
+	for _, c := range d.run.changes {
 		strategy, err := c.Strategy()
 		if err != nil {
 			return err

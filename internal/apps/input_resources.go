@@ -15,7 +15,7 @@ import (
 )
 
 // loadInputs reads the files, and prepares and labels the resources that they describe.
-func (d *deployment) loadInputs(ctx context.Context) error {
+func (d *Deployment) loadInputs(ctx context.Context) error {
 	if len(d.req.Input.Files) == 0 {
 		return errors.New("Expected at least one --file (-f) specified with a file or directory " +
 			"path")
@@ -52,7 +52,7 @@ func (d *deployment) loadInputs(ctx context.Context) error {
 }
 
 // learnKinds adds the kinds that the inputs define to those of the cluster.
-func (d *deployment) learnKinds(ctx context.Context, inputs []resource.Resource) error {
+func (d *Deployment) learnKinds(ctx context.Context, inputs []resource.Resource) error {
 	for _, r := range inputs {
 		if r.GroupVersionKind().GroupKind() == plan.DefinitionKind {
 			if err := d.Cluster.LearnKind(ctx, r.Unstructured); err != nil {
@@ -67,7 +67,7 @@ func (d *deployment) learnKinds(ctx context.Context, inputs []resource.Resource)
 // whether the cluster has it. For an unknown kind it asks the server once more, since the kind
 // may be new. A kind of a broken group version counts as unknown: awaitDiscovery has found it to
 // be ignorable.
-func (d *deployment) kindOf(
+func (d *Deployment) kindOf(
 	ctx context.Context,
 ) func(schema.GroupVersionKind) (namespaced, known bool, err error) {
 	refreshed := false
@@ -91,7 +91,7 @@ func (d *deployment) kindOf(
 
 // label adds the labels of the app to a resource and its selectors. A resource that somebody else
 // creates gets only the latter.
-func (d *deployment) label(r resource.Resource) error {
+func (d *Deployment) label(r resource.Resource) error {
 	key, value, err := d.app.Label()
 	if err != nil {
 		return err

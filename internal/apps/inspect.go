@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // InspectRequest asks for the objects of an app.
@@ -37,6 +38,32 @@ func (c *Client) Inspect(ctx context.Context, r InspectRequest) (*app.App, []liv
 		return nil, nil, err
 	}
 	return target, Filter(found, matching), nil
+}
+
+// ObserveRequest asks for the objects whose status is shown.
+type ObserveRequest struct {
+	App    Name
+	Search SearchOptions
+}
+
+// Observation is an app and the objects whose status is shown.
+type Observation struct {
+	App  *app.App
+	Refs []object.Ref // those that were deployed, in the order in which they are listed
+}
+
+// PrepareObserve returns an app and its live objects without those that controllers created. An app
+// that does not exist is an error. Kinds that may not be listed are reported as notes.
+func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observation, error) {
+	target, found, err := c.Inspect(ctx, InspectRequest{App: r.App, Search: r.Search})
+	if err != nil {
+		return nil, err
+	}
+	o := &Observation{App: target}
+	for _, obj := range withoutTransient(found) {
+		o.Refs = append(o.Refs, object.RefOf(obj))
+	}
+	return o, nil
 }
 
 // Filter returns the objects that a filter matches; a nil filter matches all.

@@ -22,7 +22,7 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 
 // readLive reads the objects of the app, and the objects of selected inputs that lack its label. It
 // returns those that the changes are calculated from.
-func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
+func (d *Deployment) readLive(ctx context.Context) ([]liveObject, error) {
 	labelled, err := d.readLabelled(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (d *deployment) readLive(ctx context.Context) ([]liveObject, error) {
 
 // readLabelled returns the live objects with the label of the app. It prints which of them the user
 // may not list.
-func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
+func (d *Deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 	if d.app.IsNew {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func (d *deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 }
 
 // checkRecordName refuses a selected input that has the name of the app's record.
-func (d *deployment) checkRecordName() error {
+func (d *Deployment) checkRecordName() error {
 	for _, r := range d.selected {
 		if object.RefOf(r.Unstructured) == d.app.RecordRef() {
 			return fmt.Errorf(
@@ -104,7 +104,7 @@ func (d *deployment) checkRecordName() error {
 
 // deploySelection returns the selection of the app's objects, limited to the kinds of its record
 // and of its inputs.
-func (d *deployment) deploySelection() cluster.Selection {
+func (d *Deployment) deploySelection() cluster.Selection {
 	s := d.selection(d.app, d.req.Search, d.needsManagedFields())
 	s.Fallback, s.Ignore = d.fallback, d.ignorable
 	d.live.missed = map[schema.GroupKind]cluster.UnlistedKind{}
@@ -132,13 +132,13 @@ func (d *deployment) deploySelection() cluster.Selection {
 
 // needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
 // of live objects.
-func (d *deployment) needsManagedFields() bool {
+func (d *Deployment) needsManagedFields() bool {
 	return d.req.Review.Fields || d.config.HasOverlays() || d.req.Run.ServerSide
 }
 
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. It
 // refuses those that belong to another app.
-func (d *deployment) readAdoptable(
+func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
 	if !d.req.Adopt {
@@ -191,7 +191,7 @@ func readError(err error, inputs map[object.Ref]liveObject) error {
 }
 
 // onlyInputs returns the live objects that have an input, or that are a version of one.
-func (d *deployment) onlyInputs(found []liveObject) []liveObject {
+func (d *Deployment) onlyInputs(found []liveObject) []liveObject {
 	keys := map[string]bool{}
 	for _, r := range d.selected {
 		keys[resource.Key(r.Unstructured)] = true

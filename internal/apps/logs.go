@@ -60,7 +60,7 @@ func (c *Client) Logs(ctx context.Context, r LogsRequest) error {
 const logsTimeout = 3 * time.Second
 
 // followLogs prints the logs of annotated pods during a deployment. The returned function ends it.
-func (d *deployment) followLogs(ctx context.Context) (stop func()) {
+func (d *Deployment) followLogs(ctx context.Context) (stop func()) {
 	if !d.wantsLogs() {
 		return func() {}
 	}
@@ -89,7 +89,7 @@ func (d *deployment) followLogs(ctx context.Context) (stop func()) {
 // wantsLogs reports whether the deployment may have to print logs. Watching all pods of a large app
 // costs more than deploying it, so they are watched only if the annotation that asks for logs
 // occurs in an input or a live object.
-func (d *deployment) wantsLogs() bool {
+func (d *Deployment) wantsLogs() bool {
 	if d.req.Logs == nil || d.req.AllLogs || d.req.AlwaysWatch {
 		return d.req.Logs != nil
 	}
@@ -115,7 +115,7 @@ func mentions(value any, text string) bool {
 }
 
 // chooseContainers returns the containers of a pod whose logs a deployment prints, by annotations.
-func (d *deployment) chooseContainers(pod liveObject) (patterns []string, ok bool) {
+func (d *Deployment) chooseContainers(pod liveObject) (patterns []string, ok bool) {
 	if text := pod.GetAnnotations()[resource.AnnDeployLogsContainers]; text != "" {
 		patterns = strings.Split(text, ",")
 	}

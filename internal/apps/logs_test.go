@@ -193,7 +193,7 @@ func TestChooseContainers(t *testing.T) {
 		{resource.AnnDeployLogs + ": '', " + resource.AnnDeployLogsContainers + ": 'a,b'", false,
 			fresh, true, "a b"},
 	} {
-		d := &deployment{req: DeployRequest{AllLogs: tc.all}}
+		d := &Deployment{req: DeployRequest{AllLogs: tc.all}}
 		obj := parse(t, pod("p", tc.annotations, running))
 		obj.SetUID(tc.uid)
 		d.live.pods = map[types.UID]bool{existing: true}

@@ -10,7 +10,7 @@ import (
 )
 
 // checkOwner returns an error for a live object that belongs to another app.
-func (d *deployment) checkOwner(ctx context.Context, input, live liveObject) error {
+func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
 		return ownershipError([]string{line})
 	}
@@ -27,7 +27,7 @@ func ownershipError(lines []string) error {
 
 // ownershipConflict returns the line for a live object that belongs to another app; empty for one
 // that this app may adopt.
-func (d *deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
+func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
 	owner := d.otherOwner(input, live)
 	if owner == "" {
 		return ""
@@ -44,7 +44,7 @@ func (d *deployment) ownershipConflict(ctx context.Context, input, live liveObje
 
 // otherOwner returns the label value of the other app that a live object belongs to; empty if this
 // app may adopt it.
-func (d *deployment) otherOwner(input, live liveObject) string {
+func (d *Deployment) otherOwner(input, live liveObject) string {
 	key, value, _ := d.app.Label() // loadInputs has returned its error
 	owner, labelled := live.GetLabels()[key]
 	_, exists := input.GetAnnotations()[resource.AnnExists]
@@ -56,7 +56,7 @@ func (d *deployment) otherOwner(input, live liveObject) string {
 }
 
 // describeOwner returns the description of the app with a label value.
-func (d *deployment) describeOwner(ctx context.Context, value string) string {
+func (d *Deployment) describeOwner(ctx context.Context, value string) string {
 	key, _, _ := d.app.Label()
 	label := fmt.Sprintf("label '%s=%s'", key, value)
 	apps, err := d.Records.List(ctx, d.req.App.Namespace, nil)

@@ -15,7 +15,7 @@ import (
 )
 
 // preflight runs the preflight checks that the request or the configuration asks for.
-func (d *deployment) preflight(ctx context.Context, changes []*change.Change) error {
+func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) error {
 	names, err := d.config.PreflightChecks(preflight.Exists)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -18,8 +19,43 @@ type readyRules struct {
 	rules []judge.Rule
 }
 
-func (r *Run) readyRules() readyRules {
-	return readyRules{r, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices)}
+// readyRules returns the rules that judge the objects of the run.
+func (r *Run) readyRules() engine.Rules {
+	rules := readyRules{r, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices)}
+	if r.options.Native {
+		return nativeRules{r.options.Rules, rules}
+	}
+	return rules
+}
+
+// nativeRules judge the objects of an app as those of a package. Rules of the configuration, and
+// the annotation for a part of a deployment, come first.
+type nativeRules struct {
+	*ready.RuleSet
+	kapp readyRules
+}
+
+// Judge returns the verdict on an object.
+func (r nativeRules) Judge(
+	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
+) ready.Verdict {
+	if _, _, ruled := r.kapp.config.Judge(obj); ruled || countsReplicas(obj) {
+		return r.kapp.Judge(obj, children)
+	}
+	return r.RuleSet.Judge(obj, children)
+}
+
+// Children returns the child objects that the annotation for a part of a deployment needs.
+func (r nativeRules) Children(
+	obj *unstructured.Unstructured,
+) ([]schema.GroupKind, map[string]string) {
+	return r.kapp.Children(obj)
+}
+
+// countsReplicas reports whether an object is ready once some of its replicas are available.
+func countsReplicas(obj *unstructured.Unstructured) bool {
+	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
+	return counts
 }
 
 // Judge returns kapp's judgement of an object. One that kapp calls failed is final.
@@ -58,8 +94,7 @@ func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
 func (r readyRules) Children(
 	obj *unstructured.Unstructured,
 ) ([]schema.GroupKind, map[string]string) {
-	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
-	if !r.options.ShowChildren && !counts {
+	if !r.options.ShowChildren && !countsReplicas(obj) {
 		return nil, nil
 	}
 	kinds := judge.ChildKinds(obj)

@@ -2,7 +2,6 @@ package apps
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,9 +11,8 @@ import (
 
 // resolveLostRecord ends a deployment whose record was deleted during the run. It creates the
 // record again if objects are left; if there is another app of the name, it names these objects.
-// Failed is the error of the run, which may be nil.
-func (d *deployment) resolveLostRecord(
-	ctx context.Context, failed error, lost *app.RecordDeletedError, namespaces []string,
+func (d *Deployment) resolveLostRecord(
+	ctx context.Context, lost *app.RecordDeletedError, namespaces []string,
 ) error {
 	if successor := d.successor(ctx); successor != nil {
 		d.Printer.Info(
@@ -22,20 +20,12 @@ func (d *deployment) resolveLostRecord(
 				successor),
 			"App",
 		)
-		return failed
+		return nil
 	}
 	left, err := d.leftovers(ctx)
 	if err == nil && len(left) == 0 && !d.live.unlistable.any() {
-		return errors.Join(
-			failed,
-			fmt.Errorf(
-				"App '%s' (namespace: %s) was deleted by another run meanwhile: Nothing is left "+
-					"of it "+
-					"(hint: run the command again to deploy it)",
-				d.app.Name,
-				d.app.Namespace,
-			),
-		)
+		return fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: Nothing is "+
+			"left of it (hint: run the command again to deploy it)", d.app.Name, d.app.Namespace)
 	}
 	if err != nil {
 		left = append(left, "what could not be looked for: "+err.Error())
@@ -46,27 +36,19 @@ func (d *deployment) resolveLostRecord(
 		refused = d.app.Restore(ctx, namespaces)
 	}
 	if refused == nil {
-		return errors.Join(
-			failed,
-			fmt.Errorf(
-				"App '%s' (namespace: %s) was deleted by another run meanwhile: It is recorded "+
-					"again, with what is left of it"+
-					" (hint: run the command again to deploy all of it, or delete it)%s",
-				d.app.Name,
-				d.app.Namespace,
-				list,
-			),
-		)
+		return fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: It is "+
+			"recorded again, with what is left of it (hint: run the command again to deploy all of "+
+			"it, or delete it)%s", d.app.Name, d.app.Namespace, list)
 	}
-	return errors.Join(failed, fmt.Errorf("%w: Nothing records what this run has left"+
+	return fmt.Errorf("%w: Nothing records what this run has left"+
 		" (hint: delete -a 'label:%s' deletes it; deploy "+
 		"--dangerous-override-ownership-of-existing-resources takes it over)%s",
-		refused, d.app.Selector(), list))
+		refused, d.app.Selector(), list)
 }
 
 // successor returns the app that has the label of the deployed one, as after a rename; nil if it
 // finds none.
-func (d *deployment) successor(ctx context.Context) *app.App {
+func (d *Deployment) successor(ctx context.Context) *app.App {
 	apps, err := d.Records.List(ctx, "", nil)
 	if err != nil {
 		apps, _ = d.Records.List(ctx, d.app.Namespace,
@@ -82,7 +64,7 @@ func (d *deployment) successor(ctx context.Context) *app.App {
 }
 
 // leftovers returns the names of the app's objects that exist now.
-func (d *deployment) leftovers(ctx context.Context) ([]string, error) {
+func (d *Deployment) leftovers(ctx context.Context) ([]string, error) {
 	_, kinds := usedKinds(d.inputs, d.live.objects)
 	s := d.selection(d.app, d.req.Search, false)
 	s.Fallback, s.Ignore, s.Kinds = d.fallback, d.ignorable, uniqueKinds(kinds)

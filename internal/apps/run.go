@@ -41,9 +41,15 @@ type RunOptions struct {
 	IgnoreFailingAPIServices bool
 
 	WaitTimeout  time.Duration  // for each object; 0 is without limit
-	Rules        *ready.RuleSet // readiness rules of the user, which come before kapp's own
+	Rules        *ready.RuleSet // readiness rules, which come before kapp's own
 	ShowChildren bool           // events of objects that are not ready carry their child objects
-	Engine       engine.Options
+	Engine       engine.Options // of Deploy and Delete
+
+	// Native makes the plan and the run of an app like those of a package: unchanged objects have a
+	// step and are waited for, nothing is deleted after a failure, and the rules of package ready
+	// judge objects unless Rules or those of the configuration do.
+	Native            bool
+	PruneAfterFailure bool // of a native plan: objects are deleted after a failure, too
 
 	Debug        bool // print decisions
 	DebugHistory bool // print what live objects are compared with
@@ -88,6 +94,8 @@ type Run struct {
 	masker   *change.Masker
 	plan     *plan.Plan
 	deciding sync.Mutex // held while a change is decided again during the run
+
+	sources map[*unstructured.Unstructured]string // of the inputs: file and document
 }
 
 // Changes returns the changes in the order in which they are printed.
@@ -126,7 +134,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
 		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
-		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
+		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices, Unchanged: r.options.Native,
 	}
 	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
@@ -171,7 +179,7 @@ func (r *Run) sort() error {
 	}
 	var err error
 	r.graph, err = changegraph.Build(nodes,
-		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged})
+		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged || r.options.Native})
 	return err
 }
 
@@ -221,22 +229,49 @@ func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool) {
 	return base, ok
 }
 
-// execute runs the plan. The records cover the objects of the run from before its first write until
-// after its last one. Failed is the error of the run, unrecorded that of the record at its end; an
-// error of the record before the first write is that of the run.
-func (r *Run) execute(ctx context.Context, records record.Store) (failed, unrecorded error) {
-	printer := r.review.NewPrinter(r)
+// output starts the output of a run. It returns the sink of the events, and a function that is
+// called once when the run has ended; complete means that all changes succeeded.
+type output func() (sink event.Sink, end func(complete bool))
+
+// silent returns an output that only passes the events on.
+func silent(sink event.Sink) output {
+	return func() (event.Sink, func(bool)) { return sink, func(bool) {} }
+}
+
+// apply runs the plan. The records cover the objects of the run from before its first write until
+// after its last one.
+func (r *Run) apply(
+	ctx context.Context, records record.Store, o engine.Options, start output,
+) (event.Summary, error) {
+	r.plan.Decider = decider{r, ctx}
 	e := &engine.Engine{Cluster: r.Cluster, Records: records, Rules: r.readyRules()}
-	summary, err := e.Apply(ctx, r.plan, r.options.Engine,
-		r.held.Count(len(r.changes), printer.Event))
-	failed = printer.Close(err == nil && summary.Failures() == 0)
-	if broken := (*engine.RecordError)(nil); errors.As(err, &broken) {
-		if broken.Before {
-			return broken.Err, nil
+	sink, end := start()
+	summary, err := e.Apply(ctx, r.plan, o, sink)
+	end(err == nil && summary.Failures() == 0)
+	return summary, err
+}
+
+// print runs the plan by a function as Deployment.execute, and prints the run. Failed is the error
+// of the run in kapp's words, unrecorded that of the record at its end; an error of the record
+// before the first write is that of the run.
+func (r *Run) print(
+	ctx context.Context,
+	execute func(context.Context, engine.Options, output) (event.Summary, error, error),
+) (failed, unrecorded, after error) {
+	summary, err, after := execute(ctx, r.options.Engine, func() (event.Sink, func(bool)) {
+		printer := r.review.NewPrinter(r)
+		return r.held.Count(len(r.changes), printer.Event), func(complete bool) {
+			failed = printer.Close(complete)
 		}
+	})
+	broken := (*engine.RecordError)(nil)
+	switch {
+	case isBeforeRun(err) && errors.As(err, &broken):
+		return broken.Err, nil, after
+	case errors.As(err, &broken):
 		unrecorded = broken.Err
-	} else if err != nil {
-		return err, nil
+	case err != nil:
+		return err, nil, after
 	}
 	if count := summary.Failures(); failed == nil && count > 0 {
 		failed = fmt.Errorf("Failed changes: %d", count)
@@ -245,7 +280,19 @@ func (r *Run) execute(ctx context.Context, records record.Store) (failed, unreco
 		failed = errors.New(
 			"Interrupted: what was begun is in the record (hint: run the command again to continue)")
 	}
-	return failed, unrecorded
+	return failed, unrecorded, after
+}
+
+// beforeRun returns the error of a record that could not be written before the first object.
+func beforeRun(err error) error {
+	const action = "save the record before the first write"
+	return &engine.RecordError{Action: action, Before: true, Err: err}
+}
+
+// isBeforeRun reports whether an error of the record ended a run before it wrote an object.
+func isBeforeRun(err error) bool {
+	broken := (*engine.RecordError)(nil)
+	return errors.As(err, &broken) && broken.Before
 }
 
 // runRecord is the record of an app during a run. The engine decides when it is written: before the

@@ -1,8 +1,9 @@
 package apps
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +18,7 @@ import (
 )
 
 // buildPlan builds the plan of the changes.
-func (r *Run) buildPlan(ctx context.Context) error {
+func (r *Run) buildPlan() error {
 	steps := make([]plan.Step, len(r.graph.Needs))
 	for i, needs := range r.graph.Needs {
 		if i >= len(r.changes) {
@@ -31,12 +32,18 @@ func (r *Run) buildPlan(ctx context.Context) error {
 		step.Needs, step.Tag = needs, &Work{Change: r.changes[i]}
 		steps[i] = step
 	}
+	if r.options.Native {
+		steps = guardPruning(steps, r.options.PruneAfterFailure)
+	}
 	var err error
 	if r.plan, err = plan.Sort(steps); err != nil {
 		return err
 	}
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
-	r.plan.Decider, r.plan.Destroys = decider{r, ctx}, r.deletes
+	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
+	if r.options.Native {
+		r.plan.Recorded = r.recorded()
+	}
 	if r.options.HintRecreation {
 		r.plan.RecreateHint = recreateHint
 	}
@@ -47,21 +54,98 @@ func (r *Run) buildPlan(ctx context.Context) error {
 	return nil
 }
 
+// recorded returns the objects of the steps that carry the label of the app already.
+func (r *Run) recorded() []object.Ref {
+	var refs []object.Ref
+	for _, step := range r.plan.Steps {
+		if step.Have != nil && !r.adopted[step.Have] {
+			refs = append(refs, step.Ref)
+		}
+	}
+	return refs
+}
+
+// guardPruning returns the steps with one more, which lets nothing be deleted before everything
+// that is applied has succeeded, or has ended if objects are pruned after a failure, too. It does
+// not wait for steps that wait for a deletion by the rules of the app.
+func guardPruning(steps []plan.Step, afterFailure bool) []plan.Step {
+	const unknown, early, late = 0, 1, 2
+	state := make([]int, len(steps))
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		if state[i] == unknown {
+			state[i] = early
+			waits := func(j int) bool { return steps[j].Op.Removes() || visit(j) }
+			if slices.ContainsFunc(steps[i].Needs, waits) || slices.ContainsFunc(steps[i].After, waits) {
+				state[i] = late
+			}
+		}
+		return state[i] == late
+	}
+	join, deletes := plan.PruneGuard(afterFailure), false
+	for i := range steps {
+		deletes = deletes || steps[i].Op == plan.Delete
+		if steps[i].Op.IsObject() && !steps[i].Op.Removes() && !visit(i) {
+			join.After = append(join.After, i)
+		}
+	}
+	if !deletes || len(join.After) == 0 {
+		return steps
+	}
+	for i := range steps {
+		if steps[i].Op == plan.Delete {
+			steps[i].Needs = append(slices.Clone(steps[i].Needs), len(steps))
+		}
+	}
+	return append(steps, join)
+}
+
+// sourcesOf returns the file and document of each input.
+func sourcesOf(inputs []resource.Resource) map[*unstructured.Unstructured]string {
+	sources := make(map[*unstructured.Unstructured]string, len(inputs))
+	for _, r := range inputs {
+		sources[r.Unstructured] = r.Origin
+	}
+	return sources
+}
+
 // step returns the step of a change.
 func (r *Run) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
 		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout,
-		Sensitive: r.options.Mask && r.config.Masks(obj),
 	}
+	secret := r.options.Native && step.HoldsSecret() // its values are masked, and nothing else
+	step.Sensitive = r.options.Mask && r.config.Masks(obj) && !secret
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // the server names the object
+	}
+	if r.options.Native {
+		step.Source = r.sources[c.New]
 	}
 	strategy, err := c.Strategy()
 	if err != nil {
 		return step, err
 	}
+	if err := r.setOperation(&step, c, strategy); err != nil {
+		return step, err
+	}
+	if step.Op == plan.Create || step.FullReplace {
+		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	}
+	if err == nil && step.FullReplace && r.options.ServerSide {
+		step.FullReplace = false
+		step.Want, err = serverSideObject(c, step.Want)
+	}
+	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
+		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
+	}
+	return step, err
+}
+
+// setOperation sets what the step of a change does.
+func (r *Run) setOperation(step *plan.Step, c *change.Change, strategy string) (err error) {
 	switch c.ApplyOp() {
 	case change.Add:
 		step.Op = plan.Create
@@ -70,6 +154,9 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		switch strategy {
 		case change.Skip:
 			step.Op, step.FullReplace = plan.Unchanged, false
+			if r.options.Native {
+				step.Reason = "update strategy " + strategy
+			}
 		case change.AlwaysReplace:
 			step.Replace = plan.ReplaceAlways
 		case change.FallbackOnReplace:
@@ -82,6 +169,10 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 			step.Want, step.Releases = c.Existing, true
 			step.Patch, err = r.release()
 		}
+		if strategy == change.Orphan && r.options.Native {
+			step.Op, step.Want, step.Releases = plan.Orphan, nil, false
+			step.ReasonCode, step.Reason = plan.ReasonRetained, retainedReason(c.Object())
+		}
 	case change.Exists:
 		step.Op = plan.AwaitCreated
 	default:
@@ -90,17 +181,15 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 			step.Op = plan.AwaitDeleted
 		}
 	}
-	if err == nil && (step.Op == plan.Create || step.FullReplace) {
-		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+	return err
+}
+
+// retainedReason returns why an object is left in the cluster.
+func retainedReason(obj *unstructured.Unstructured) string {
+	if value, ok := obj.GetAnnotations()[resource.AnnDeleteStrategy]; ok {
+		return fmt.Sprintf("annotation prevents deletion (%q: %q)", resource.AnnDeleteStrategy, value)
 	}
-	if err == nil && step.FullReplace && r.options.ServerSide {
-		step.FullReplace = false
-		step.Want, err = serverSideObject(c, step.Want)
-	}
-	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
-		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
-	}
-	return step, err
+	return "every cluster needs it"
 }
 
 // signed returns the object to send for a change, with its identity and the expected record of what

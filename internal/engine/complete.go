@@ -102,6 +102,9 @@ func (r *run) act(
 	if r.options.DryRun == DryRunClient {
 		return r.confirm(ctx, step)
 	}
+	if home := r.missingPrerequisite(step); home != nil && step.Op.Applies() {
+		return dryRunElsewhere(ctx, r.engine.Cluster, r.plan, step, home)
+	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
 		return act(ctx, r.engine.Cluster, r.plan, step, &r.options)
 	}

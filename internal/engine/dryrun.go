@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
@@ -17,26 +18,45 @@ import (
 // cluster has it.
 const fallbackNamespace = "default"
 
-// missingPrerequisite returns, in a server dry run, the step that would create the definition or
-// namespace without which the server cannot validate an object; nil if the server can.
-func missingPrerequisite(p *plan.Plan, step *plan.Step, dryRun DryRun) *plan.Step {
-	var namespace *plan.Step
-	if dryRun != DryRunServer {
-		return nil
-	}
-	for _, j := range step.Needs {
-		needed := &p.Steps[j]
-		switch {
-		case needed.Ref.GroupKind() == plan.DefinitionKind:
-			if needed.Op == plan.Create ||
-				needed.Op == plan.Update && step.Op.Applies() && !cluster.Defines(needed.Have, step.Want) {
-				return needed
-			}
-		case needed.Op == plan.Create && needed.Ref.GroupKind() == plan.NamespaceKind:
-			namespace = needed
+// definitionSteps returns the steps of the definitions in a plan by the kinds that these define.
+func definitionSteps(p *plan.Plan) map[schema.GroupKind]*plan.Step {
+	found := map[schema.GroupKind]*plan.Step{}
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.Ref.GroupKind() != plan.DefinitionKind {
+			continue
+		}
+		if gk, ok := plan.DefinedKind(step.Want); ok {
+			found[gk] = step
 		}
 	}
-	return namespace
+	return found
+}
+
+// missingPrerequisite returns the step that would create the definition or namespace without which
+// the server cannot validate an object in a server dry run; nil if it can, and in other runs.
+func (r *run) missingPrerequisite(step *plan.Step) *plan.Step {
+	if r.options.DryRun != DryRunServer {
+		return nil
+	}
+	return r.prerequisite(step)
+}
+
+// prerequisite returns the step that creates the definition or namespace without which the object
+// of a step cannot exist, or changes the definition for it; nil if there is none.
+func (r *run) prerequisite(step *plan.Step) *plan.Step {
+	if needed := r.definitions[step.Ref.GroupKind()]; needed != nil {
+		if needed.Op == plan.Create ||
+			needed.Op == plan.Update && step.Op.Applies() && step.Want != nil &&
+				!cluster.Defines(needed.Have, step.Want) {
+			return needed
+		}
+	}
+	i, ok := r.index[object.Ref{Kind: plan.NamespaceKind.Kind, Name: step.Ref.Namespace}]
+	if ok && step.Ref.Namespace != "" && r.plan.Steps[i].Op == plan.Create {
+		return &r.plan.Steps[i]
+	}
+	return nil
 }
 
 // isPrerequisite reports whether other objects cannot exist without an object of this kind.
@@ -76,17 +96,20 @@ func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *p
 	return done
 }
 
-// mustConfirm reports whether a client-side dry run asks the server about a step: an update,
-// unless it depends on a definition that the same run would change.
+// mustConfirm reports whether a client-side dry run asks the server about a step: an update that
+// the client computes, unless it depends on a definition that the same run would change.
 func (r *run) mustConfirm(step *plan.Step) bool {
-	return r.options.DryRun == DryRunClient && step.Op == plan.Update && len(step.Patch.Data) > 0 &&
-		missingPrerequisite(r.plan, step, DryRunServer) == nil
+	return r.options.DryRun == DryRunClient && step.Op == plan.Update &&
+		(len(step.Patch.Data) > 0 || step.FullReplace) && r.prerequisite(step) == nil
 }
 
-// confirm sends the patch of a step as a server dry run. The object is unchanged if the server
+// confirm sends the update of a step as a server dry run. The object is unchanged if the server
 // would not change it, such as after a quantity that is only spelled differently. If the server
 // refuses the request, the result is that of the plan, unless fields are immutable.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
+	if replaces(step, plan.ReplaceAlways) {
+		return wouldRecreate(step)
+	}
 	done := r.withoutWriting(step)
 	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
 	answer, err := r.engine.Cluster.Write(ctx, w)

@@ -130,6 +130,9 @@ func recreate(
 func (r *run) refusedConfirmation(
 	ctx context.Context, step *plan.Step, refused error, planned *result,
 ) *result {
+	if apierrors.IsInvalid(refused) && replaces(step, plan.ReplaceInvalid) {
+		return wouldRecreate(step)
+	}
 	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused)
 	immutable := (*ImmutableError)(nil)
 	if !errors.As(err, &immutable) {

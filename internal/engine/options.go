@@ -29,7 +29,6 @@ type DryRun string
 
 // The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere. A
 // client dry run does so for client-side updates only, to find out which of them change anything.
-// Only packages run a plan dry: --diff-run of kapp prints the changes and ends before the run.
 const (
 	DryRunNone   DryRun = ""
 	DryRunClient DryRun = "client"

@@ -21,13 +21,25 @@ import (
 const amendFor = time.Minute
 
 // replaces reports whether the object of a step is deleted and recreated under a condition.
-func replaces(step *plan.Step, in plan.Replacement, o *Options) bool {
-	return step.Op == plan.Update && step.Have != nil && step.Replace == in && o.DryRun == DryRunNone
+func replaces(step *plan.Step, in plan.Replacement) bool {
+	return step.Op == plan.Update && step.Have != nil && step.Replace == in
+}
+
+// wouldRecreate returns the result, in a dry run, of a step whose object is deleted and recreated.
+func wouldRecreate(step *plan.Step) *result {
+	return &result{
+		op: step.Op, outcome: event.Succeeded, recreates: true, would: recreateStep(step).Want,
+		reason: "to be recreated",
+	}
 }
 
 // replace deletes the object of a step and recreates it. It tries to create it at once, since most
-// objects are gone when their deletion is answered; else the result says what remains to be done.
+// objects are gone when their deletion is answered; else the result says what remains to be done. A
+// dry run only reports it.
 func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+	if o.DryRun != DryRunNone {
+		return wouldRecreate(step)
+	}
 	for attempt := 1; step.Have.GetDeletionTimestamp() == nil; attempt++ {
 		_, err := c.Delete(ctx, deletion(step, metav1.DeletePropagationBackground, o.DryRun))
 		if err == nil {

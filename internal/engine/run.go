@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -67,7 +68,8 @@ type message struct {
 }
 
 // run carries out one plan. Only the goroutine of loop uses its fields. Other goroutines send it
-// messages. Workers also read the fields that never change: engine, plan, options and index.
+// messages. Workers also read the fields that never change: engine, plan, options, index and
+// definitions.
 type run struct {
 	engine   *Engine
 	plan     *plan.Plan
@@ -81,10 +83,12 @@ type run struct {
 	groups   map[group][]int // steps by group
 	watched  map[group]bool
 	// labels that all child objects of a group have in common; filled on demand
-	shared   map[group]labels.Set
-	index    plan.Index
-	sources  map[object.Ref]bool // objects from which other objects take values
-	messages chan message
+	shared map[group]labels.Set
+	index  plan.Index
+	// steps of definitions by the kinds that these define
+	definitions map[schema.GroupKind]*plan.Step
+	sources     map[object.Ref]bool // objects from which other objects take values
+	messages    chan message
 
 	inFlight  int // writes in progress
 	writes    writeLimit
@@ -138,8 +142,10 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		watched:  map[group]bool{},
 		shared:   map[group]labels.Set{},
 		index:    p.Index(),
-		sources:  sources(p),
-		messages: make(chan message),
+
+		definitions: definitionSteps(p),
+		sources:     sources(p),
+		messages:    make(chan message),
 		writes: writeLimit{
 			fixed:     o.Concurrency > 0,
 			limit:     o.Concurrency,

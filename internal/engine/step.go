@@ -46,8 +46,8 @@ func (r *run) mustWrite(step *plan.Step) bool {
 		return false
 	case step.Op == plan.Orphan:
 		return len(step.Patch.Data) > 0
-	case missingPrerequisite(r.plan, step, r.options.DryRun) != nil:
-		return isNamespaceStep(missingPrerequisite(r.plan, step, r.options.DryRun))
+	case r.missingPrerequisite(step) != nil:
+		return isNamespaceStep(r.missingPrerequisite(step))
 	default:
 		return true
 	}
@@ -65,7 +65,7 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 			reason:  step.Reason,
 			leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted,
 		}
-		if home := missingPrerequisite(r.plan, step, r.options.DryRun); home != nil {
+		if home := r.missingPrerequisite(step); home != nil {
 			done.reason = unvalidated(home)
 		}
 		if step.BeingDeleted() {
@@ -96,10 +96,7 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 }
 
 func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
-	if home := missingPrerequisite(p, step, o.DryRun); home != nil {
-		return dryRunElsewhere(ctx, c, p, step, home)
-	}
-	if replaces(step, plan.ReplaceAlways, o) {
+	if replaces(step, plan.ReplaceAlways) {
 		return replace(ctx, c, p, step, o)
 	}
 	carried, live, err := apply(ctx, c, p, step, o)
@@ -110,7 +107,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	switch {
 	case errors.As(err, &immutable):
 		return recreate(ctx, c, p, carried, immutable, o)
-	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid, o):
+	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid):
 		return replace(ctx, c, p, carried, o)
 	case step.Releases && apierrors.IsNotFound(err):
 		return &result{op: step.Op, outcome: event.Succeeded}

@@ -138,7 +138,8 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 func write(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
-	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 {
+	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 &&
+		o.DryRun == DryRunNone {
 		var err error
 		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
 			return nil, err

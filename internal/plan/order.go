@@ -132,12 +132,18 @@ func (b *builder) partition() (applies, removes []int) {
 	return applies, removes
 }
 
+// PruneGuard returns the step that deletions need: it follows everything that is applied, and
+// unless objects are pruned after a failure, too, it fails with that. Its After is empty.
+func PruneGuard(afterFailure bool) Step {
+	if afterFailure {
+		return Step{Op: Barrier}
+	}
+	return Step{Op: Guard, Reason: "nothing is pruned after a failure"}
+}
+
 // joinApplied returns the step that follows everything that is applied.
 func (b *builder) joinApplied(position, applies []int) Step {
-	step := Step{Op: Guard, Reason: "nothing is pruned after a failure"}
-	if b.in.Policy.PruneAfterFailure {
-		step = Step{Op: Barrier}
-	}
+	step := PruneGuard(b.in.Policy.PruneAfterFailure)
 	for _, i := range applies {
 		step.After = append(step.After, position[i])
 	}

@@ -190,6 +190,10 @@ type Plan struct {
 	// the fields that it owns by updates, so that it can remove them.
 	Preconditions bool `json:"preconditions,omitempty"`
 
+	// Bookkeeping are the annotations in which a tool keeps what it applied, besides LastApplied.
+	// Differences do not show them.
+	Bookkeeping []string `json:"bookkeeping,omitempty"`
+
 	Decider Decider `json:"-"` // nil for plans that their own fields decide
 
 	// LastAppliedManager is the manager that keeps LastApplied on objects that migrate to server-side

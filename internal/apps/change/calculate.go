@@ -45,6 +45,10 @@ type Options struct {
 
 	IgnoreFailingAPIServices bool
 
+	// Unchanged means that live objects which stay unchanged have changes as well, and that those of
+	// described objects are waited for whatever their state is.
+	Unchanged bool
+
 	// FromFiles means that the existing objects come from files: none of them belongs to a
 	// controller, versions mean nothing, nothing is applied or waited for, and all changes are
 	// returned.
@@ -83,8 +87,13 @@ func Calculate(
 		return nil, err
 	}
 	kept := changes[:0]
+	known := make(map[*unstructured.Unstructured]bool, len(changes)) // live objects with a change
 	for _, c := range changes {
-		if (s.Filter == nil || s.Filter(string(c.Op), c.newObject(), c.oldObject())) && s.isRelevant(c) {
+		if s.Filter != nil && !s.Filter(string(c.Op), c.newObject(), c.oldObject()) {
+			continue
+		}
+		if s.isRelevant(c) || s.Unchanged && c.stays() && !known[c.Existing] {
+			known[c.Existing] = true
 			kept = append(kept, c)
 		}
 	}
@@ -109,6 +118,10 @@ func JudgeRules(conf *config.Config, ignoreFailingAPIServices bool) []judge.Rule
 func (s *calculator) isRelevant(c *Change) bool {
 	return s.FromFiles || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
 }
+
+// stays reports whether a live object of the app stays unchanged. The objects that controllers
+// created do not count.
+func (c *Change) stays() bool { return c.Existing != nil && (c.Op == Keep || c.Op == Noop) }
 
 // newObject and oldObject return the two objects of a change for filters.
 func (c *Change) newObject() *unstructured.Unstructured {

@@ -108,7 +108,7 @@ func (c *Change) WaitOp() WaitOp {
 	case Delete:
 		return AwaitDelete
 	case Keep:
-		if c.waits {
+		if c.waits || c.calc.Unchanged {
 			return AwaitReconcile
 		}
 	}

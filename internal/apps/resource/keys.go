@@ -51,3 +51,8 @@ const (
 
 	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied
 )
+
+// Bookkeeping are the annotations in which kapp records what it applied.
+var Bookkeeping = [...]string{
+	AnnIdentity, AnnOriginal, AnnOriginalDiffMD5, AnnOriginalDiff, AnnOriginalDiffFull,
+}

@@ -1,0 +1,232 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Deletion is a prepared deletion of an app: what its plan is made from, and the plan.
+type Deletion struct {
+	*Client
+	req        DeleteRequest
+	app        *app.App // nil if it does not exist
+	notFound   []string // a line for each name that was looked for in vain
+	objects    []liveObject
+	unlistable unlistable
+	partial    bool // some objects stay, and with them the record
+	run        *Run
+	trimmed    int // how many change records the run deleted
+}
+
+// PrepareDelete reads the objects of an app and makes the plan that deletes them. The plan of an
+// app that does not exist is empty. It changes nothing in the cluster, and prints notes alone. The
+// caller holds the lock of the app (LockSet) until the deletion has run. Of the request, Review and
+// Run.Engine do not count.
+func (c *Client) PrepareDelete(ctx context.Context, r DeleteRequest) (*Deletion, error) {
+	d, err := c.openDeletion(ctx, r)
+	if err != nil || !d.Found() {
+		return d, err
+	}
+	if err := d.calculate(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.checkWrites(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.run.buildPlan()
+}
+
+// Found reports whether the app exists.
+func (d *Deletion) Found() bool { return d.app != nil }
+
+// NotFound returns a line for each name of the request that no app has.
+func (d *Deletion) NotFound() []string { return d.notFound }
+
+// Partial reports whether the record stays, because filters leave objects of the app.
+func (d *Deletion) Partial() bool { return d.partial }
+
+// App returns the app; nil if it does not exist.
+func (d *Deletion) App() *app.App { return d.app }
+
+// Plan returns the plan of the changes.
+func (d *Deletion) Plan() *plan.Plan {
+	if !d.Found() {
+		return &plan.Plan{Destroys: true}
+	}
+	return d.run.plan
+}
+
+// Run runs the plan, once, and deletes the record if no object is left. A dry run writes no record.
+// The error is that of the record; how the steps went is in the summary.
+func (d *Deletion) Run(
+	ctx context.Context, o engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	if !d.Found() {
+		return event.Summary{}, nil
+	}
+	summary, unrecorded, after := d.execute(ctx, o, silent(sink))
+	return summary, errors.Join(unrecorded, after)
+}
+
+// openDeletion returns a deletion of the app, or of the app of the previous name, without changes.
+func (c *Client) openDeletion(ctx context.Context, r DeleteRequest) (*Deletion, error) {
+	d := &Deletion{Client: c, req: r}
+	names := []Name{r.App}
+	if r.PrevName != "" {
+		names = append(names, Name{Name: r.PrevName, Namespace: r.App.Namespace})
+	}
+	var missing []*app.App
+	for _, name := range names {
+		found, err := d.Find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if found.Exists() {
+			d.app = found
+			return d, nil
+		}
+		missing = append(missing, found)
+	}
+	for _, one := range slices.Backward(missing) { // as kapp does: the previous name first
+		d.notFound = append(d.notFound, one.NotFoundText(ctx))
+	}
+	return d, nil
+}
+
+// calculate reads the live objects, and calculates the changes that delete them.
+func (d *Deletion) calculate(ctx context.Context) error {
+	matching, err := d.req.Filter.ResourceFilter(d.Now())
+	if err != nil {
+		return err
+	}
+	filtered := matching != nil || d.req.Run.ChangeFilter != ""
+	if d.app.Selector() == "" && !filtered {
+		return errors.New(
+			"Expected label selector to be non-empty: it selects whatever was deployed to the " +
+				"cluster " +
+				"(hint: a filter, as --filter-ns, says what of it is meant)",
+		)
+	}
+	if err := d.readLive(ctx); err != nil {
+		return err
+	}
+	some := Filter(d.objects, matching)
+	d.run = &Run{
+		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
+		deletes: true,
+	}
+	if err := d.run.calculate(some, nil); err != nil {
+		return err
+	}
+	d.partial = len(some) != len(d.objects) || d.run.excluded || filtered && d.unlistable.any()
+	return nil
+}
+
+// checkWrites makes the checks before the first write that a preview of the changes does not need.
+func (d *Deletion) checkWrites(ctx context.Context) error {
+	if !d.partial && d.unlistable.any() {
+		return d.unlistable.refuseDelete(d.app)
+	}
+	return d.run.checkOtherRecords(ctx)
+}
+
+// readLive reads the objects of the app.
+func (d *Deletion) readLive(ctx context.Context) error {
+	missed := map[schema.GroupKind]cluster.UnlistedKind{}
+	add := func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
+	var err error
+	d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.Fields, add)
+	if err != nil || d.req.ForgetUnlistable {
+		return err
+	}
+	d.unlistable, err = d.unlistableOf(ctx, d.app, missed)
+	return err
+}
+
+// fewChanges is how many change records stay of an app that could not be deleted.
+const fewChanges = 5
+
+// ChangesToKeep is how many change records of an app stay by default.
+const ChangesToKeep = 200
+
+// execute deletes the objects and the record. The record of a failed or partial deletion keeps the
+// namespaces of the app, so that a user who may not list all namespaces finds its objects.
+// Unrecorded is the error of the record in the run, after the reason why the record is kept, or the
+// error of what follows.
+func (d *Deletion) execute(
+	ctx context.Context, o engine.Options, start output,
+) (summary event.Summary, unrecorded, after error) {
+	if o.DryRun != engine.DryRunNone {
+		summary, unrecorded = d.run.apply(ctx, record.Discard{}, o, start)
+		return summary, unrecorded, nil
+	}
+	namespaces := append(
+		namespacesOf(nil, withoutTransient(d.objects)),
+		d.app.Meta.LastDeployment.Namespaces...)
+	records := &runRecord{begin: func(ctx context.Context) error {
+		return d.app.Begin(ctx, "delete", namespaces, false)
+	}}
+	records.finish = func(ctx context.Context, succeeded bool) error {
+		if succeeded && !d.partial {
+			if after = d.deleteRecord(ctx); after == nil {
+				return nil
+			}
+		}
+		if !records.begun {
+			return nil
+		}
+		return d.app.Finish(ctx, succeeded && after == nil, namespaces)
+	}
+	summary, unrecorded = d.run.apply(ctx, records, o, start)
+	if !d.app.Exists() || !records.begun {
+		return summary, unrecorded, after
+	}
+	keep := fewChanges
+	if d.partial {
+		keep = ChangesToKeep
+	}
+	closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
+	defer cancel()
+	deleted, _, err := d.app.TrimRecords(closing, keep)
+	d.trimmed = deleted
+	if after == nil {
+		after = err
+	}
+	return summary, unrecorded, after
+}
+
+// deleteRecord deletes the record of an app that has no objects left. It searches the kinds of the
+// record and of all objects that were found before, whether or not the run waited for them. If the
+// record names no kinds, it searches all that exist now.
+func (d *Deletion) deleteRecord(ctx context.Context) error {
+	s := d.selection(d.app, d.req.Search, false)
+	if used := d.app.Meta.UsedGKs; used != nil {
+		_, found := usedKinds(nil, d.objects)
+		s.Kinds = uniqueKinds(append(found, *used...))
+	} else if err := d.Cluster.Rediscover(ctx); err != nil {
+		return err
+	}
+	left, err := d.selectObjects(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return errors.New(
+			"Expected all resources to be gone, but found: " + strings.Join(describeAll(left),
+				", "),
+		)
+	}
+	return d.app.Delete(ctx)
+}

@@ -1,0 +1,276 @@
+package apps
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Deployment is a prepared deployment of an app: what its plan is made from, and the plan.
+type Deployment struct {
+	*Client
+	req      DeployRequest
+	record   app.Request
+	app      *app.App
+	config   *config.Config
+	inputs   []resource.Resource
+	selected []resource.Resource // the inputs that the filter selects
+	live     liveState
+	owners   map[string]string // descriptions of other apps, by the values of their labels
+	run      *Run
+	trimmed  int // how many change records the run deleted
+
+	preparation input.Preparation
+	fallback    []string                       // namespaces to search
+	ignorable   func(schema.GroupVersion) bool // group versions that may fail
+}
+
+// liveState is the part of the cluster that concerns an app.
+type liveState struct {
+	objects    []liveObject
+	adopted    map[liveObject]bool // those that lack the label of the app
+	missed     map[schema.GroupKind]cluster.UnlistedKind
+	unlistable unlistable
+	pods       map[types.UID]bool // that exist before the run
+}
+
+// PrepareDeploy reads the inputs and the objects of an app, calculates the changes between them and
+// makes the plan of these. It changes nothing in the cluster, and prints notes alone. The caller
+// holds the lock of the app (LockSet) until the deployment has run. Of the request, Review and
+// Run.Engine do not count.
+func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deployment, error) {
+	d, err := c.calculateDeployment(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.preparation.CheckNamespaces(d.selected); err != nil {
+		return nil, err
+	}
+	if err := d.checkPruned(); err != nil {
+		return nil, err
+	}
+	if err := d.checkWrites(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.run.buildPlan()
+}
+
+// App returns the app. A new one has no record before the run.
+func (d *Deployment) App() *app.App { return d.app }
+
+// Plan returns the plan of the changes.
+func (d *Deployment) Plan() *plan.Plan { return d.run.plan }
+
+// Run runs the plan, once, with the record of the app. A dry run writes no record. The error is
+// that of the record, as of engine.Engine.Apply; how the steps went is in the summary.
+func (d *Deployment) Run(
+	ctx context.Context, o engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	summary, unrecorded, after := d.execute(ctx, o, silent(sink))
+	return summary, errors.Join(unrecorded, after)
+}
+
+// calculateDeployment returns a deployment with its changes, and without a plan.
+func (c *Client) calculateDeployment(ctx context.Context, r DeployRequest) (*Deployment, error) {
+	d := &Deployment{Client: c, req: r}
+	if err := d.open(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.calculate(ctx)
+}
+
+// open finds the app. A new app gets its record just before the first object is written.
+func (d *Deployment) open(ctx context.Context) (err error) {
+	d.record = app.Request{
+		Name: d.req.App.Name, Namespace: d.req.App.Namespace, PreviousName: d.req.PrevName,
+		Labels: d.req.Labels, Group: d.req.Group, DryRun: true,
+	}
+	d.app, err = d.Records.Ensure(ctx, d.record)
+	return err
+}
+
+// calculate reads inputs and live objects, and calculates the changes between them.
+func (d *Deployment) calculate(ctx context.Context) error {
+	if err := d.loadInputs(ctx); err != nil {
+		return err
+	}
+	matching, err := d.req.Filter.ResourceFilter(d.Now())
+	if err != nil {
+		return err
+	}
+	d.selected = slices.DeleteFunc(slices.Clone(d.inputs), func(r resource.Resource) bool {
+		return !matching.Matches(r.Unstructured)
+	})
+	existing, err := d.readLive(ctx)
+	if err != nil {
+		return err
+	}
+	if len(d.selected) == 0 && !d.req.Patch && !d.req.AllowEmpty {
+		return errors.New(
+			"Trying to apply empty set of resources will result in deletion of resources on " +
+				"cluster. " +
+				"Refusing to continue unless --dangerous-allow-empty-list-of-resources is " +
+				"specified.",
+		)
+	}
+	d.run = &Run{
+		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
+		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
+	}
+	d.run.sources = sourcesOf(d.selected)
+	return d.run.calculate(Filter(existing, matching), unwrap(d.selected))
+}
+
+// checkWrites makes the checks before the first write that a preview of the changes does not need.
+func (d *Deployment) checkWrites(ctx context.Context) error {
+	if err := d.run.checkOtherRecords(ctx); err != nil {
+		return err
+	}
+	return d.preflight(ctx, d.run.changes)
+}
+
+// saveMetadata hands the content of the record to the caller.
+func (d *Deployment) saveMetadata() error {
+	if d.req.SaveMetadata == nil {
+		return nil
+	}
+	return d.req.SaveMetadata(d.app.Meta.JSON())
+}
+
+// execute makes the changes. The record covers all objects that may exist because of them, from
+// before the first write; after the last one it says how they ended. Unrecorded is the error of the
+// record in the run, after that of what follows.
+func (d *Deployment) execute(
+	ctx context.Context, o engine.Options, start output,
+) (summary event.Summary, unrecorded, after error) {
+	if o.DryRun != engine.DryRunNone {
+		summary, unrecorded = d.run.apply(ctx, record.Discard{}, o, start)
+		return summary, unrecorded, nil
+	}
+	if err := d.app.Commit(ctx, d.record); err != nil {
+		return summary, beforeRun(err), nil
+	}
+	records, namespaces := d.runRecord()
+	stop := d.followLogs(ctx)
+	summary, unrecorded = d.run.apply(ctx, records, o, start)
+	stop()
+	if records.begun {
+		defer d.trim(ctx)
+	}
+	lost := (*app.RecordDeletedError)(nil)
+	if early := isBeforeRun(unrecorded); !early && errors.As(unrecorded, &lost) {
+		closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
+		defer cancel()
+		return summary, nil, d.resolveLostRecord(closing, lost, *namespaces)
+	}
+	if err := d.saveMetadata(); !summary.Interrupted && summary.Failures() == 0 {
+		after = err // else the failure of the run matters more
+	}
+	return summary, unrecorded, after
+}
+
+// runRecord returns the record of the app for a run, and the namespaces that it has.
+func (d *Deployment) runRecord() (records *runRecord, namespaces *[]string) {
+	unlisted, before := d.unlistedNamespaces(), withoutTransient(d.live.objects)
+	namespaces = new([]string)
+	*namespaces = append(namespacesOf(d.inputs, before), unlisted...)
+	records = &runRecord{begin: func(ctx context.Context) error {
+		d.app.AddKinds(usedKinds(d.inputs, before))
+		return d.app.Begin(ctx, d.describe(), *namespaces, d.req.KeepChanges > 0)
+	}}
+	records.finish = func(ctx context.Context, succeeded bool) error {
+		if !records.begun { // nothing was written
+			if succeeded {
+				return d.recordUnchanged(ctx)
+			}
+			return nil
+		}
+		if succeeded {
+			remaining := d.remaining()
+			versions, kinds := usedKinds(d.inputs, remaining)
+			d.app.SetKinds(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
+			*namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
+		}
+		return d.app.Finish(ctx, succeeded, *namespaces)
+	}
+	return records, namespaces
+}
+
+// unlistedNamespaces returns the recorded namespaces that may hold objects which the user may not
+// list.
+func (d *Deployment) unlistedNamespaces() []string {
+	return d.live.unlistable.within(d.app.Meta.LastDeployment.Namespaces)
+}
+
+// recordUnchanged records a deployment that had nothing to do, if the last one did not succeed or
+// was killed: all of the app is in place now. A deployment that did not see all of it, or did not
+// check that it is ready, records nothing.
+func (d *Deployment) recordUnchanged(ctx context.Context) error {
+	last := d.app.Meta.LastDeployment
+	succeeded := last.Successful != nil && *last.Successful
+	saw := len(d.selected) == len(d.inputs) && !d.run.excluded && !d.req.Patch && d.req.Run.Wait
+	if last.StartedAt.IsZero() || succeeded || !saw {
+		return nil
+	}
+	if err := d.app.CloseLast(ctx); err != nil {
+		return err
+	}
+	namespaces := append(namespacesOf(d.inputs, withoutTransient(d.live.objects)),
+		d.unlistedNamespaces()...)
+	if err := d.app.Begin(ctx, d.describe(), namespaces, d.req.KeepChanges > 0); err != nil {
+		return err
+	}
+	return d.app.Finish(ctx, true, namespaces)
+}
+
+// describe returns the description of the changes for their record.
+func (d *Deployment) describe() string {
+	var changes []*change.Change
+	if d.req.Summarize {
+		changes = d.run.changes
+	}
+	op, wait := change.Summary(changes)
+	return "update: Op: " + op + " / Wait to: " + wait
+}
+
+// remaining returns the objects of the app that still exist after all changes.
+func (d *Deployment) remaining() []liveObject {
+	gone := map[types.UID]bool{}
+	for _, c := range d.run.changes {
+		if c.ApplyOp() == change.Delete && c.WaitOp() == change.AwaitDelete {
+			gone[c.Existing.GetUID()] = true
+		}
+	}
+	return slices.DeleteFunc(withoutTransient(d.live.objects), func(obj liveObject) bool {
+		return gone[obj.GetUID()]
+	})
+}
+
+// closingTime limits the last writes of a run that was interrupted.
+const closingTime = 30 * time.Second
+
+// trim deletes the oldest change records.
+func (d *Deployment) trim(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	if deleted, _, err := d.app.TrimRecords(ctx, d.req.KeepChanges); err == nil {
+		d.trimmed = deleted
+	}
+}
