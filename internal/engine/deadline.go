@@ -3,6 +3,7 @@ package engine
 import (
 	"container/heap"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -126,6 +127,7 @@ func (r *run) setDeadline(i int) {
 	}
 	at := time.Now().Add(timeout)
 	if own := r.plan.Steps[i].Timeout; own > 0 {
+		r.limited = append(r.limited, i)
 		timeout, at = own, time.Now().Add(own)
 	} else {
 		r.latest = at
@@ -175,13 +177,40 @@ func (r *run) concerns(a alarm) bool {
 	return t.waiting
 }
 
-// idleUntil returns the time at which an idle run ends; zero if there is no such limit. A run that
-// writes is not idle.
+// idleUntil returns the time at which a run ends that is idle or makes no progress; zero if there
+// is no such limit. A run that writes is not idle.
 func (r *run) idleUntil() time.Time {
-	if r.options.Limits.Idle <= 0 || r.waiting == 0 || r.inFlight > 0 {
+	if r.waiting == 0 || r.inFlight > 0 {
 		return time.Time{}
 	}
-	return r.active.Add(r.options.Limits.Idle)
+	var until time.Time
+	if limit := r.options.Limits.Idle; limit > 0 {
+		until = r.active.Add(limit)
+	}
+	if limit := r.options.Limits.Stall; limit > 0 && !r.hasOwnLimit() {
+		last := r.active
+		if r.progress.After(last) {
+			last = r.progress
+		}
+		if at := last.Add(limit); until.IsZero() || at.Before(until) {
+			until = at
+		}
+	}
+	return until
+}
+
+// hasOwnLimit reports whether a step is waited for that has a limit of its own.
+func (r *run) hasOwnLimit() bool {
+	return slices.ContainsFunc(r.limited, func(i int) bool { return r.tracks[i].waiting })
+}
+
+// noteProgress records that an object has a status that it did not have before.
+func (r *run) noteProgress(t *track) {
+	if r.options.Limits.Stall <= 0 || slices.ContainsFunc(t.statuses, t.shown.same) {
+		return
+	}
+	t.statuses = append(t.statuses, t.shown)
+	r.progress = time.Now()
 }
 
 // endIdle ends a run in which nothing has happened for too long.

@@ -57,6 +57,7 @@ func (r *run) diagnose(ctx context.Context, now time.Time) {
 		causes := r.causes(t, now)
 		switch {
 		case addNew(&t.causes, causes):
+			r.progress = now
 			if !d.logs.readLater(ctx, i, causes) {
 				r.emitCauses(i, causes)
 			}

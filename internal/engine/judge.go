@@ -99,6 +99,7 @@ func (r *run) emitStatus(i int, released bool) {
 		kind = event.Waiting
 	}
 	t.announced, t.shown = true, shown{t.seen.verdict.Status, t.seen.verdict.Children}
+	r.noteProgress(t)
 	r.emit(event.Event{
 		Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.shown.status, Facts: t.seen.facts,
 		Children: t.shown.children, Released: released,
@@ -113,7 +114,13 @@ type shown struct {
 
 // sameStatus reports whether an event about the verdict would repeat the last one.
 func (s shown) sameStatus(v ready.Verdict) bool {
-	return s.status.Same(v.Status) && slices.EqualFunc(s.children, v.Children, ready.Child.Same)
+	return s.same(shown{v.Status, v.Children})
+}
+
+// same reports whether events would carry the same.
+func (s shown) same(other shown) bool {
+	return s.status.Same(other.status) &&
+		slices.EqualFunc(s.children, other.children, ready.Child.Same)
 }
 
 // settle settles a step, once, and ends the run if its failure does that.

@@ -72,6 +72,12 @@ type Limits struct {
 	// run ends, as --wait-timeout of kapp means it. Only apps set it: the flags of packages limit the
 	// wait for each object, or for each wave.
 	Idle time.Duration
+	// Stall is for a run that waits without progress: it stops during writes, and every finished
+	// write, every settled step, and every status and every cause that an object did not have before
+	// in this run start it again. A crash loop, which changes between the same statuses, is no
+	// progress. Then all objects that are waited for time out and the run ends. It does not apply
+	// while an object is waited for that has a limit of its own.
+	Stall time.Duration
 }
 
 // StopOn says which failures end a run early: no further write is started, and nothing is waited

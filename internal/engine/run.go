@@ -32,6 +32,7 @@ type track struct {
 	waiting   bool      // written, not settled
 	announced bool      // the Waiting event was emitted
 	shown     shown     // the status in the last event of the step
+	statuses  []shown   // the statuses that the object has had; kept for Limits.Stall only
 	missed    int       // consecutive reads without a version that did not find the object
 	failing   bool      // its status is Failed; it may recover while the run waits for others
 	written   time.Time // time of the change by the clock of the server; zero without a change
@@ -97,10 +98,12 @@ type run struct {
 	failing   int // waiting steps whose objects have failed
 	alarms    alarms
 	latest    time.Time // latest deadline set by the limit of the run
+	limited   []int     // steps with a limit of their own that were waited for
 	outage    string    // error of a cluster that cannot be reached; else empty
 	unchecked []int     // late unchanged steps that have begun
 	due       []int     // resumed steps that wait for a slot; may contain settled ones
 	active    time.Time // last time that a write ended or a step settled
+	progress  time.Time // last time that there was a status or a cause not seen before
 	ended     bool      // aborted by a failure: nothing is started or waited for
 	endedBy   int       // the step that failed
 

@@ -40,6 +40,7 @@ type applyFlags struct {
 	lock              cli.LockFlags
 	reconcileTimeout  time.Duration
 	pruneTimeout      time.Duration
+	stall             stallLimit
 	statuses          bool
 	output            choice
 	adoption          choice
@@ -82,6 +83,7 @@ until they are ready; objects that the package deployed earlier and no longer ha
 		"Time to wait for an applied object to become ready; 0 means no limit")
 	flags.DurationVar(&f.pruneTimeout, "prune-timeout", 0,
 		"Time to wait for a pruned object to be deleted; 0 means no limit")
+	f.stall.add(cmd, v, "reconcile-timeout")
 	flags.BoolVar(&f.failFast, "fail-fast", false,
 		"Stop at the first object that fails or cannot start (bad image, crash loop, unschedulable)")
 	if v.savesPlans {
@@ -128,7 +130,7 @@ func (f applyFlags) check(v variant) error {
 	}
 	return errors.Join(
 		checkTimeout("reconcile-timeout", f.reconcileTimeout),
-		checkTimeout("prune-timeout", f.pruneTimeout), checkLogLines(f.logLines),
+		checkTimeout("prune-timeout", f.pruneTimeout), f.stall.check(), checkLogLines(f.logLines),
 	)
 }
 
@@ -185,8 +187,11 @@ func runApply(
 // runOptions returns how the flags want the plan to be run.
 func (f applyFlags) runOptions(v variant) engine.Options {
 	return engine.Options{
-		DryRun:   f.dryRunMode(),
-		Limits:   engine.Limits{Apply: f.reconcileTimeout, Delete: f.pruneTimeout, PerWave: f.waves()},
+		DryRun: f.dryRunMode(),
+		Limits: engine.Limits{
+			Apply: f.reconcileTimeout, Delete: f.pruneTimeout, PerWave: f.waves(),
+			Stall: f.stall.value(f.reconcileTimeout),
+		},
 		StopOn:   engine.StopOn{WriteError: f.failFast, WaitError: f.failFast, Stuck: f.failFast},
 		Retry:    engine.Retry{For: webhookTimeout},
 		NoCauses: !v.detailed && !f.failFast,

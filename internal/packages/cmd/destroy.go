@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,7 @@ type destroyFlags struct {
 	held          heldFlags
 	statuses      bool
 	deleteTimeout time.Duration
+	stall         stallLimit
 	output        choice
 	adoption      choice
 	statusPolicy  choice
@@ -54,6 +56,7 @@ then delete the record.
 	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print what would be deleted")
 	flags.DurationVar(&f.deleteTimeout, "delete-timeout", 0,
 		"Time to wait for an object to be deleted; 0 means no limit")
+	f.stall.add(cmd, v, "delete-timeout")
 	f.lock.Add(flags)
 	if v.strict {
 		f.cluster.Add(flags)
@@ -78,7 +81,8 @@ func runDestroy(
 	if err != nil {
 		return err
 	}
-	if err := checkTimeout("delete-timeout", f.deleteTimeout); err != nil {
+	err = errors.Join(checkTimeout("delete-timeout", f.deleteTimeout), f.stall.check())
+	if err != nil {
 		return err
 	}
 	inv, err := packages.OpenInventory(ctx, input(env, dir))
@@ -137,7 +141,9 @@ func runDestroy(
 		fmt.Fprintf(env.Err, "there is no record %s in the cluster: nothing to delete\n", inv.Ref)
 	}
 	options := engine.Options{
-		Limits:   engine.Limits{Delete: f.deleteTimeout, PerWave: o.Waves()},
+		Limits: engine.Limits{
+			Delete: f.deleteTimeout, PerWave: o.Waves(), Stall: f.stall.value(f.deleteTimeout),
+		},
 		Retry:    engine.Retry{For: webhookTimeout},
 		NoCauses: !v.detailed,
 	}

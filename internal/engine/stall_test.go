@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// A run ends that waits without progress. A status that alternates is no progress, a new one is.
+func TestStall(t *testing.T) {
+	updated := func(pods int64) map[string]any { // of one pod that is wanted
+		return map[string]any{"replicas": pods, "updatedReplicas": int64(1)}
+	}
+	for _, tc := range []struct {
+		name   string
+		script []enginetest.Change
+		own    time.Duration // limit of the step itself
+		took   time.Duration
+		want   string
+	}{
+		{name: "nothing happens", took: 10 * time.Second, want: "timed out"},
+		{
+			name: "progress", took: 24 * time.Second, want: "succeeded",
+			script: []enginetest.Change{
+				{After: 8 * time.Second, Status: updated(1)}, {After: 16 * time.Second, Status: updated(2)},
+				{After: 24 * time.Second, Status: available},
+			},
+		},
+		{
+			name: "the same statuses in turn", took: 18 * time.Second, want: "timed out",
+			script: []enginetest.Change{
+				{After: 4 * time.Second, Status: updated(1)}, {After: 8 * time.Second, Status: updated(2)},
+				{After: 12 * time.Second, Status: updated(1)}, {After: 16 * time.Second, Status: updated(2)},
+				{After: 20 * time.Second, Status: updated(1)}, {After: 24 * time.Second, Status: available},
+			},
+		},
+		{name: "a limit of its own", own: time.Minute, took: time.Minute, want: "timed out"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{
+					Script: map[object.Ref][]enginetest.Change{ref("Deployment/a"): tc.script},
+				})
+				rules := policy()
+				rules.Waiting = func(*unstructured.Unstructured) (plan.Waiting, error) {
+					return plan.Waiting{Timeout: tc.own}, nil
+				}
+				time.AfterFunc(100*time.Millisecond, func() {
+					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+					w.Put(w.child("ReplicaSet/a", "Pod/p", starts))
+				})
+				began := time.Now()
+				o := engine.Options{Limits: engine.Limits{Stall: 10 * time.Second}}
+				if _, err := w.apply(t.Context(), rules, o,
+					want(thing("Deployment/a"))...); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began).Round(time.Second); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+				settled := "settled create deployment.apps/a " + tc.want
+				if !slices.ContainsFunc(w.lines, func(line string) bool {
+					return strings.HasPrefix(line, settled)
+				}) {
+					t.Errorf("no line %q in %q", settled, w.lines)
+				}
+				if tc.want == "succeeded" {
+					return
+				}
+				w.explained()
+				if diff := cmp.Diff([]string{
+					"explained create deployment.apps/a: is being started by node n"}, w.lines); diff != "" {
+					t.Errorf("causes at the end (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
