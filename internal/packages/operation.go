@@ -28,6 +28,8 @@ type PlanOptions struct {
 	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
 	Ordering          string                     `json:"ordering"`
 	Recreate          []string                   `json:"recreate,omitempty"` // kinds; see Recreation
+	NoPrune           bool                       `json:"noPrune,omitempty"`
+	AllowEmpty        bool                       `json:"allowEmpty,omitempty"` // see CheckEmpty
 	// AllowDelete are the held kinds whose objects may be deleted if Hold is set.
 	AllowDelete plan.AllowDelete `json:"allowDelete,omitempty"`
 	// Hold keeps objects that hold other objects or data.
@@ -65,7 +67,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
-	p.LeaveReplicas = o.LeaveReplicas
+	p.LeaveReplicas, p.NoPrune = o.LeaveReplicas, o.NoPrune
 	if o.Recreation {
 		p.Replacement, p.RecreateHint = o.replacement, recreateHint
 	}
@@ -181,6 +183,29 @@ func (o *Operation) AllowDelete(ctx context.Context) error {
 	}
 	o.Policy.Held = o.options.held()
 	return o.MakePlan(ctx)
+}
+
+// EmptyError reports a package without objects whose apply would prune everything that the package
+// deployed.
+type EmptyError struct {
+	Package string // file of its inventory
+	Removed int    // number of objects that would be removed
+}
+
+func (e *EmptyError) Error() string {
+	return fmt.Sprintf("the package of %s describes no object, so everything that it deployed would "+
+		"be pruned (objects: %d); nothing was applied or deleted\n"+
+		"check that no manifest is missing, or use --allow-empty to prune, --no-prune to keep them",
+		e.Package, e.Removed)
+}
+
+// CheckEmpty returns an *EmptyError if nothing is desired and the plan removes objects, unless the
+// options allow that.
+func (o *Operation) CheckEmpty() error {
+	if len(o.Desired) > 0 || o.Plan.Destroys || o.options.AllowEmpty || !o.Plan.Removes() {
+		return nil
+	}
+	return &EmptyError{Package: o.Inventory.Source, Removed: len(o.Plan.Recorded)}
 }
 
 // Forgotten returns a line for each object that leaves the record because its kind does not exist

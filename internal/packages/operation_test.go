@@ -2,8 +2,10 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,13 +64,17 @@ func testPackage(t *testing.T, names ...string) *Package {
 // planned prepares an apply and makes its plan.
 func planned(t *testing.T, c testCluster, p *Package) *Operation {
 	t.Helper()
+	return plannedWith(t, c, p, PlanOptions{FieldManager: DefaultManager})
+}
+
+func plannedWith(t *testing.T, c testCluster, p *Package, o PlanOptions) *Operation {
+	t.Helper()
 	desired, err := p.Resolve(t.Context(), c, Scope{Namespace: "n"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	op, err := PrepareApply(t.Context(), c, p.Inventory, desired, ApplyOptions{
-		PlanOptions: PlanOptions{FieldManager: DefaultManager},
-		Definition:  RequireDefinition, Notice: func(string) {},
+		PlanOptions: o, Definition: RequireDefinition, Notice: func(string) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -215,5 +221,41 @@ func TestRemoteMembers(t *testing.T) {
 	const warning = "Warning: the inventory n/resourcegroup.kpt.dev/other"
 	if len(notices) != 1 || !strings.HasPrefix(notices[0], warning) {
 		t.Errorf("notices = %q", notices)
+	}
+}
+
+// A package that lost all of its objects is refused, unless that is allowed or nothing is pruned.
+func TestEmptyPackage(t *testing.T) {
+	c := newTestCluster()
+	if err := planned(t, c, testPackage(t)).CheckEmpty(); err != nil {
+		t.Errorf("the package deployed nothing: %v", err)
+	}
+	if _, err := run(t, planned(t, c, testPackage(t, "a", "b"))); err != nil {
+		t.Fatal(err)
+	}
+	empty := (*EmptyError)(nil)
+	err := planned(t, c, testPackage(t)).CheckEmpty()
+	if !errors.As(err, &empty) || empty.Removed != 2 {
+		t.Errorf("err = %v", err)
+	}
+	allowed := PlanOptions{FieldManager: DefaultManager, AllowEmpty: true}
+	if err := plannedWith(t, c, testPackage(t), allowed).CheckEmpty(); err != nil {
+		t.Errorf("err = %v", err)
+	}
+	if err := planned(t, c, testPackage(t, "a")).CheckEmpty(); err != nil {
+		t.Errorf("one object is left: %v", err)
+	}
+	keeping := PlanOptions{FieldManager: DefaultManager, NoPrune: true}
+	kept := plannedWith(t, c, testPackage(t), keeping)
+	if err := kept.CheckEmpty(); err != nil {
+		t.Errorf("err = %v", err)
+	}
+	c.Wrote = nil
+	if _, err := run(t, kept); err != nil {
+		t.Fatal(err)
+	}
+	state, err := inventory.NewStore(c, groupAt(), true).Load(t.Context())
+	if err != nil || len(state.Refs()) != 2 || slices.Contains(c.Wrote, "delete n/configmap/a") {
+		t.Errorf("record = %v, writes = %v, %v", state.Refs(), c.Wrote, err)
 	}
 }

@@ -231,6 +231,11 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 			step.Ref.GroupKind())
 		return
 	}
+	if policy.NoPrune {
+		step.Op, step.ReasonCode = Keep, ReasonNotPruned
+		step.Reason = "nothing is pruned in this run; it stays in the cluster and in the record"
+		return
+	}
 	if step.keepIfForbidden(policy.Owner, policy.Retain) {
 		return
 	}

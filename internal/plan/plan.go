@@ -96,6 +96,7 @@ const (
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
 	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
 	ReasonHeld           ReasonCode = "held"     // its kind may not be deleted; see Policy.Held
+	ReasonNotPruned      ReasonCode = "unpruned" // the policy forbids to prune
 	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas

@@ -155,6 +155,8 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 		p.Held = plan.AllowDelete(words[1:]).Held()
 	case "server-side":
 		p.ServerSide, p.Manager = true, words[1]
+	case "no-prune":
+		p.NoPrune = true
 	case "waves":
 		p.Waves = true
 	case "leave-replicas":

@@ -54,6 +54,9 @@ type Policy struct {
 	// Held are the kinds of which no object is deleted.
 	Held []schema.GroupKind
 
+	// NoPrune keeps all objects that are no longer desired in the cluster and in the record.
+	NoPrune bool
+
 	RecordNamespace object.Ref // namespace that holds the record; zero if the record is not in one
 	Destroy         bool       // nothing is desired, and the record is deleted as well
 

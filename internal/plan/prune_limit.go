@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,6 +66,11 @@ func (e *PruneLimitError) Error() string {
 	return fmt.Sprintf("%d of %d objects would be pruned, more than --max-prune=%s allows; nothing "+
 		"was applied or deleted:\n- %s%s\ncheck that no manifest is missing, or raise --max-prune",
 		len(e.Pruned), e.Total, e.Limit, strings.Join(shown, "\n- "), more)
+}
+
+// Removes reports whether the plan deletes or releases an object that is no longer desired.
+func (p *Plan) Removes() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Op == Delete || s.Op == Orphan })
 }
 
 // Pruned returns the objects that the plan deletes because they are no longer desired.

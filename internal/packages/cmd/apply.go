@@ -26,6 +26,8 @@ type applyFlags struct {
 	install           bool
 	installGiven      bool
 	pruneAfterFailure bool
+	noPrune           bool
+	allowEmpty        bool
 	leaveReplicas     bool // of workloads to their autoscalers
 	recreation        bool // of objects with immutable fields, if wanted
 	recreate          []string
@@ -177,7 +179,7 @@ func runApply(
 	if err != nil {
 		return err
 	}
-	if err := f.checkPruned(op.Plan); err != nil {
+	if err := f.checkPruned(op); err != nil {
 		return show.fail(err)
 	}
 	printForgotten(env, v, op)
@@ -270,6 +272,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		PruneAfterFailure: f.pruneAfterFailure, Ordering: f.ordering.value,
 		LeaveReplicas: f.leaveReplicas, Recreation: f.recreation, Recreate: f.recreate,
 		Hold: f.held.hold, AllowDelete: f.held.allowed(),
+		NoPrune: f.noPrune, AllowEmpty: f.allowEmpty,
 	}
 }
 
@@ -280,6 +283,7 @@ func (f *applyFlags) setOptions(o packages.PlanOptions) {
 		o.Propagation,
 	), o.PruneAfterFailure
 	f.ordering.value, f.recreate, f.held.allow = o.Ordering, o.Recreate, o.AllowDelete
+	f.noPrune, f.allowEmpty = o.NoPrune, o.AllowEmpty
 }
 
 // input returns the package that an argument names.

@@ -77,7 +77,12 @@ func heldResult(op *packages.Operation) error {
 // addGuards adds the flags that refuse another cluster, or to prune more, than the user expects.
 // Only the native commands have them.
 func (f *applyFlags) addGuards(flags *pflag.FlagSet, v variant) {
+	f.allowEmpty = !v.strict
 	if v.strict {
+		flags.BoolVar(&f.noPrune, "no-prune", false,
+			"Prune nothing: objects that are no longer described stay in the cluster and in the record")
+		flags.BoolVar(&f.allowEmpty, "allow-empty", false,
+			"Prune everything if no object is described, instead of failing")
 		f.cluster.Add(flags)
 		flags.Var(&f.maxPrune, "max-prune",
 			"Fail before the first write if more objects than this number, or than this percentage of "+
@@ -85,9 +90,13 @@ func (f *applyFlags) addGuards(flags *pflag.FlagSet, v variant) {
 	}
 }
 
-// checkPruned returns an error if a plan prunes more than --max-prune allows.
-func (f applyFlags) checkPruned(p *plan.Plan) error {
-	return f.maxPrune.Check(p.Pruned(), len(p.Recorded))
+// checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than
+// --max-prune allows.
+func (f applyFlags) checkPruned(op *packages.Operation) error {
+	if err := op.CheckEmpty(); err != nil {
+		return err
+	}
+	return f.maxPrune.Check(op.Plan.Pruned(), len(op.Plan.Recorded))
 }
 
 // checkCluster returns an error if the user expects another cluster than the one in use, or a

@@ -80,7 +80,7 @@ func runPlan(
 	if err := f.print(env, outlooks); err != nil {
 		return err
 	}
-	if err := f.checkPruned(op.Plan); err != nil {
+	if err := f.checkPruned(op); err != nil {
 		return err
 	}
 	result := f.result(outlooks)

@@ -21,6 +21,8 @@ var planFlagNames = []string{
 	"prune-propagation-policy",
 	"recreate",
 	"allow-delete",
+	"no-prune",
+	"allow-empty",
 }
 
 func changedPlanFlags(cmd *cobra.Command) []string {
