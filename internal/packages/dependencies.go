@@ -13,8 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/apps/changegraph"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // AnnotationError reports an invalid value of an annotation.
@@ -90,6 +94,37 @@ func parseReference(text string) (ref object.Ref, problem string) {
 		return ref, "has no kind or no name"
 	}
 	return ref, ""
+}
+
+// groupsAlone are the change groups that kapp gives objects by their kinds, so that rules can name
+// them. Packages have an order of kinds of their own instead of kapp's rules.
+type groupsAlone struct{ *config.Config }
+
+func (groupsAlone) ChangeRules(*unstructured.Unstructured) []config.RuleBinding { return nil }
+
+// constraints returns the order that the change groups and rules of objects ask for.
+func constraints(objects []plan.Ordered) (waits [][]int, errs []error) {
+	nodes, errs := make([]changegraph.Node, len(objects)), make([]error, len(objects))
+	ruled, groups := false, groupsAlone{config.Default()}
+	for i, o := range objects {
+		node, err := changegraph.Read(o.Object, groups)
+		if err != nil {
+			errs[i] = &AnnotationError{resource.AnnChangeRule + " or " + resource.AnnChangeGroup, err}
+			node = changegraph.Node{}
+		}
+		if node.Op = changegraph.Upsert; o.Removed {
+			node.Op = changegraph.Delete
+		}
+		nodes[i], ruled = node, ruled || len(node.Rules) > 0
+	}
+	if !ruled {
+		return make([][]int, len(objects)), errs
+	}
+	graph, err := changegraph.Build(nodes, changegraph.Options{KeepCycles: true})
+	if err != nil {
+		return make([][]int, len(objects)), append([]error{err}, errs[1:]...)
+	}
+	return graph.Direct(), errs
 }
 
 // substitution is an entry of the apply-time-mutation annotation.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -88,6 +91,63 @@ func (s Scope) Resolve(
 	}
 	warnRepeated(repeated, warn)
 	return desired, errors.Join(errs...)
+}
+
+// unhonoured are the annotations of kapp that packages cannot honour, with what users may do.
+var unhonoured = map[string]string{
+	resource.AnnVersioned: "let a kustomization generate the name " +
+		"(configMapGenerator, secretGenerator)",
+	resource.AnnVersionedKeep:        "see " + resource.AnnVersioned,
+	resource.AnnNumVersions:          "see " + resource.AnnVersioned,
+	resource.AnnVersionedExplicit:    "see " + resource.AnnVersioned,
+	resource.AnnNonce:                "change another annotation in each run",
+	resource.AnnRenewDuration:        "change another annotation when the object is to be renewed",
+	resource.AnnExists:               "leave the object out, and wait for it before the run",
+	resource.AnnOwnedForDeletion:     "add the object to the package without the annotation",
+	resource.AnnDisableOriginal:      "use --server-side, which keeps no copy on the object",
+	resource.AnnDisableChildrenWait:  "use " + waitKey + `: "false"`,
+	resource.AnnMinimumAvailable:     "write a rule of readiness",
+	resource.AnnDeployLogs:           "remove it; the last lines of the logs of failures are printed",
+	resource.AnnDeployLogsContainers: "see " + resource.AnnDeployLogs,
+}
+
+// strategies are the values of the annotations of kapp that have a choice.
+var strategies = map[string][]string{
+	resource.AnnCreateStrategy: {"", "fallback-on-update", "fallback-on-update-or-noop"},
+	resource.AnnUpdateStrategy: {"", "fallback-on-replace", "always-replace", "skip"},
+	resource.AnnDeleteStrategy: {"", "orphan"},
+}
+
+// CheckAppAnnotations returns an error for every object with an annotation of kapp that packages
+// cannot honour or that has an invalid value, and for every configuration of kapp.
+func (p *Package) CheckAppAnnotations() error {
+	var errs []error
+	for _, obj := range p.Objects {
+		add := func(err error) {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
+		}
+		_, labelled := obj.GetLabels()[resource.LabelConfig]
+		if obj.GetAPIVersion() == config.DocVersion || labelled {
+			add(errors.New("it is a configuration of kapp, which packages do not have; remove it, or " +
+				"deploy the objects as an app"))
+			continue
+		}
+		annotations := obj.GetAnnotations()
+		for _, key := range slices.Sorted(maps.Keys(annotations)) {
+			base := key
+			if strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
+				base = resource.AnnVersionedExplicit
+			}
+			if way, ok := unhonoured[base]; ok {
+				add(&AnnotationError{key, fmt.Errorf(
+					"it is not honoured in packages: %s, or deploy the objects as an app", way)})
+			}
+			if allowed, ok := strategies[key]; ok && !slices.Contains(allowed, annotations[key]) {
+				add(&AnnotationError{key, fmt.Errorf("%q is none of %q", annotations[key], allowed[1:])})
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // maxRepeated limits the warnings about repeated objects.

@@ -2,12 +2,16 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -34,6 +38,12 @@ type PlanOptions struct {
 	AllowDelete plan.AllowDelete `json:"allowDelete,omitempty"`
 	// Hold keeps objects that hold other objects or data.
 	Hold bool `json:"-"`
+	// Filter selects the objects that are written or deleted. The others stay in the cluster and in
+	// the record. Ages are relative to Now.
+	Filter filter.Flags `json:"filter,omitzero"`
+	Now    time.Time    `json:"-"`
+	// AppAnnotations honours the annotations of kapp too, as far as packages can.
+	AppAnnotations bool `json:"-"`
 	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
 	// the reasons of its steps.
 	LeaveReplicas bool `json:"-"`
@@ -72,7 +82,25 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 		p.Replacement, p.RecreateHint = o.replacement, recreateHint
 	}
 	p.Held = o.held()
-	return p, err
+	if o.AppAnnotations {
+		o.honourApps(&p)
+	}
+	matching, invalid := o.Filter.ResourceFilter(o.Now)
+	if matching != nil {
+		p.Excluded = unselected(matching, p.Excluded)
+	}
+	return p, errors.Join(err, invalid)
+}
+
+// honourApps adds to a policy what the annotations of kapp say.
+func (o PlanOptions) honourApps(p *plan.Policy) {
+	p.Retain = append(p.Retain, plan.Annotation{Key: resource.AnnDeleteStrategy, Value: "orphan"})
+	p.CreateOnly = append(p.CreateOnly,
+		plan.Annotation{Key: resource.AnnUpdateStrategy, Value: "skip"})
+	p.Constraints, p.Excluded, p.Waiting = constraints, excluded, waitingInBoth
+	if o.Recreation {
+		p.Replacement = o.replacementInBoth
+	}
 }
 
 // held returns the kinds of which no object is deleted.
@@ -145,6 +173,9 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 		return nil, err
 	}
 	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
+	if o.AppAnnotations {
+		o.honourApps(&rules)
+	}
 	rules.Held = o.held()
 	inv.Advise(o.Notice)
 	op := newOperation(c, inv, nil, rules, !o.NoStatuses) // what is deleted is not judged

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -99,6 +101,40 @@ func AnnotationPolicy() plan.Policy {
 		Substitutions: substitutions,
 		Waiting:       waiting,
 	}
+}
+
+// waitingInBoth parses the annotations of both vocabularies that say how an object is waited for.
+func waitingInBoth(obj *unstructured.Unstructured) (plan.Waiting, error) {
+	w, err := waiting(obj)
+	if _, ok := obj.GetAnnotations()[resource.AnnDisableWait]; ok {
+		w.Skip = true
+	}
+	return w, err
+}
+
+// unselected returns why an object is left alone: because a filter does not select it, or else for
+// the reason that next returns, if any.
+func unselected(
+	matching *filter.ResourceFilter, next func(plan.Ordered) string,
+) func(plan.Ordered) string {
+	return func(o plan.Ordered) string {
+		switch {
+		case !matching.Matches(o.Object):
+			return "the filter does not select it"
+		case next == nil:
+			return ""
+		default:
+			return next(o)
+		}
+	}
+}
+
+// excluded returns why a desired object is left alone: because of the annotation for that.
+func excluded(o plan.Ordered) string {
+	if value, ok := o.Object.GetAnnotations()[resource.AnnNoop]; ok && !o.Removed {
+		return fmt.Sprintf("annotation prevents apply (%q: %q)", resource.AnnNoop, value)
+	}
+	return ""
 }
 
 // waiting parses the annotations that say how an object is waited for.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -38,6 +39,18 @@ func (o PlanOptions) replacement(obj *unstructured.Unstructured) (plan.Replaceme
 		return plan.ReplaceImmutable, nil
 	}
 	return "", nil
+}
+
+// replacementInBoth returns what replacement does, unless the update strategy of kapp says more.
+func (o PlanOptions) replacementInBoth(obj *unstructured.Unstructured) (plan.Replacement, error) {
+	switch obj.GetAnnotations()[resource.AnnUpdateStrategy] {
+	case "always-replace":
+		return plan.ReplaceAlways, nil
+	case "fallback-on-replace":
+		return plan.ReplaceImmutable, nil
+	default:
+		return o.replacement(obj)
+	}
 }
 
 // recreates reports whether a value of --recreate names a kind.

@@ -52,6 +52,9 @@ func Build(in Input) (*Plan, error) {
 		Destroys:           in.Policy.Destroy,
 		RecreateHint:       in.Policy.RecreateHint,
 	}
+	if err := p.setRecreated(); err != nil {
+		return nil, err
+	}
 	p.previewAll()
 	return p, nil
 }
@@ -118,6 +121,10 @@ func (b *builder) clearNeedsBeforeRecord() {
 // that takes values from others only gets a draft.
 func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
+	if reason := policy.excluded(obj, false); reason != "" {
+		step.Op, step.Want, step.ReasonCode, step.Reason = Skip, obj, ReasonExcluded, reason
+		return nil
+	}
 	if step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
 		return nil
 	}
@@ -229,6 +236,10 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		step.Op, step.ReasonCode = Keep, ReasonUnserved
 		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record",
 			step.Ref.GroupKind())
+		return
+	}
+	if reason := policy.excluded(step.Have, true); reason != "" {
+		step.Op, step.ReasonCode, step.Reason = Keep, ReasonExcluded, reason
 		return
 	}
 	if policy.NoPrune {

@@ -31,6 +31,42 @@ func (b *builder) connect() {
 			b.addDependency(i, target, false)
 		}
 	}
+	b.constrain()
+}
+
+// constrain turns the constraints of the policy into edges.
+func (b *builder) constrain() {
+	if b.in.Policy.Constraints == nil {
+		return
+	}
+	var nodes []int
+	var objects []Ordered
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		if n.Op.Applies() || n.Op == Delete && n.Ref != b.in.Policy.RecordNamespace {
+			nodes, objects = append(nodes, i), append(objects, Ordered{n.object(), n.Op == Delete})
+		}
+	}
+	waits, errs := b.in.Policy.Constraints(objects)
+	for k, i := range nodes {
+		from := &b.nodes[i]
+		if from.Op.Applies() {
+			b.addError(from.Step, errs[k])
+		}
+		for _, other := range waits[k] {
+			j := nodes[other]
+			switch to := &b.nodes[j]; {
+			case from.Op.Applies() && to.Op.Applies():
+				b.addDependency(i, j, false)
+			case from.Op == Delete && to.Op == Delete:
+				b.addDependency(j, i, false)
+			case from.Op.Applies() && to.Op == Delete:
+				b.addError(from.Step, fmt.Errorf("a change rule makes it wait until %s is deleted, but "+
+					"objects are pruned after all others are applied; remove the rule, or remove the "+
+					"other object in a run before", to.Ref))
+			}
+		}
+	}
 }
 
 // addDependency records that node i depends on node j. An implied dependency, on a namespace or a
@@ -41,7 +77,7 @@ func (b *builder) addDependency(i, j int, implied bool) {
 	from.dependsOn = append(from.dependsOn, j)
 	switch {
 	case from.Op.Applies() && to.Op.Applies():
-		if to.Op != Skip || to.Have == nil || !implied && to.ReasonCode != ReasonCreateOnly {
+		if to.Op != Skip || !to.stays() && (to.Have == nil || !implied) {
 			from.needs = append(from.needs, j)
 		}
 	case from.Op.Applies() && to.Op == Delete:
@@ -55,6 +91,11 @@ func (b *builder) addDependency(i, j int, implied bool) {
 	case from.Op.Removes() && to.Op == Delete:
 		to.needs = append(to.needs, i)
 	}
+}
+
+// stays reports whether the object is deliberately not written.
+func (s *Step) stays() bool {
+	return s.ReasonCode == ReasonCreateOnly && s.Have != nil || s.ReasonCode == ReasonExcluded
 }
 
 // definitions returns the nodes of the CustomResourceDefinitions by the kind that they define.

@@ -68,6 +68,22 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	return &next, nil
 }
 
+// setRecreated sets what is created in place of the objects that are always replaced.
+func (p *Plan) setRecreated() error {
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.Replace != ReplaceAlways || step.Op != Update {
+			continue
+		}
+		manifest, err := p.Manifest(step)
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.Ref, err)
+		}
+		step.Recreate = manifest
+	}
+	return nil
+}
+
 // Manifest returns the object that is created in place of the live one of an update: what is
 // applied, without fields that others set.
 func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {

@@ -97,6 +97,7 @@ const (
 	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
 	ReasonHeld           ReasonCode = "held"     // its kind may not be deleted; see Policy.Held
 	ReasonNotPruned      ReasonCode = "unpruned" // the policy forbids to prune
+	ReasonExcluded       ReasonCode = "excluded" // the policy leaves it out of the run
 	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas

@@ -47,6 +47,14 @@ type Policy struct {
 	// them. A source without a namespace may be in the object's own. Errors and nil are as above.
 	Substitutions func(*unstructured.Unstructured) ([]mutation.Substitution, error)
 
+	// Constraints returns, for each of the objects, the indices of those that are written or deleted
+	// before it, beyond its dependencies; errors are by object too. Nil means that there are none.
+	Constraints func([]Ordered) (waits [][]int, errs []error)
+
+	// Excluded returns why an object is neither written nor deleted in this run and stays in the
+	// record if it is there, or "". Nil means that no object is excluded.
+	Excluded func(o Ordered) string
+
 	// Waiting returns how to wait for an object. Errors and nil are as above; errors of objects that
 	// are removed are ignored.
 	Waiting func(*unstructured.Unstructured) (Waiting, error)
@@ -78,6 +86,20 @@ type Policy struct {
 	Force             bool
 	Propagation       metav1.DeletionPropagation // empty means Background
 	PruneAfterFailure bool                       // prune although an apply failed
+}
+
+// Ordered is an object of a set: the desired one, or the live one of an object that is no longer
+// desired.
+type Ordered struct {
+	Object  *unstructured.Unstructured
+	Removed bool // it is no longer desired
+}
+
+func (p Policy) excluded(obj *unstructured.Unstructured, removed bool) string {
+	if p.Excluded == nil || obj == nil {
+		return ""
+	}
+	return p.Excluded(Ordered{Object: obj, Removed: removed})
 }
 
 func (p Policy) dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {

@@ -58,8 +58,10 @@ type edge struct{ from, to int }
 func Build(nodes []Node, options Options) (*Graph, error) {
 	b := &builder{nodes: nodes, options: options, index: map[target][2]int{}}
 	b.collect()
-	if err := b.findCycle(); err != nil {
-		return nil, err
+	if !options.KeepCycles {
+		if err := b.findCycle(); err != nil {
+			return nil, err
+		}
 	}
 	b.connectAll()
 	return b.graph(), nil

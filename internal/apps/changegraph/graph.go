@@ -7,6 +7,7 @@ package changegraph
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,9 +36,11 @@ type Options struct {
 	// AwaitUnchanged makes changes wait for a Noop with Waits as if it were an Upsert. Rules that
 	// put a change before others still ignore it.
 	AwaitUnchanged bool
+	// KeepCycles leaves the search for cycles of required rules to the caller.
+	KeepCycles bool
 }
 
-// Graph is the dependencies of changes. It is acyclic.
+// Graph is the dependencies of changes. It is acyclic, unless Options keep cycles.
 type Graph struct {
 	// Nodes is the number of changes.
 	Nodes int
@@ -47,6 +50,24 @@ type Graph struct {
 	Needs [][]int
 
 	nodes []Node
+}
+
+// Direct returns, for every change, the changes that it waits for, without joins. The lists are
+// ascending.
+func (g *Graph) Direct() [][]int {
+	direct := make([][]int, g.Nodes)
+	for i := range direct {
+		for _, j := range g.Needs[i] {
+			if j < g.Nodes {
+				direct[i] = append(direct[i], j)
+			} else {
+				direct[i] = append(direct[i], g.Needs[j]...)
+			}
+		}
+		slices.Sort(direct[i])
+		direct[i] = slices.Compact(direct[i])
+	}
+	return direct
 }
 
 // String returns the form that tests compare: a line for each change and join with its

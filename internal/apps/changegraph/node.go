@@ -1,6 +1,7 @@
 package changegraph
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,10 +16,31 @@ import (
 // order of their keys, then those of the configuration, with placeholders replaced. For a deletion,
 // obj is the existing object.
 func NodeOf(
-	name string, op Op, obj *unstructured.Unstructured, conf *config.Config,
+	name string, op Op, obj *unstructured.Unstructured, conf Rules,
 ) (Node, error) {
+	node, err := Read(obj, conf)
+	if invalid := (*ruleError)(nil); errors.As(err, &invalid) {
+		err = fmt.Errorf("Resource %s: %w", resource.Describe(obj), err)
+	}
+	if err != nil {
+		return Node{}, fmt.Errorf("Change graph: Calculating required deps: %w", err)
+	}
+	node.Name, node.Op = name, op
+	return node, nil
+}
+
+// Rules are the groups and rules of objects besides those of their annotations. Placeholders are
+// not replaced.
+type Rules interface {
+	ChangeGroups(obj *unstructured.Unstructured) []string
+	ChangeRules(obj *unstructured.Unstructured) []config.RuleBinding
+}
+
+// Read returns the groups and rules of an object as a Node without a name and an operation. The
+// error does not name the object.
+func Read(obj *unstructured.Unstructured, conf Rules) (Node, error) {
 	r := reader{obj: obj}
-	node := Node{Name: name, Op: op}
+	node := Node{}
 	for _, text := range r.annotations(resource.AnnChangeGroup) {
 		node.Groups = r.group(node.Groups, text)
 	}
@@ -33,11 +55,13 @@ func NodeOf(
 			node.Rules = r.rule(node.Rules, text, binding.Optional, binding.Weight)
 		}
 	}
-	if r.err != nil {
-		return Node{}, fmt.Errorf("Change graph: Calculating required deps: %w", r.err)
-	}
-	return node, nil
+	return node, r.err
 }
+
+// ruleError reports a rule that cannot be parsed.
+type ruleError struct{ error }
+
+func (e *ruleError) Unwrap() error { return e.error }
 
 // reader reads the groups and rules of an object up to the first error.
 type reader struct {
@@ -78,7 +102,7 @@ func (r *reader) rule(to []Rule, text string, optional bool, weight int) []Rule 
 	}
 	rule, err := ParseRule(text)
 	if err != nil {
-		r.err = fmt.Errorf("Resource %s: %w", resource.Describe(r.obj), err)
+		r.err = &ruleError{err}
 	}
 	rule.Optional, rule.Weight = optional, weight
 	return append(to, rule)

@@ -93,31 +93,7 @@ func (f *diffFlags) add(cmd *cobra.Command, prefix string) {
 type filterFlags struct{ filter.Flags }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.Age, "filter-age", "", "Set age filter (example: 5m+, 500h-, 10m-)")
-	for _, list := range []struct {
-		to         *[]string
-		name, help string
-	}{
-		{&f.Kinds, "kind", "Set kinds filter (example: Pod) (can repeat)"},
-		{&f.Namespaces, "ns", "Set namespace filter (example: knative-serving) (can repeat)"},
-		{&f.Names, "name", "Set name filter (example: controller) (can repeat)"},
-		{&f.KindNames, "kind-name", "Set kind-name filter (example: Pod/controller) (can repeat)"},
-		{&f.KindNamespaces, "kind-ns", "Set kind-namespace filter (example: Pod/, " +
-			"Pod/knative-serving) (can repeat)"},
-		{&f.KindNsNames, "kind-ns-name", "Set kind-namespace-name filter (example: " +
-			"Deployment/knative-serving/controller) (can repeat)"},
-		{&f.Labels, "labels", "Set label filter (example: x=y)"},
-	} {
-		flags.StringSliceVar(list.to, "filter-"+list.name, nil, list.help)
-	}
-	flags.StringVar(
-		&f.JSON,
-		"filter",
-		"",
-		`Set filter (example: {"and":[{"not":{"resource":{"kinds":["Secret"]}}},`+
-			`{"resource":{"kinds":["ConfigMap"]}}]})`,
-	)
+	f.Add(cmd.Flags())
 }
 
 // kindFlags are the flags that limit the search for the objects of an app.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // Flags are the values of the filter flags. The zero value selects all objects.
@@ -15,6 +17,34 @@ type Flags struct {
 	KindNsNames, Labels                                 []string
 
 	JSON string // if set, the others are ignored, but Age is checked
+}
+
+// Add adds the flags.
+func (f *Flags) Add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Age, "filter-age", "", "Set age filter (example: 5m+, 500h-, 10m-)")
+	for _, list := range []struct {
+		to         *[]string
+		name, help string
+	}{
+		{&f.Kinds, "kind", "Set kinds filter (example: Pod) (can repeat)"},
+		{&f.Namespaces, "ns", "Set namespace filter (example: knative-serving) (can repeat)"},
+		{&f.Names, "name", "Set name filter (example: controller) (can repeat)"},
+		{&f.KindNames, "kind-name", "Set kind-name filter (example: Pod/controller) (can repeat)"},
+		{&f.KindNamespaces, "kind-ns", "Set kind-namespace filter (example: Pod/, " +
+			"Pod/knative-serving) (can repeat)"},
+		{&f.KindNsNames, "kind-ns-name", "Set kind-namespace-name filter (example: " +
+			"Deployment/knative-serving/controller) (can repeat)"},
+		{&f.Labels, "labels", "Set label filter (example: x=y)"},
+	} {
+		flags.StringSliceVar(list.to, "filter-"+list.name, nil, list.help)
+	}
+	flags.StringVar(
+		&f.JSON,
+		"filter",
+		"",
+		`Set filter (example: {"and":[{"not":{"resource":{"kinds":["Secret"]}}},`+
+			`{"resource":{"kinds":["ConfigMap"]}}]})`,
+	)
 }
 
 // errAge is kapp's error for an invalid age.

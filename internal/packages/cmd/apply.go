@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -27,6 +28,9 @@ type applyFlags struct {
 	installGiven      bool
 	pruneAfterFailure bool
 	noPrune           bool
+	appAnnotations    bool         // honour the annotations of kapp too
+	filter            filter.Flags // of the objects that are written or deleted
+	now               time.Time    // for the filter
 	allowEmpty        bool
 	leaveReplicas     bool // of workloads to their autoscalers
 	recreation        bool // of objects with immutable fields, if wanted
@@ -221,6 +225,12 @@ func (f applyFlags) prepare(
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.appAnnotations {
+		if err := p.CheckAppAnnotations(); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.now = env.Now()
 	rules, err := packages.ReadRules(ctx, dir, f.rules)
 	if err != nil {
 		return nil, nil, err
@@ -273,6 +283,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		LeaveReplicas: f.leaveReplicas, Recreation: f.recreation, Recreate: f.recreate,
 		Hold: f.held.hold, AllowDelete: f.held.allowed(),
 		NoPrune: f.noPrune, AllowEmpty: f.allowEmpty,
+		AppAnnotations: f.appAnnotations, Filter: f.filter, Now: f.now,
 	}
 }
 
@@ -283,7 +294,7 @@ func (f *applyFlags) setOptions(o packages.PlanOptions) {
 		o.Propagation,
 	), o.PruneAfterFailure
 	f.ordering.value, f.recreate, f.held.allow = o.Ordering, o.Recreate, o.AllowDelete
-	f.noPrune, f.allowEmpty = o.NoPrune, o.AllowEmpty
+	f.noPrune, f.allowEmpty, f.filter = o.NoPrune, o.AllowEmpty, o.Filter
 }
 
 // input returns the package that an argument names.

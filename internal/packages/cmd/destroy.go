@@ -101,8 +101,8 @@ func runDestroy(
 		Notice:     noticePrinter(env),
 		PlanOptions: packages.PlanOptions{
 			InventoryPolicy: f.adoption.value, Ordering: f.ordering.value,
-			Propagation: metav1.DeletionPropagation(f.propagation.value),
-			Hold:        f.held.hold, AllowDelete: f.held.allowed(),
+			Propagation: metav1.DeletionPropagation(f.propagation.value), AppAnnotations: v.strict,
+			Hold: f.held.hold, AllowDelete: f.held.allowed(),
 		},
 	}
 	op, err := packages.PrepareDestroy(client, inv, o)

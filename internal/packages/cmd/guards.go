@@ -78,7 +78,8 @@ func heldResult(op *packages.Operation) error {
 // Only the native commands have them.
 func (f *applyFlags) addGuards(flags *pflag.FlagSet, v variant) {
 	f.allowEmpty = !v.strict
-	if v.strict {
+	if f.appAnnotations = v.strict; v.strict {
+		f.filter.Add(flags)
 		flags.BoolVar(&f.noPrune, "no-prune", false,
 			"Prune nothing: objects that are no longer described stay in the cluster and in the record")
 		flags.BoolVar(&f.allowEmpty, "allow-empty", false,

@@ -23,6 +23,15 @@ var planFlagNames = []string{
 	"allow-delete",
 	"no-prune",
 	"allow-empty",
+	"filter",
+	"filter-age",
+	"filter-kind",
+	"filter-ns",
+	"filter-name",
+	"filter-kind-name",
+	"filter-kind-ns",
+	"filter-kind-ns-name",
+	"filter-labels",
 }
 
 func changedPlanFlags(cmd *cobra.Command) []string {

@@ -1,0 +1,250 @@
+package packages
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// annotatedPackage opens a package of ConfigMaps with annotations, in the form "NAME KEY: VALUE".
+func annotatedPackage(t *testing.T, objects ...string) *Package {
+	t.Helper()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "resourcegroup.yaml"), string(groupAt().Text()))
+	for _, text := range objects {
+		name, annotation, _ := strings.Cut(text, " ")
+		if annotation != "" {
+			annotation = "\n  annotations:\n    " + strings.ReplaceAll(annotation, "; ", "\n    ")
+		}
+		writeFile(t, filepath.Join(dir, name+".yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n"+
+			"  name: "+name+"\n  namespace: n"+annotation+"\ndata: {key: value}\n")
+	}
+	p, err := Open(t.Context(), Input{Folder: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bothOptions honour the annotations of kapp.
+var bothOptions = PlanOptions{FieldManager: DefaultManager, AppAnnotations: true, Recreation: true}
+
+// prepared prepares an apply and returns the error of its plan.
+func prepared(t *testing.T, c testCluster, p *Package, o PlanOptions) (*Operation, error) {
+	t.Helper()
+	desired, err := p.Resolve(t.Context(), c, Scope{Namespace: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op, err := PrepareApply(t.Context(), c, p.Inventory, desired, ApplyOptions{
+		PlanOptions: o, Definition: RequireDefinition, Notice: func(string) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op, op.MakePlan(t.Context())
+}
+
+// stepOf returns the step of a ConfigMap and its position.
+func stepOf(t *testing.T, p *plan.Plan, name string) (int, *plan.Step) {
+	t.Helper()
+	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Ref.Name == name })
+	if i < 0 {
+		t.Fatalf("no step for %s", name)
+	}
+	return i, &p.Steps[i]
+}
+
+// Change groups and rules order objects, also with placeholders and suffixes and by the groups of
+// kinds, in one graph with depends-on.
+func TestChangeRules(t *testing.T) {
+	c := newTestCluster()
+	p := annotatedPackage(t,
+		"a kapp.k14s.io/change-rule.x: upsert after upserting example.com/{kind}",
+		`z kapp.k14s.io/change-group.1: "example.com/{kind}"; `+
+			"config.kubernetes.io/depends-on: /namespaces/n/ConfigMap/m",
+		"m", "b kapp.k14s.io/change-rule: upsert before upserting example.com/ConfigMap")
+	op, err := prepared(t, c, p, bothOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, last := stepOf(t, op.Plan, "z")
+	m, _ := stepOf(t, op.Plan, "m")
+	b, _ := stepOf(t, op.Plan, "b")
+	a, first := stepOf(t, op.Plan, "a")
+	if !slices.Equal(last.Needs, slices.Sorted(slices.Values([]int{m, b}))) ||
+		!slices.Equal(first.Needs, []int{z}) || a < z {
+		t.Errorf("plan:\n%s", op.Plan)
+	}
+	if op, err = prepared(t, c, p, PlanOptions{FieldManager: DefaultManager}); err != nil {
+		t.Fatal(err)
+	}
+	if _, step := stepOf(t, op.Plan, "a"); len(step.Needs) > 0 {
+		t.Errorf("kpt live honours the annotations of kapp:\n%s", op.Plan)
+	}
+}
+
+// Cycles of rules and dependencies, invalid rules, and rules that packages cannot honour are errors
+// that name the objects and their files.
+func TestChangeRuleErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		objects []string
+		want    []string
+	}{
+		"cycle": {
+			[]string{"a kapp.k14s.io/change-group: x; config.kubernetes.io/depends-on: " +
+				"/namespaces/n/ConfigMap/b", "b kapp.k14s.io/change-rule: upsert after upserting x"},
+			[]string{"cyclic dependency:", "n/configmap/a (a.yaml) -> n/configmap/b",
+				"n/configmap/b (b.yaml) -> n/configmap/a"},
+		},
+		"invalid": {
+			[]string{"a kapp.k14s.io/change-rule: upsert eventually"},
+			[]string{"a.yaml", "configmap/a", "annotation kapp.k14s.io/change-rule",
+				"was 'upsert eventually'"},
+		},
+		"deletion first": {
+			[]string{"a kapp.k14s.io/change-rule: upsert after deleting old"},
+			[]string{"a.yaml", "configmap/a", "until n/configmap/old is deleted",
+				"remove the rule"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestCluster()
+			old := annotatedPackage(t, "old kapp.k14s.io/change-group: old")
+			op, err := prepared(t, c, old, bothOptions)
+			if err == nil {
+				_, err = run(t, op)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = prepared(t, c, annotatedPackage(t, test.objects...), bothOptions)
+			for _, want := range test.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("err = %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// Rules of live objects order their deletion.
+func TestChangeRulesOfDeletions(t *testing.T) {
+	c := newTestCluster()
+	op, err := prepared(t, c, annotatedPackage(t,
+		"z kapp.k14s.io/change-rule: delete after deleting first",
+		"a kapp.k14s.io/change-group: first"), bothOptions)
+	if err == nil {
+		_, err = run(t, op)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	op, err = PrepareDestroy(c, groupAt(), DestroyOptions{
+		PlanOptions: PlanOptions{AppAnnotations: true}, Notice: func(string) {},
+	})
+	if err == nil {
+		err = op.MakePlan(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := stepOf(t, op.Plan, "a")
+	if _, z := stepOf(t, op.Plan, "z"); !slices.Equal(z.Needs, []int{a}) {
+		t.Errorf("plan:\n%s", op.Plan)
+	}
+}
+
+// The annotations of kapp for single objects have their effect on the plan.
+func TestStrategies(t *testing.T) {
+	c := newTestCluster()
+	texts := []string{
+		"skip kapp.k14s.io/update-strategy: skip",
+		"always kapp.k14s.io/update-strategy: always-replace",
+		"fallback kapp.k14s.io/update-strategy: fallback-on-replace",
+		`silent kapp.k14s.io/disable-wait: ""`,
+		`noop kapp.k14s.io/noop: ""`,
+		"orphan kapp.k14s.io/delete-strategy: orphan",
+	}
+	op, err := prepared(t, c, annotatedPackage(t, texts...), bothOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, step := stepOf(t, op.Plan, "silent"); step.Wait {
+		t.Error("it is waited for")
+	}
+	if _, step := stepOf(t, op.Plan, "noop"); step.Op != plan.Skip {
+		t.Errorf("noop: %s", step.Op)
+	}
+	if _, err := run(t, op); err != nil {
+		t.Fatal(err)
+	}
+	changed := annotatedPackage(t, texts[:3]...)
+	for _, obj := range changed.Objects {
+		obj.Object["data"] = map[string]any{"key": "other"}
+	}
+	if op, err = prepared(t, c, changed, bothOptions); err != nil {
+		t.Fatal(err)
+	}
+	_, skip := stepOf(t, op.Plan, "skip")
+	_, always := stepOf(t, op.Plan, "always")
+	_, fallback := stepOf(t, op.Plan, "fallback")
+	_, orphan := stepOf(t, op.Plan, "orphan")
+	if skip.Op != plan.Skip || always.Replace != plan.ReplaceAlways || always.Recreate == nil ||
+		fallback.Replace != plan.ReplaceImmutable || orphan.Op != plan.Orphan {
+		t.Errorf("plan:\n%s", op.Plan)
+	}
+}
+
+// What packages cannot honour is an error that names the place and the way out.
+func TestUnhonouredAnnotations(t *testing.T) {
+	for text, want := range map[string]string{
+		`a kapp.k14s.io/versioned: ""`:                "let a kustomization generate the name",
+		`a kapp.k14s.io/versioned-explicit-ref.x: ""`: "annotation kapp.k14s.io/versioned-explicit-ref.x",
+		`a kapp.k14s.io/exists: ""`:                   "it is not honoured in packages",
+		"a kapp.k14s.io/delete-strategy: keep":        `"keep" is none of ["orphan"]`,
+	} {
+		err := annotatedPackage(t, text).CheckAppAnnotations()
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "a.yaml") || !strings.Contains(err.Error(), "configmap/a") {
+			t.Errorf("%s: err = %v", text, err)
+		}
+	}
+	p := testPackage(t, "a")
+	p.Objects[0].SetAPIVersion("kapp.k14s.io/v1alpha1")
+	p.Objects[0].SetKind("Config")
+	err := p.CheckAppAnnotations()
+	if err == nil || !strings.Contains(err.Error(), "a.yaml") ||
+		!strings.Contains(err.Error(), "configuration of kapp") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// Objects that a filter does not select are neither applied nor pruned, and stay in the record.
+func TestFilter(t *testing.T) {
+	c := newTestCluster()
+	if _, err := run(t, planned(t, c, testPackage(t, "old", "a"))); err != nil {
+		t.Fatal(err)
+	}
+	o := PlanOptions{FieldManager: DefaultManager, Filter: filter.Flags{Names: []string{"new"}}}
+	op := plannedWith(t, c, testPackage(t, "a", "b", "new"), o)
+	c.Wrote = nil
+	if _, err := run(t, op); err != nil {
+		t.Fatal(err)
+	}
+	expectWrites(t, c, "replace "+recordName, "create n/configmap/new", "replace "+recordName)
+	want := []string{"n/configmap/old", "n/configmap/a", "n/configmap/new"}
+	var have []string
+	for _, ref := range planned(t, c, testPackage(t)).Plan.Recorded {
+		have = append(have, ref.String())
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		t.Errorf("record = %v", have)
+	}
+}
