@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
@@ -39,6 +41,8 @@ type RunOptions struct {
 	HintRecreation bool // errors say what to do about fields that cannot change
 
 	IgnoreFailingAPIServices bool
+
+	Held []schema.GroupKind // kinds of which no object is deleted
 
 	WaitTimeout  time.Duration  // for each object; 0 is without limit
 	Rules        *ready.RuleSet // readiness rules, which come before kapp's own
@@ -89,7 +93,7 @@ type Run struct {
 	checkOwner func(ctx context.Context, input, live liveObject) error
 
 	changes  []*change.Change
-	excluded bool // the change filter excluded changes
+	excluded bool // changes are not made: the change filter excludes them, or they are held back
 	graph    *changegraph.Graph
 	masker   *change.Masker
 	plan     *plan.Plan
@@ -135,6 +139,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
 		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices, Unchanged: r.options.Native,
+		Held: r.options.Held,
 	}
 	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
@@ -157,6 +162,9 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	if r.changes, err = change.Calculate(existing, inputs, r.config, o); err != nil {
 		return err
 	}
+	r.excluded = r.excluded || slices.ContainsFunc(r.changes, func(c *change.Change) bool {
+		return c.HeldFor != nil
+	})
 	r.masker = r.NewMasker()
 	if err := r.sort(); err != nil {
 		return err

@@ -29,6 +29,9 @@ func (r *Run) buildPlan() error {
 		if err != nil {
 			return err
 		}
+		if held := r.changes[i].HeldFor; held != nil {
+			step.HoldBack(object.RefOf(held))
+		}
 		step.Needs, step.Tag = needs, &Work{Change: r.changes[i]}
 		steps[i] = step
 	}

@@ -263,7 +263,7 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		return
 	}
 	if slices.Contains(policy.Held, step.Ref.GroupKind()) {
-		step.HoldBack()
+		step.HoldBack(step.Ref)
 		return
 	}
 	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion

@@ -60,10 +60,15 @@ func NamesKind(name string, gk schema.GroupKind) bool {
 	return strings.EqualFold(name, gk.Kind) || strings.EqualFold(name, gk.String())
 }
 
-// HoldBack makes a step keep an object of a held kind that it would delete.
-func (s *Step) HoldBack() {
+// HoldBack makes a step keep an object that it would delete, because that is of a held kind or
+// holds such an object: cause.
+func (s *Step) HoldBack(cause object.Ref) {
 	s.Op, s.Wait, s.ReasonCode = Keep, false, ReasonHeld
-	s.Reason = fmt.Sprintf("it holds other objects or data; --allow-delete %s deletes it", s.Ref.Kind)
+	s.Reason = fmt.Sprintf("it holds other objects or data; --allow-delete %s deletes it", cause.Kind)
+	if cause != s.Ref {
+		s.ReasonRef = cause
+		s.Reason = fmt.Sprintf("it holds %s, which --allow-delete %s deletes", cause, cause.Kind)
+	}
 }
 
 // HeldBack returns the objects that the plan does not delete because of their kind.

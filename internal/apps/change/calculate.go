@@ -2,10 +2,12 @@ package change
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -49,6 +51,9 @@ type Options struct {
 	// described objects are waited for whatever their state is.
 	Unchanged bool
 
+	// Held are the kinds of which no object is deleted.
+	Held []schema.GroupKind
+
 	// FromFiles means that the existing objects come from files: none of them belongs to a
 	// controller, versions mean nothing, nothing is applied or waited for, and all changes are
 	// returned.
@@ -86,6 +91,7 @@ func Calculate(
 	if err != nil {
 		return nil, err
 	}
+	s.holdBack(changes)
 	kept := changes[:0]
 	known := make(map[*unstructured.Unstructured]bool, len(changes)) // live objects with a change
 	for _, c := range changes {
@@ -116,7 +122,29 @@ func JudgeRules(conf *config.Config, ignoreFailingAPIServices bool) []judge.Rule
 
 // isRelevant reports whether a change is applied or waited for.
 func (s *calculator) isRelevant(c *Change) bool {
-	return s.FromFiles || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
+	return s.FromFiles || c.HeldFor != nil || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
+}
+
+// holdBack marks the deletions of objects of held kinds, and of the namespaces that these are in.
+// Objects that are not deleted for another reason do not count.
+func (s *calculator) holdBack(changes []*Change) {
+	within := map[string]*unstructured.Unstructured{} // held objects, by namespace
+	for _, c := range changes {
+		strategy, err := c.Strategy()
+		if err != nil || c.ApplyOp() != Delete || strategy == Orphan {
+			continue // the error is reported when the change is made
+		}
+		if obj := c.Object(); slices.Contains(s.Held, obj.GroupVersionKind().GroupKind()) {
+			c.HeldFor, within[obj.GetNamespace()] = obj, obj
+		}
+	}
+	delete(within, "")
+	for _, c := range changes {
+		obj := c.Object()
+		if c.ApplyOp() == Delete && obj.GroupVersionKind().GroupKind() == namespaceKind {
+			c.HeldFor = within[obj.GetName()]
+		}
+	}
 }
 
 // stays reports whether a live object of the app stays unchanged. The objects that controllers

@@ -61,6 +61,9 @@ type Change struct {
 	Applied *unstructured.Unstructured
 	// Ignored is set for the deletion of an object that a controller created and deletes itself.
 	Ignored bool
+	// HeldFor is the object that keeps the one of a deletion from being deleted, because it holds
+	// other objects or data: that itself, or one in it. Nil if it is deleted.
+	HeldFor *unstructured.Unstructured
 
 	calc         *calculator
 	comparedWith *unstructured.Unstructured // Existing, or the newest version
@@ -90,7 +93,7 @@ func (c *Change) Description() string { return resource.Describe(c.Object()) }
 
 // ApplyOp returns what is done: Add, Update, Delete, Exists or Noop.
 func (c *Change) ApplyOp() Op {
-	if c.Op == Keep || c.Ignored && !c.calc.ApplyIgnored {
+	if c.Op == Keep || c.HeldFor != nil || c.Ignored && !c.calc.ApplyIgnored {
 		return Noop
 	}
 	return c.Op
@@ -98,7 +101,7 @@ func (c *Change) ApplyOp() Op {
 
 // WaitOp returns what is waited for.
 func (c *Change) WaitOp() WaitOp {
-	if !c.calc.Wait || c.Ignored && !c.calc.WaitIgnored ||
+	if !c.calc.Wait || c.HeldFor != nil || c.Ignored && !c.calc.WaitIgnored ||
 		hasAnnotation(c.Object(), resource.AnnDisableWait) {
 		return AwaitNothing
 	}

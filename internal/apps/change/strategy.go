@@ -55,8 +55,10 @@ func (c *Change) Strategy() (string, error) {
 	return value, nil
 }
 
+var namespaceKind = schema.GroupKind{Kind: "Namespace"}
+
 // isProtected reports whether an object is a namespace that cannot be deleted.
 func isProtected(obj *unstructured.Unstructured) bool {
-	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} &&
+	return obj.GroupVersionKind().GroupKind() == namespaceKind &&
 		slices.Contains(protected, obj.GetName())
 }

@@ -1,0 +1,66 @@
+package apps
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Objects that hold others or data are not deleted unless their kind is allowed, nor is a namespace
+// with such an object. The record stays with them.
+func TestHeldBack(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: held}}"
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, " +
+		"namespace: held}}"
+	const plain = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+	const all = "namespace/held persistentvolumeclaim/data"
+	for _, tc := range []struct {
+		name  string
+		allow plan.AllowDelete
+		left  string // beside the record
+	}{
+		{"held", nil, all},
+		{"held because of a claim in it", plan.AllowDelete{"Namespace"}, all},
+		{"claim", plan.AllowDelete{"PersistentVolumeClaim"}, "namespace/held"},
+		{"all", plan.AllowDelete{"*"}, ""},
+	} {
+		for _, deletes := range []bool{false, true} {
+			t.Run(tc.name, func(t *testing.T) {
+				w := newWorld(t)
+				w.cluster.Serve(namespaceKind, false)
+				w.cluster.Serve(schema.GroupKind{Kind: "PersistentVolumeClaim"}, true)
+				first := w.request(plain, namespace, claim)
+				first.Run.Wait = false // nobody binds the claim
+				if _, err := w.Deploy(t.Context(), first); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				want := "configmap/a configmap/web"
+				if deletes {
+					request := w.deleteRequest()
+					request.Run.Held = tc.allow.Held()
+					_, err = w.Delete(t.Context(), request)
+					if want = "configmap/web"; tc.left == "" {
+						want = ""
+					}
+				} else {
+					request := w.request(plain)
+					request.Run.Held = tc.allow.Held()
+					_, err = w.Deploy(t.Context(), request)
+				}
+				checkError(t, err, "")
+				if tc.left != "" {
+					want += " " + tc.left
+				}
+				check(t, "objects", w.objects(), want)
+				again := w.deleteRequest()
+				if _, err := w.Delete(t.Context(), again); err != nil {
+					t.Fatal(err)
+				}
+				check(t, "objects after a deletion of all", w.objects(), "")
+			})
+		}
+	}
+}
