@@ -16,11 +16,19 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-var (
-	namespaceKind = schema.GroupKind{Kind: "Namespace"}
-	// resourceGroupKind is the kind in which packages keep their records.
-	resourceGroupKind = schema.GroupKind{Group: "kpt.dev", Kind: "ResourceGroup"}
-)
+var namespaceKind = schema.GroupKind{Kind: "Namespace"}
+
+// packageRecords are the kinds in which packages keep their records, with their labels.
+var packageRecords = []struct {
+	kind   schema.GroupKind
+	labels map[string]string
+}{
+	{kind: schema.GroupKind{Group: "kpt.dev", Kind: "ResourceGroup"}},
+	{schema.GroupKind{Kind: "ConfigMap"},
+		map[string]string{"cli-utils.sigs.k8s.io/inventory-id": cluster.AnyValue}},
+	{schema.GroupKind{Kind: "ConfigMap"},
+		map[string]string{"kustomize.config.k8s.io/inventory-id": cluster.AnyValue}},
+}
 
 // checkOtherRecords returns an error if changes delete a namespace that holds the record of another
 // app or of a package: their objects elsewhere would never be found again. Records that the user
@@ -73,17 +81,22 @@ func (r *Run) otherRecords(
 			others = append(others, fmt.Sprintf("app '%s'", other.Name))
 		}
 	}
-	groups, err := r.Cluster.List(ctx, resourceGroupKind, namespace, nil)
-	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) ||
-		apierrors.IsForbidden(err) {
-		err = nil
-	}
-	for _, group := range groups {
-		if !deleted[resource.Describe(group)] {
-			others = append(others, fmt.Sprintf("package '%s'", group.GetName()))
+	for _, record := range packageRecords {
+		found, err := r.Cluster.List(ctx, record.kind, namespace, record.labels)
+		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) ||
+			apierrors.IsForbidden(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, obj := range found {
+			if !deleted[resource.Describe(obj)] {
+				others = append(others, fmt.Sprintf("package '%s'", obj.GetName()))
+			}
 		}
 	}
-	return others, err
+	return others, nil
 }
 
 func sameApp(a, b *app.App) bool { return a.Name == b.Name && a.Namespace == b.Namespace }

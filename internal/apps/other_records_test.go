@@ -14,6 +14,9 @@ func TestNamespaceWithOtherRecords(t *testing.T) {
 			"labels: {kapp.k14s.io/is-app: ''}}, data: {spec: '{}'}}", text + "app 'other' (hint: "},
 		{"a package", "{apiVersion: kpt.dev/v1alpha1, kind: ResourceGroup, metadata: {name: p, " +
 			"namespace: shared}}", text + "package 'p' (hint: "},
+		{"a package with an inventory of the old format", "{apiVersion: v1, kind: ConfigMap, metadata: " +
+			"{name: old, namespace: shared, labels: {cli-utils.sigs.k8s.io/inventory-id: x}}}",
+			text + "package 'old' (hint: "},
 	} {
 		for _, deletes := range []bool{false, true} {
 			t.Run(tc.name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/dynamic"
 
 	"golang.org/x/sync/errgroup"
@@ -275,8 +276,25 @@ func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Re
 	}
 }
 
+// AnyValue stands for all values of a label.
+const AnyValue = "*"
+
+// LabelSelector returns the selector of objects that carry all of these labels.
+func LabelSelector(with map[string]string) labels.Selector {
+	equal, exist := labels.Set{}, labels.NewSelector()
+	for key, value := range with {
+		if value != AnyValue {
+			equal[key] = value
+		} else if r, err := labels.NewRequirement(key, selection.Exists, nil); err == nil {
+			exist = exist.Add(*r) // a key that is invalid selects nothing less
+		}
+	}
+	requirements, _ := equal.AsSelector().Requirements()
+	return exist.Add(requirements...)
+}
+
 // List returns the objects of a kind that carry all of these labels, in one namespace or, if that
-// is empty, in all.
+// is empty, in all. The value of a label may be AnyValue.
 func (c *Client) List(
 	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]*unstructured.Unstructured, error) {
@@ -287,7 +305,7 @@ func (c *Client) List(
 	var found []*unstructured.Unstructured
 	options := metav1.ListOptions{
 		Limit:         pageSize,
-		LabelSelector: labels.SelectorFromSet(with).String(),
+		LabelSelector: LabelSelector(with).String(),
 	}
 	for {
 		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {

@@ -25,6 +25,8 @@ var records = []struct {
 }{
 	{kind: inventory.ResourceGroupKind.GroupKind()},
 	{inventory.ConfigMapKind.GroupKind(), map[string]string{appRecordKey: ""}},
+	{inventory.ConfigMapKind.GroupKind(), map[string]string{inventory.IDKey: cluster.AnyValue}},
+	{inventory.ConfigMapKind.GroupKind(), map[string]string{inventory.FirstIDKey: cluster.AnyValue}},
 }
 
 // protect returns those deleted objects without which records of others would be lost: namespaces

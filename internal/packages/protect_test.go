@@ -74,6 +74,7 @@ func TestRecordsOfOthersAreKept(t *testing.T) {
 	groups := inventory.ResourceGroupKind
 	theirs := object.Ref{Group: groups.Group, Kind: groups.Kind, Namespace: "shared", Name: "theirs"}
 	app := object.Ref{Kind: "ConfigMap", Namespace: "shared", Name: "app"}
+	mapped := object.Ref{Kind: "ConfigMap", Namespace: "shared", Name: "mapped"}
 	ofPackages := "it stays in the cluster, because records of packages are stored in it: "
 	for _, tc := range []struct {
 		name    string
@@ -89,6 +90,9 @@ func TestRecordsOfOthersAreKept(t *testing.T) {
 				"shared/resourcegroup.kpt.dev/theirs", "delete namespace/other"}},
 		{"an app", false, []object.Ref{namespace("shared")}, []object.Ref{app},
 			[]string{"keep namespace/shared it holds a record of others: shared/configmap/app"}},
+		{"a package with an inventory of the old format", false, []object.Ref{namespace("shared")},
+			[]object.Ref{mapped}, []string{"keep namespace/shared it holds a record of others: " +
+				"shared/configmap/mapped"}},
 		{"a record of our own", false, []object.Ref{namespace("shared"), theirs}, nil,
 			[]string{"delete resourcegroup.kpt.dev/theirs", "delete namespace/shared"}},
 		{"the definition of our record", false, []object.Ref{definitionRef}, nil, []string{
@@ -111,7 +115,11 @@ func TestRecordsOfOthersAreKept(t *testing.T) {
 			}
 			putRecord(t, c, inv, tc.members...)
 			for _, ref := range tc.others {
-				put(c, ref, "", appRecordKey)
+				label := appRecordKey
+				if ref == mapped {
+					label = inventory.FirstIDKey
+				}
+				put(c, ref, "", label)
 			}
 			if diff := cmp.Diff(tc.want, decisions(t, c, inv)); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)

@@ -198,7 +198,7 @@ func (c *Cluster) List(
 	for ref, obj := range c.objects {
 		in := namespace == "" || ref.Namespace == namespace
 		if ref.GroupKind() == gk && in &&
-			labels.SelectorFromSet(with).Matches(labels.Set(obj.GetLabels())) {
+			cluster.LabelSelector(with).Matches(labels.Set(obj.GetLabels())) {
 			found = append(found, obj.DeepCopy())
 		}
 	}
