@@ -71,7 +71,8 @@ const ExitCodes = `Exit codes:
   0    everything was done
   1    nothing was done, or the record could not be saved, or everything was done but the output could
        not be written: the error says which
-  3    the run finished, but an object failed, was not ready in time or was held back
+  3    the run finished, but an object failed, was not ready in time, was held back, or was not applied
+       because it belongs to others
   130  the run was interrupted; the record is complete and the same command continues`
 
 // ResultError reports that a run failed. It has no text to print: the output of the run has it.
@@ -109,12 +110,13 @@ func IsBrokenPipe(err error) bool {
 	return errors.As(err, &file) && errors.Is(file, syscall.EPIPE)
 }
 
-// RunError returns the error for the summary of a run, nil if all steps succeeded.
+// RunError returns the error for the summary of a run, nil if all steps succeeded and no object was
+// refused.
 func RunError(s event.Summary) error {
 	if s.Interrupted {
 		return &ResultError{Interrupted: true}
 	}
-	if s.Failures() > 0 {
+	if s.Failures() > 0 || s.Refused > 0 {
 		return &ResultError{}
 	}
 	return nil

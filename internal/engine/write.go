@@ -145,6 +145,12 @@ func write(
 			return nil, err
 		}
 	}
+	if len(step.Disown.Data) > 0 && o.DryRun == DryRunNone {
+		var err error
+		if step, err = disown(ctx, c, p, step); err != nil {
+			return nil, err
+		}
+	}
 	w := request(p, step, step.Want, o)
 	w.StreamOnce = p.ServerSide && step.Ref.GroupKind() == apiServiceKind
 	live, err := c.Write(ctx, w)
@@ -161,6 +167,21 @@ func write(
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}
+}
+
+// disown removes the marks of former owners, and returns the step with the object after that.
+func disown(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
+	unmarked, err := c.Write(ctx, cluster.Write{
+		Object: step.Have, Method: cluster.Patch, PatchType: step.Disown.Type,
+		Patch: step.Disown.Data, Manager: p.Manager, UID: step.Have.GetUID(),
+		Version: step.Have.GetResourceVersion(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := *step
+	next.Have, next.Disown = unmarked, diff.Patch{}
+	return &next, nil
 }
 
 // writeInstead applies an object on the client's side that the server could not merge.

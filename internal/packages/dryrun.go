@@ -100,6 +100,12 @@ func (o Outlook) SentFields() map[string]any {
 	return fields
 }
 
+// Refused reports whether the object would not be applied because it belongs to others.
+func (o Outlook) Refused() bool {
+	return o.Verb() == ToSkip &&
+		(o.Step.ReasonCode == plan.ReasonForeign || o.Step.ReasonCode == plan.ReasonUnowned)
+}
+
 // BeforeAfter returns the object before and after the operation, with sensitive values masked.
 func (o Outlook) BeforeAfter() (before, after *unstructured.Unstructured) {
 	if o.Step.Sensitive {

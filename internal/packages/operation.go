@@ -51,6 +51,9 @@ type PlanOptions struct {
 	// with the annotation for that and those of the kinds in Recreate: KIND or KIND.GROUP, or * for
 	// all kinds whose objects hold no data or other objects.
 	Recreation bool `json:"-"`
+	// OnlyInventories recognizes no owners but packages, as kpt does: objects of apps, Helm and
+	// others have no owner. Notice receives a line for each of them that is changed.
+	OnlyInventories bool `json:"-"`
 }
 
 // Adoption returns the degree of adoption that the inventory policy stands for.
@@ -71,6 +74,7 @@ func (o PlanOptions) Waves() bool { return o.Ordering == "waves" }
 // policy returns the policy of a plan for the objects of an inventory.
 func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	p, err := Policy(inv, o.Adoption())
+	o.limitOwners(&p)
 	p.Waves = o.Waves()
 	p.ServerSide, p.Force, p.Manager = o.ServerSide, o.ForceConflicts, o.FieldManager
 	if o.FieldManager == DefaultManager {
@@ -111,6 +115,13 @@ func (o PlanOptions) held() []schema.GroupKind {
 	return o.AllowDelete.Held()
 }
 
+// limitOwners makes a policy recognize packages alone, if the options want that.
+func (o PlanOptions) limitOwners(p *plan.Policy) {
+	if o.OnlyInventories {
+		p.Owner.Others = nil
+	}
+}
+
 // ApplyOptions are the options of PrepareApply.
 type ApplyOptions struct {
 	PlanOptions
@@ -131,6 +142,7 @@ type Operation struct {
 	Desired   []plan.Desired
 
 	options PlanOptions
+	notice  func(string)
 	store   *inventory.Store
 	engine  *engine.Engine
 }
@@ -154,7 +166,7 @@ func PrepareApply(
 		return nil, err
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
-	op.Desired, op.options = desired, o.PlanOptions
+	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
 	return op, nil
 }
 
@@ -172,6 +184,7 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 	if err != nil {
 		return nil, err
 	}
+	o.limitOwners(&rules)
 	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
 	if o.AppAnnotations {
 		o.honourApps(&rules)
@@ -179,7 +192,7 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 	rules.Held = o.held()
 	inv.Advise(o.Notice)
 	op := newOperation(c, inv, nil, rules, !o.NoStatuses) // what is deleted is not judged
-	op.options = o.PlanOptions
+	op.options, op.notice = o.PlanOptions, o.Notice
 	return op, nil
 }
 
@@ -204,7 +217,15 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 		Desired: o.Desired, Policy: o.Policy, Protect: o.protect,
 	})
 	o.Plan = p
-	return err
+	if err != nil {
+		return err
+	}
+	if !o.options.OnlyInventories {
+		o.nameOwners(ctx)
+	} else if o.notice != nil {
+		o.noteTaken(ctx)
+	}
+	return nil
 }
 
 // AllowDelete makes the plan again, so that it deletes the objects that it held back.
@@ -261,11 +282,18 @@ func (o *Operation) LeavesUnknown() bool {
 // Recorded reports whether the cluster had a record of the package when the plan was made.
 func (o *Operation) Recorded() bool { return o.store.Exists() }
 
-// Run runs the plan.
+// Run runs the plan. Unless the options know no owners but packages, objects that are not applied
+// because they belong to others count as refused.
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	return o.engine.Apply(ctx, o.Plan, options, sink)
+	if o.options.OnlyInventories {
+		return o.engine.Apply(ctx, o.Plan, options, sink)
+	}
+	refused := refusals{plan: o.Plan}
+	summary, err := o.engine.Apply(ctx, o.Plan, options, refused.sink(sink))
+	summary.Refused = refused.count
+	return summary, err
 }
 
 // Observe watches objects and reports their states.

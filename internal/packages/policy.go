@@ -80,8 +80,10 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 	p.Order = order
 	p.Owner = plan.Owner{
 		Annotation: ownerKey, ID: inv.ID, Adoption: adoption,
-		AdoptHint: "--inventory-policy=adopt takes it over",
-		KeepHint:  "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+		AdoptHint:   "--inventory-policy=adopt takes it over",
+		KeepHint:    "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
+		ForeignHint: "--inventory-policy=force-adopt takes it over",
+		Others:      others(inv),
 	}
 	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 	p.LastApplied = lastAppliedKey

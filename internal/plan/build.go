@@ -150,14 +150,14 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		}
 		return nil
 	}
-	return writeMode{policy.ServerSide, policy.Manager, policy.LastApplied}.decide(step, want)
+	return policy.writeMode().decide(step, want)
 }
 
 // skipIfForbidden skips a step whose object exists and may not be written, or is only ever created.
 func (s *Step) skipIfForbidden(
 	want *unstructured.Unstructured, owner Owner, createOnly []Annotation,
 ) bool {
-	why, reason := owner.refusal(s.Have, owner.AdoptHint)
+	why, reason := owner.refusal(s.Have, want, owner.AdoptHint, owner.ForeignHint)
 	if mark, ok := findAnnotation(want, createOnly); ok && why == "" && s.Have != nil {
 		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key,
 			mark.Value)
@@ -278,7 +278,7 @@ func (s *Step) keepIfForbidden(owner Owner, retain []Annotation) bool {
 		s.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return true
 	}
-	s.ReasonCode, s.Reason = owner.refusal(s.Have, owner.KeepHint)
+	s.ReasonCode, s.Reason = owner.refusal(s.Have, nil, owner.KeepHint, "")
 	if s.ReasonCode != "" {
 		s.Op = Keep
 	}

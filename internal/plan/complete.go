@@ -27,7 +27,7 @@ func (p *Plan) Complete(
 		return step, err
 	}
 	step.Unknown = ""
-	if err := (writeMode{p.ServerSide, p.Manager, p.LastApplied}).decide(&step, want); err != nil {
+	if err := p.writeMode().decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
 	if step.Sensitive {

@@ -13,21 +13,39 @@ type writeMode struct {
 	serverSide  bool
 	manager     string
 	lastApplied string // annotation with the applied configuration; empty: none
+	owner       Owner
+}
+
+func (p Policy) writeMode() writeMode {
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner}
+}
+
+func (p *Plan) writeMode() writeMode {
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff = diff.Patch{}, nil
+	former := w.owner.adopts(step.Have, want)
+	var err error
 	if w.serverSide {
-		return w.decideServerSide(step, want)
+		err = w.decideServerSide(step, want, former)
+	} else {
+		err = decideClientSide(step, want, w.lastApplied, former)
 	}
-	return decideClientSide(step, want, w.lastApplied)
+	if former.Text != "" && step.Op == Update && step.Reason == "" {
+		step.ReasonCode, step.Reason = ReasonAdopted, "it belonged to "+former.Text
+	}
+	return err
 }
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
 // annotation and belongs to the step. The annotation keeps the applied configuration; if it is
-// empty, none is kept.
-func decideClientSide(step *Step, want *unstructured.Unstructured, annotation string) error {
+// empty, none is kept. The marks of former owners are removed.
+func decideClientSide(
+	step *Step, want *unstructured.Unstructured, annotation string, former Others,
+) error {
 	if annotation != "" {
 		if err := setLastApplied(want, annotation); err != nil {
 			return err
@@ -38,7 +56,8 @@ func decideClientSide(step *Step, want *unstructured.Unstructured, annotation st
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
 	}
-	patch, result, err := diff.ThreeWay(readLastApplied(step.Have, annotation), want, step.Have)
+	applied := former.withMarks(readLastApplied(step.Have, annotation), step.Have)
+	patch, result, err := diff.ThreeWay(applied, former.withMaps(want), step.Have)
 	if err != nil {
 		return fmt.Errorf("compute the change: %w", err)
 	}
@@ -52,8 +71,11 @@ func decideClientSide(step *Step, want *unstructured.Unstructured, annotation st
 }
 
 // decideServerSide decides by server-side apply. The object is unchanged if the manager has applied
-// the same fields and no client-side apply is left to migrate.
-func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured) error {
+// the same fields and no client-side apply is left to migrate. The marks of former owners are
+// removed by a patch of their own.
+func (w writeMode) decideServerSide(
+	step *Step, want *unstructured.Unstructured, former Others,
+) error {
 	want = w.withoutReplicas(step, want)
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
@@ -63,8 +85,9 @@ func (w writeMode) decideServerSide(step *Step, want *unstructured.Unstructured)
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
-	step.Op = Update
-	if same && (w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
+	step.Op, step.Disown = Update, former.removal(step.Have, want)
+	if same && len(step.Disown.Data) == 0 &&
+		(w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
 		step.Op = Unchanged
 	}
 	return nil

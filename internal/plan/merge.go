@@ -35,7 +35,7 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
 	}
-	err := (writeMode{p.ServerSide, p.Manager, p.LastApplied}).decide(&next, step.Want)
+	err := p.writeMode().decide(&next, step.Want)
 	return &next, err
 }
 
@@ -62,7 +62,7 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	}
 	next := *step
 	next.Have = live
-	if err := (writeMode{lastApplied: p.LastApplied}).decide(&next, want); err != nil {
+	if err := (writeMode{lastApplied: p.LastApplied, owner: p.Owner}).decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, nil

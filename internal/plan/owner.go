@@ -21,27 +21,119 @@ func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotat
 	return Annotation{}, false
 }
 
-// refusal returns the reason why an object must not be changed, or "". The hint is for objects
-// without an owner.
-func (o Owner) refusal(live *unstructured.Unstructured, hint string) (ReasonCode, string) {
+// refusal returns the reason why an object must not be changed, or "". Applied is as in Others;
+// unowned and foreign are hints for objects without an owner and for objects of others.
+func (o Owner) refusal(
+	live, applied *unstructured.Unstructured, unowned, foreign string,
+) (ReasonCode, string) {
 	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
 		return "", ""
 	}
-	owner := live.GetAnnotations()[o.Annotation]
+	others := o.others(live, applied)
 	switch {
-	case owner == o.ID:
-		return "", ""
-	case owner != "":
-		return ReasonForeign, fmt.Sprintf("it belongs to another inventory (%s: %s)", o.Annotation, owner)
-	case o.Adoption == AdoptUnowned:
+	case others.Text != "":
+		return ReasonForeign, withHint("it belongs to "+others.Text, foreign)
+	case o.Owns(live) || o.Adoption == AdoptUnowned:
 		return "", ""
 	default:
-		reason := fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
-		if hint != "" {
-			reason += "; " + hint
-		}
-		return ReasonUnowned, reason
+		return ReasonUnowned, withHint(
+			fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation), unowned)
 	}
+}
+
+func withHint(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
+}
+
+// others returns the other owners of a live object.
+func (o Owner) others(live, applied *unstructured.Unstructured) Others {
+	if live == nil {
+		return Others{}
+	}
+	if o.Others != nil {
+		return o.Others(live, applied)
+	}
+	id := live.GetAnnotations()[o.Annotation]
+	if id == "" || id == o.ID {
+		return Others{}
+	}
+	return Others{Text: fmt.Sprintf("another inventory (%s: %s)", o.Annotation, id)}
+}
+
+// adopts returns the owners that the set takes an object from: all but the set itself, if it may
+// adopt the objects of others.
+func (o Owner) adopts(live, want *unstructured.Unstructured) Others {
+	if o.Adoption != AdoptAll || o.Others == nil {
+		return Others{}
+	}
+	return o.others(live, want)
+}
+
+// withMarks returns what was applied last with the marks of former owners, so that a merge removes
+// those that are not desired.
+func (o Others) withMarks(applied, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if len(o.Labels)+len(o.Annotations) == 0 {
+		return applied
+	}
+	marked := &unstructured.Unstructured{Object: map[string]any{}}
+	if applied != nil {
+		marked = applied.DeepCopy()
+	}
+	for field, keys := range map[string][]string{"labels": o.Labels, "annotations": o.Annotations} {
+		for _, key := range keys {
+			value, ok, _ := unstructured.NestedString(live.Object, "metadata", field, key)
+			if ok { // metadata of an applied object is a map
+				_ = unstructured.SetNestedField(marked.Object, value, "metadata", field, key)
+			}
+		}
+	}
+	return marked
+}
+
+// withMaps returns a desired object with the maps that hold the marks, so that a merge removes the
+// marks alone and not these maps.
+func (o Others) withMaps(want *unstructured.Unstructured) *unstructured.Unstructured {
+	if len(o.Labels)+len(o.Annotations) == 0 {
+		return want
+	}
+	want = want.DeepCopy()
+	for _, field := range []string{"labels", "annotations"} {
+		if _, has, _ := unstructured.NestedFieldNoCopy(want.Object, "metadata", field); !has {
+			_ = unstructured.SetNestedMap(want.Object, map[string]any{}, "metadata", field)
+		}
+	}
+	return want
+}
+
+// removal returns the patch that removes the marks from an object that others have not recreated,
+// or a zero patch if there are none.
+func (o Others) removal(live, want *unstructured.Unstructured) diff.Patch {
+	metadata := map[string]any{}
+	for field, keys := range map[string][]string{"labels": o.Labels, "annotations": o.Annotations} {
+		removed := map[string]any{}
+		for _, key := range keys {
+			_, has, _ := unstructured.NestedString(live.Object, "metadata", field, key)
+			_, wanted, _ := unstructured.NestedString(want.Object, "metadata", field, key)
+			if has && !wanted {
+				removed[key] = nil
+			}
+		}
+		if len(removed) > 0 {
+			metadata[field] = removed
+		}
+	}
+	if len(metadata) == 0 {
+		return diff.Patch{}
+	}
+	metadata["uid"] = live.GetUID()
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		panic(fmt.Sprintf("marshal a map of strings: %v", err)) // cannot happen
+	}
+	return diff.Patch{Type: types.MergePatchType, Data: data}
 }
 
 // Owns reports whether an object carries the mark of the set. Without ownership all objects do.

@@ -87,6 +87,7 @@ type ReasonCode string
 const (
 	ReasonForeign        ReasonCode = "foreign"  // it belongs to another set
 	ReasonUnowned        ReasonCode = "unowned"  // it exists and belongs to no set
+	ReasonAdopted        ReasonCode = "adopted"  // it is taken over from another set
 	ReasonCreateOnly     ReasonCode = "frozen"   // an annotation of the desired object forbids updates
 	ReasonRetained       ReasonCode = "retained" // an annotation forbids the deletion
 	ReasonNamespaceInUse ReasonCode = "in use"   // the namespace holds desired objects or the record
@@ -119,6 +120,9 @@ type Step struct {
 	Have   *unstructured.Unstructured `json:"have,omitempty"`   // live; nil if it does not exist
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
+
+	// Disown removes the marks of former owners before a server-side apply.
+	Disown diff.Patch `json:"disown,omitzero"`
 
 	// FullReplace lets an update send all of Want, on condition that the object is still Have.
 	FullReplace bool `json:"fullReplace,omitempty"`

@@ -141,6 +141,18 @@ type Owner struct {
 	Adoption   Adoption
 	AdoptHint  string // added to the reason for not writing an object without an owner
 	KeepHint   string // added to the reason for not deleting an object without an owner
+	// ForeignHint is added to the reason for not writing an object of others.
+	ForeignHint string
+
+	// Others returns the other owners of a live object. Applied is what the set applies to it, or nil
+	// if it is to be deleted. If Others is nil, only the annotation identifies owners.
+	Others func(live, applied *unstructured.Unstructured) Others `json:"-"`
+}
+
+// Others are the owners of a live object other than the set. The zero value is none.
+type Others struct {
+	Text                string   // for messages
+	Labels, Annotations []string // their marks, by key; adoption removes them
 }
 
 // Adoption is which objects of others may be written or deleted.

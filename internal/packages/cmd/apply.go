@@ -34,6 +34,7 @@ type applyFlags struct {
 	allowEmpty        bool
 	leaveReplicas     bool // of workloads to their autoscalers
 	recreation        bool // of objects with immutable fields, if wanted
+	onlyInventories   bool // are recognized as owners
 	recreate          []string
 	failFast          bool
 	logLines          int
@@ -284,6 +285,7 @@ func (f applyFlags) options() packages.PlanOptions {
 		Hold: f.held.hold, AllowDelete: f.held.allowed(),
 		NoPrune: f.noPrune, AllowEmpty: f.allowEmpty,
 		AppAnnotations: f.appAnnotations, Filter: f.filter, Now: f.now,
+		OnlyInventories: f.onlyInventories,
 	}
 }
 

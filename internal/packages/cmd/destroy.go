@@ -103,6 +103,7 @@ func runDestroy(
 			InventoryPolicy: f.adoption.value, Ordering: f.ordering.value,
 			Propagation: metav1.DeletionPropagation(f.propagation.value), AppAnnotations: v.strict,
 			Hold: f.held.hold, AllowDelete: f.held.allowed(),
+			OnlyInventories: v.onlyInventories,
 		},
 	}
 	op, err := packages.PrepareDestroy(client, inv, o)

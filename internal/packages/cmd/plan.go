@@ -40,7 +40,7 @@ Exit codes:
   0    the plan was made
   1    it could not be made, or prunes more than --max-prune: the error says why
   2    with --exit-code: the plan was made, and something would change
-  3    the plan was made, and an object would fail
+  3    the plan was made, and an object would fail, or be skipped because it belongs to others
   130  interrupted`,
 		Example: "  " + v.command + " plan wordpress\n" +
 			"  " + v.command + " plan wordpress --server-side --out wordpress.plan\n" +
@@ -88,7 +88,7 @@ func runPlan(
 		return result
 	}
 	if failing := (*cli.ResultError)(nil); errors.As(result, &failing) {
-		fmt.Fprintln(env.Err, "the plan is not saved, because an object would fail")
+		fmt.Fprintln(env.Err, "the plan is not saved, because an object would not be applied")
 		return result
 	}
 	s, err := op.Save(ctx, cli.Version())
@@ -116,7 +116,7 @@ func (f planFlags) print(env *cli.Env, outlooks []packages.Outlook) error {
 func (f planFlags) result(outlooks []packages.Outlook) error {
 	changes := false
 	for _, o := range outlooks {
-		if o.Verb() == packages.ToFail {
+		if o.Verb() == packages.ToFail || o.Refused() {
 			return &cli.ResultError{}
 		}
 		changes = changes || o.Verb().Changes()

@@ -61,6 +61,7 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 // addPlanFlags adds the flags that shape the plan.
 func (f *applyFlags) addPlanFlags(cmd *cobra.Command, v variant) {
 	flags := cmd.Flags()
+	f.onlyInventories = v.onlyInventories
 	if f.leaveReplicas, f.recreation = v.leavesReplicas, v.recreates; f.recreation {
 		flags.StringArrayVar(&f.recreate, "recreate", nil,
 			"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+

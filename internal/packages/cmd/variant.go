@@ -21,8 +21,10 @@ type variant struct {
 	strict     bool // flags without effect are errors
 	savesPlans bool // plans can be saved and applied later
 
-	leavesReplicas bool // replicas are left to autoscalers
-	recreates      bool // objects with immutable fields are recreated if wanted
+	leavesReplicas  bool // replicas are left to autoscalers
+	onlyInventories bool // owners other than packages are not recognized
+
+	recreates bool // objects with immutable fields are recreated if wanted
 
 	ordering          string            // default of --ordering
 	pruneAfterFailure bool              // default of --prune-after-failure
@@ -84,6 +86,7 @@ func live(env *cli.Env, words string) variant {
 		arguments:         cobra.ArbitraryArgs,
 		ordering:          "waves",
 		pruneAfterFailure: true,
+		onlyInventories:   true,
 		refusals: map[string]string{
 			"output":           "unknown output type %q",
 			"inventory-policy": "inventory policy must be one of strict, adopt",

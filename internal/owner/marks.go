@@ -1,0 +1,43 @@
+package owner
+
+// The marks of packages and apps, and of their records.
+const (
+	inventoryAnnotation = "config.k8s.io/owning-inventory"
+	inventoryLabel      = "cli-utils.sigs.k8s.io/inventory-id" // of records
+	appLabel            = "kapp.k14s.io/app"
+	associationLabel    = "kapp.k14s.io/association"
+	appRecordLabel      = "kapp.k14s.io/is-app" // of records
+	appRecordSuffix     = ".apps.k14s.io"       // of the names of some records
+)
+
+// The marks of Helm. The label app.kubernetes.io/managed-by is no mark: charts that are only
+// rendered have it too.
+const (
+	helmName      = "meta.helm.sh/release-name"
+	helmNamespace = "meta.helm.sh/release-namespace"
+)
+
+// fluxMarks are the labels of Flux.
+var fluxMarks = []struct {
+	kind            Kind
+	name, namespace string
+}{
+	{Kustomization, "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"},
+	{FluxRelease, "helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace"},
+}
+
+// The marks of Argo CD.
+const (
+	argoInstance     = "argocd.argoproj.io/instance"
+	argoTracking     = "argocd.argoproj.io/tracking-id"
+	argoInstallation = "argocd.argoproj.io/installation-id"
+	instanceLabel    = "app.kubernetes.io/instance"
+)
+
+// argoManagers are the field managers of Argo CD.
+var argoManagers = map[string]bool{
+	"argocd-controller": true, "argocd-application-controller": true, "argocd": true,
+}
+
+// applySetLabel is the label of the members of ApplySets.
+const applySetLabel = "applyset.kubernetes.io/part-of"

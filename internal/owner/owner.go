@@ -1,0 +1,135 @@
+// Package owner recognizes whom an object in a cluster belongs to: a package, an app, a Helm
+// release, a set of Flux or Argo CD, or an ApplySet. It reads the marks that these tools leave on
+// their objects, and names the owner as a person would. It decides nothing.
+package owner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Kind is the kind of an owner.
+type Kind string
+
+// The kinds of owners.
+const (
+	Package       Kind = "package"
+	App           Kind = "app"
+	HelmRelease   Kind = "Helm release"
+	Kustomization Kind = "Flux Kustomization"
+	FluxRelease   Kind = "Flux HelmRelease"
+	Application   Kind = "Argo CD application"
+	ApplySet      Kind = "ApplySet"
+)
+
+// Owner is a set of objects that somebody deploys. Packages and apps mark their objects with an ID
+// alone; Names finds the name of the record. All others have a name.
+type Owner struct {
+	Kind      Kind
+	ID        string // of packages: the inventory ID; of apps: the value of their label
+	Name      string
+	Namespace string // of the record; empty if unknown
+
+	Labels, Annotations []string // the marks on the object, by key
+}
+
+// String returns the owner for messages.
+func (o Owner) String() string {
+	switch {
+	case o.Name == "" && o.Kind == Package:
+		return fmt.Sprintf("the package with inventory ID %s", o.ID)
+	case o.Name == "" && o.Kind == App:
+		return fmt.Sprintf("the app with label %s=%s", appLabel, o.ID)
+	}
+	text := string(o.Kind) + " " + o.Name
+	if o.Kind == App {
+		text = fmt.Sprintf("app '%s'", o.Name)
+	}
+	if o.Namespace != "" {
+		text += " in namespace " + o.Namespace
+	}
+	return text
+}
+
+// Is reports whether two owners are the same set.
+func (o Owner) Is(other Owner) bool {
+	return o.Kind == other.Kind && o.ID == other.ID && o.Name == other.Name &&
+		o.Namespace == other.Namespace
+}
+
+// Of returns the owners whose marks an object carries. The first one is to be named: Flux marks
+// the objects of a HelmRelease beside Helm.
+func Of(obj *unstructured.Unstructured) []Owner {
+	if obj == nil {
+		return nil
+	}
+	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	var owners []Owner
+	if id := annotations[inventoryAnnotation]; id != "" {
+		owners = append(owners, Owner{
+			Kind: Package, ID: id, Annotations: []string{inventoryAnnotation}})
+	}
+	if id := labels[appLabel]; id != "" {
+		owners = append(owners, Owner{
+			Kind: App, ID: id, Labels: []string{appLabel, associationLabel}})
+	}
+	for _, mark := range fluxMarks {
+		if name := labels[mark.name]; name != "" {
+			owners = append(owners, Owner{
+				Kind: mark.kind, Name: name, Namespace: labels[mark.namespace],
+				Labels: []string{mark.name, mark.namespace}})
+		}
+	}
+	if name := applicationOf(obj); name != "" {
+		owners = append(owners, Owner{
+			Kind: Application, Name: name, Labels: []string{argoInstance},
+			Annotations: []string{argoInstance, argoTracking, argoInstallation}})
+	}
+	if name := annotations[helmName]; name != "" {
+		owners = append(owners, Owner{
+			Kind: HelmRelease, Name: name, Namespace: annotations[helmNamespace],
+			Annotations: []string{helmName, helmNamespace}})
+	}
+	if name := labels[applySetLabel]; name != "" {
+		owners = append(owners, Owner{Kind: ApplySet, Name: name, Labels: []string{applySetLabel}})
+	}
+	return owners
+}
+
+// Others returns the owners of a live object other than a set. A mark that the set itself applied
+// to an object of its own does not count: the manifest has it with the same value.
+func Others(live, applied *unstructured.Unstructured, set Owner) []Owner {
+	owners := Of(live)
+	isMember := slices.ContainsFunc(owners, set.Is)
+	var own []Owner
+	if isMember {
+		own = Of(applied)
+	}
+	return slices.DeleteFunc(owners, func(o Owner) bool {
+		return o.Is(set) || slices.ContainsFunc(own, o.Is)
+	})
+}
+
+// applicationOf returns the name of the Argo CD application that an object belongs to, or "". The
+// common label for instances counts only on objects that Argo CD wrote.
+func applicationOf(obj *unstructured.Unstructured) string {
+	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	if id := annotations[argoTracking]; id != "" {
+		name, _, _ := strings.Cut(id, ":") // NAME:GROUP/KIND:NAMESPACE/NAME
+		return name
+	}
+	for _, name := range []string{labels[argoInstance], annotations[argoInstance]} {
+		if name != "" {
+			return name
+		}
+	}
+	for _, entry := range obj.GetManagedFields() {
+		if argoManagers[entry.Manager] {
+			return labels[instanceLabel]
+		}
+	}
+	return ""
+}

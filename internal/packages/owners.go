@@ -1,0 +1,113 @@
+package packages
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// ownersOf returns the owners of a live object other than the package of an inventory. Applied is
+// as in plan.Owner; for an object that is to be deleted it is what was applied last.
+func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured) []owner.Owner {
+	if applied == nil {
+		applied = lastApplied(live)
+	}
+	return owner.Others(live, applied, owner.Owner{Kind: owner.Package, ID: inv.ID})
+}
+
+// others returns the function of a policy that finds the owners of objects.
+func others(inv *inventory.Inventory) func(live, applied *unstructured.Unstructured) plan.Others {
+	return func(live, applied *unstructured.Unstructured) plan.Others {
+		found := ownersOf(inv, live, applied)
+		all := plan.Others{Text: owner.Text(found)}
+		for _, o := range found {
+			all.Labels = append(all.Labels, o.Labels...)
+			all.Annotations = append(all.Annotations, o.Annotations...)
+		}
+		return all
+	}
+}
+
+// lastApplied returns the configuration that was applied last, or nil if the object has none.
+func lastApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	text, applied := live.GetAnnotations()[lastAppliedKey], &unstructured.Unstructured{}
+	if text == "" || applied.UnmarshalJSON([]byte(text)) != nil {
+		return nil
+	}
+	return applied
+}
+
+// nameOwners puts the names of records into the reasons of the plan, which have the IDs that the
+// objects carry. It lists records only if there is such a reason.
+func (o *Operation) nameOwners(ctx context.Context) {
+	names := owner.Names{Cluster: o.Cluster}
+	for i := range o.Plan.Steps {
+		step := &o.Plan.Steps[i]
+		if step.ReasonCode != plan.ReasonForeign && step.ReasonCode != plan.ReasonAdopted {
+			continue
+		}
+		for _, id := range owner.Of(step.Have) {
+			named := names.Find(ctx, id, step.Ref.Namespace)
+			step.Reason = strings.Replace(step.Reason, id.String(), named.String(), 1)
+		}
+	}
+}
+
+// noteTaken prints the objects of apps, Helm and others that a run changes or deletes because it
+// recognizes no owners but packages.
+func (o *Operation) noteTaken(ctx context.Context) {
+	names := owner.Names{Cluster: o.Cluster}
+	for _, step := range o.Plan.Steps {
+		if step.Have == nil || step.Op != plan.Update && step.Op != plan.Delete {
+			continue
+		}
+		found := slices.DeleteFunc(ownersOf(o.Inventory, step.Have, step.Want),
+			func(o owner.Owner) bool { return o.Kind == owner.Package })
+		found = names.FindAll(ctx, found, step.Ref.Namespace)
+		if len(found) == 0 {
+			continue
+		}
+		done := "takes it over"
+		if step.Op == plan.Delete {
+			done = "deletes it"
+		}
+		o.notice(step.Ref.Short() + " belongs to " + owner.Text(found) + "; this " + done)
+	}
+}
+
+// refusals counts the objects that a run does not apply because they belong to others.
+type refusals struct {
+	plan  *plan.Plan
+	count int
+}
+
+// sink returns a sink that counts and passes events on.
+func (r *refusals) sink(next event.Sink) event.Sink {
+	return func(e event.Event) {
+		if e.Kind == event.Acted && e.Op == plan.Skip && r.refuses(&r.plan.Steps[e.Step]) {
+			r.count++
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+// refuses reports whether a skipped step was skipped because of owners: in the plan, or since an
+// object that others created or took meanwhile was read.
+func (r *refusals) refuses(step *plan.Step) bool {
+	if step.Op == plan.Skip {
+		return step.ReasonCode == plan.ReasonForeign || step.ReasonCode == plan.ReasonUnowned
+	}
+	annotations := step.Want.GetAnnotations()
+	return !slices.ContainsFunc(r.plan.CreateOnly, func(mark plan.Annotation) bool {
+		return annotations[mark.Key] == mark.Value
+	})
+}
