@@ -60,6 +60,14 @@ func (d *Deletion) Partial() bool { return d.partial }
 // App returns the app; nil if it does not exist.
 func (d *Deletion) App() *app.App { return d.app }
 
+// Identity returns the namespace, name and label of the app, by which a saved plan knows it.
+func (d *Deletion) Identity() string {
+	if !d.Found() {
+		return d.req.App.Namespace + "/" + d.req.App.Name
+	}
+	return identity(d.app)
+}
+
 // Plan returns the plan of the changes.
 func (d *Deletion) Plan() *plan.Plan {
 	if !d.Found() {

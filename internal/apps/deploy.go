@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -18,11 +19,12 @@ type DeployRequest struct {
 	Labels   map[string]string // of the record
 
 	Input       input.Options
-	Preparation input.Preparation // without Namespace, Kinds and Now
-	Filter      filter.Flags      // of inputs and live objects
-	Patch       bool              // delete nothing
-	AllowEmpty  bool              // an app without inputs loses all of its objects
-	MaxPrune    plan.PruneLimit   // of the objects of the app
+	Resources   []resource.Resource // instead of those of Input, if that names no files
+	Preparation input.Preparation   // without Namespace, Kinds and Now
+	Filter      filter.Flags        // of inputs and live objects
+	Patch       bool                // delete nothing
+	AllowEmpty  bool                // an app without inputs loses all of its objects
+	MaxPrune    plan.PruneLimit     // of the objects of the app
 
 	Search            SearchOptions
 	AllKinds          bool // search all kinds, and not only those that the app is known to have

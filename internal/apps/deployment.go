@@ -32,6 +32,7 @@ type Deployment struct {
 	inputs   []resource.Resource
 	selected []resource.Resource // the inputs that the filter selects
 	live     liveState
+	desired  []any             // the content of the inputs, before versions get their names
 	owners   map[string]string // descriptions of other apps, by the values of their labels
 	run      *Run
 	trimmed  int // how many change records the run deleted
@@ -73,6 +74,29 @@ func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deploymen
 
 // App returns the app. A new one has no record before the run.
 func (d *Deployment) App() *app.App { return d.app }
+
+// Identity returns the namespace, name and label of the app, by which a saved plan knows it.
+// The label of a new app is in Random instead.
+func (d *Deployment) Identity() string { return identity(d.app) }
+
+// Random returns the texts that differ each time that the deployment of a new app is prepared.
+func (d *Deployment) Random() []string {
+	if d.app.IsNew {
+		return []string{d.app.Meta.LabelValue}
+	}
+	return nil
+}
+
+// Objects returns the content of the inputs, with the label of the app.
+func (d *Deployment) Objects() []any { return d.desired }
+
+// identity returns the namespace, the name and the label of an app.
+func identity(a *app.App) string {
+	if a.IsNew || a.IsLabelled() {
+		return a.Namespace + "/" + a.Name
+	}
+	return a.Namespace + "/" + a.Name + " " + a.Selector()
+}
 
 // Plan returns the plan of the changes.
 func (d *Deployment) Plan() *plan.Plan { return d.run.plan }

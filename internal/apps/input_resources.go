@@ -16,11 +16,7 @@ import (
 
 // loadInputs reads the files, and prepares and labels the resources that they describe.
 func (d *Deployment) loadInputs(ctx context.Context) error {
-	if len(d.req.Input.Files) == 0 {
-		return errors.New("Expected at least one --file (-f) specified with a file or directory " +
-			"path")
-	}
-	all, err := input.Load(ctx, d.req.Input)
+	all, err := d.readInputs(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,8 +43,24 @@ func (d *Deployment) loadInputs(ctx context.Context) error {
 			return err
 		}
 	}
+	if d.req.Run.Native {
+		d.desired = contentsOf(d.inputs)
+	}
 	d.fallback = d.Client.fallback(d.app, namespacesOf(d.inputs, nil)...)
 	return nil
+}
+
+// readInputs returns the resources of the files, or those that the request has.
+func (d *Deployment) readInputs(ctx context.Context) ([]resource.Resource, error) {
+	switch {
+	case len(d.req.Input.Files) > 0:
+		return input.Load(ctx, d.req.Input)
+	case d.req.Resources != nil:
+		return d.req.Resources, nil
+	default:
+		return nil, errors.New("Expected at least one --file (-f) specified with a file or directory " +
+			"path")
+	}
 }
 
 // learnKinds adds the kinds that the inputs define to those of the cluster.
@@ -105,4 +117,13 @@ func (d *Deployment) label(r resource.Resource) error {
 	}
 	return d.config.AddScopingLabels(r.Unstructured, map[string]string{key: value},
 		d.req.ScopeSelectors)
+}
+
+// contentsOf returns copies of the fields of inputs.
+func contentsOf(inputs []resource.Resource) []any {
+	contents := make([]any, len(inputs))
+	for i, r := range inputs {
+		contents[i] = r.DeepCopy().Object
+	}
+	return contents
 }

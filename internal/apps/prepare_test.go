@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -346,6 +349,55 @@ func TestPrepareDelete(t *testing.T) {
 	if output := w.output(); output != "" {
 		t.Errorf("printed %q", output)
 	}
+}
+
+// Two plans of the same deployment differ in the label of a new app alone.
+func TestPlansAreEqual(t *testing.T) {
+	w := newWorld(t)
+	prepared := func() (*Deployment, string) {
+		d := w.prepare(w.nativeRequest(configMap("a", "1")))
+		data, err := json.Marshal([]any{d.Objects(), d.Plan().Steps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		for _, random := range d.Random() {
+			text = strings.ReplaceAll(text, random, "")
+		}
+		return d, text
+	}
+	one, text := prepared()
+	other, again := prepared()
+	check(t, "plan", again, text)
+	check(t, "identity of a new app", one.Identity(), "demo/web")
+	if fmt.Sprint(one.Random()) == fmt.Sprint(other.Random()) {
+		t.Errorf("random: %v", one.Random())
+	}
+	if _, err := w.run(t.Context(), one, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.run(t.Context(), other, engine.Options{})
+	checkError(t, err, "App 'web' (namespace: demo) was created by another run meanwhile")
+	d, _ := prepared()
+	check(t, "identity", d.Identity(), "demo/web "+w.find().Selector())
+	check(t, "random", fmt.Sprint(d.Random()), "[]")
+	deletion, err := w.PrepareDelete(t.Context(), w.deleteRequest())
+	checkError(t, err, "")
+	check(t, "identity of a deletion", deletion.Identity(), d.Identity())
+}
+
+// The resources of a request may have been read already.
+func TestPrepareResources(t *testing.T) {
+	w := newWorld(t)
+	r := w.nativeRequest()
+	r.Input = input.Options{}
+	r.Resources = []resource.Resource{
+		{Unstructured: parse(t, configMap("a", "1")), Origin: "a.yaml: document 1 (line 1)"},
+	}
+	check(t, "source", w.prepare(r).Plan().Steps[0].Source, "a.yaml: document 1 (line 1)")
+	r.Resources = nil
+	_, err := w.PrepareDeploy(t.Context(), r)
+	checkError(t, err, "Expected at least one --file")
 }
 
 // Versions that stay have a step each, and only that in use is waited for.

@@ -1,14 +1,17 @@
 package packages
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
@@ -26,8 +29,8 @@ type SavedPlan struct {
 	Form      string      `json:"form"`
 	Muster    string      `json:"muster"` // version that made it
 	Server    savedServer `json:"server"`
-	Inventory string      `json:"inventory"` // namespace/name and ID
-	Package   string      `json:"package"`   // digest of all objects of the package
+	Inventory string      `json:"inventory"` // the record: of a package, namespace/name and ID
+	Package   string      `json:"package"`   // digest of all objects of the set
 	Options   PlanOptions `json:"options"`
 	Steps     []savedStep `json:"steps"`
 }
@@ -49,33 +52,54 @@ type savedStep struct {
 	Digest          string     `json:"digest,omitempty"`
 }
 
+// PlanSource is what a plan is saved from, of either kind of set.
+type PlanSource struct {
+	Version string // of the program
+	Record  string // identifies the record of the set
+	Objects []any  // all desired objects, as JSON values
+	Options PlanOptions
+	Plan    *plan.Plan
+	// Random are texts in the objects that each plan has others of, as the label of a new app.
+	Random []string
+}
+
 // Save returns the plan in the format of the file; version is that of the program.
 func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error) {
-	server, err := identify(ctx, o.Cluster)
+	source := PlanSource{
+		Version: version, Record: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
+		Options: o.options, Plan: o.Plan,
+	}
+	for _, d := range o.Desired {
+		source.Objects = append(source.Objects, d.Object.Object)
+	}
+	return SavePlan(ctx, o.Cluster, source)
+}
+
+// PlanCluster is what saving a plan needs of a cluster.
+type PlanCluster interface {
+	Host() string
+	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
+}
+
+// SavePlan returns a plan in the format of the file.
+func SavePlan(ctx context.Context, c PlanCluster, source PlanSource) (*SavedPlan, error) {
+	server, err := identify(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	s := &SavedPlan{
-		Form:      savedVersion,
-		Muster:    version,
-		Server:    server,
-		Inventory: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
-		Options:   o.options,
-		Steps:     []savedStep{},
+		Form: savedVersion, Muster: source.Version, Server: server, Inventory: source.Record,
+		Options: source.Options, Steps: []savedStep{},
 	}
-	var objects []any
-	for _, d := range o.Desired {
-		objects = append(objects, d.Object.Object)
-	}
-	if s.Package, err = digest(objects...); err != nil {
+	if s.Package, err = source.digest(source.Objects...); err != nil {
 		return nil, err
 	}
-	for i := range o.Plan.Steps {
-		step := &o.Plan.Steps[i]
+	for i := range source.Plan.Steps {
+		step := &source.Plan.Steps[i]
 		if !step.Op.IsObject() {
 			continue
 		}
-		saved, err := saveStep(o.Plan, step)
+		saved, err := source.saveStep(step)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.Ref, err)
 		}
@@ -84,20 +108,43 @@ func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error
 	return s, nil
 }
 
-func saveStep(p *plan.Plan, step *plan.Step) (s savedStep, err error) {
+func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 	s = savedStep{Ref: step.Ref, Op: step.Op, Reason: step.Reason}
 	if step.Have != nil {
 		s.UID, s.ResourceVersion = step.Have.GetUID(), step.Have.GetResourceVersion()
 	}
 	switch {
-	case step.Op == plan.Update && p.ServerSide:
-		s.Digest, err = digest(step.Want.Object, wantedPart(step.Want.Object, step.Have.Object))
+	case step.Op == plan.Update && (source.Plan.ServerSide || step.FullReplace):
+		want := source.content(step.Want)
+		s.Digest, err = source.digest(want, wantedPart(want, step.Have.Object), step.Replace)
 	case step.Op == plan.Create:
-		s.Digest, err = digest(step.Want.Object)
+		s.Digest, err = source.digest(source.content(step.Want))
 	case step.Op == plan.Update:
-		s.Digest, err = digest(step.Patch, step.Diff)
+		s.Digest, err = source.digest(step.Patch, step.Diff)
 	}
 	return s, err
+}
+
+// content returns the fields of an object without those that the server alone writes, and without
+// the annotations in which a tool keeps what it applied.
+func (source PlanSource) content(obj *unstructured.Unstructured) map[string]any {
+	fields := maps.Clone(obj.Object)
+	delete(fields, "status")
+	metadata, _ := fields["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, field := range []string{"creationTimestamp", "generation", "managedFields",
+		"resourceVersion", "selfLink", "uid"} {
+		delete(metadata, field)
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		annotations = maps.Clone(annotations)
+		for _, key := range source.Plan.Bookkeeping {
+			delete(annotations, key)
+		}
+		metadata["annotations"] = annotations
+	}
+	fields["metadata"] = metadata
+	return fields
 }
 
 // wantedPart returns the part of a live value that a wanted one sets: of maps the same keys, all of
@@ -117,10 +164,14 @@ func wantedPart(want, live any) any {
 	return part
 }
 
-func digest(values ...any) (string, error) {
+// digest returns the digest of JSON values but for random texts in them.
+func (source PlanSource) digest(values ...any) (string, error) {
 	data, err := json.Marshal(values)
 	if err != nil {
 		return "", fmt.Errorf("make a digest: %w", err)
+	}
+	for _, text := range source.Random {
+		data = bytes.ReplaceAll(data, []byte(text), nil)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
@@ -128,7 +179,7 @@ func digest(values ...any) (string, error) {
 
 // identify returns the identity of the cluster. Without permission to read the namespace, it is the
 // address alone.
-func identify(ctx context.Context, client Cluster) (savedServer, error) {
+func identify(ctx context.Context, client PlanCluster) (savedServer, error) {
 	server := savedServer{Host: client.Host()}
 	system := object.Ref{Kind: "Namespace", Name: "kube-system"}
 	snapshot, err := client.Read(ctx, []cluster.Target{{Ref: system}})

@@ -16,11 +16,17 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 	if err != nil {
 		return err
 	}
+	return s.Compare(now, "package")
+}
+
+// Compare returns an error unless both plans are the same. The set is an app or a package.
+func (s *SavedPlan) Compare(now *SavedPlan, set string) error {
 	if s.Inventory != now.Inventory {
-		return fmt.Errorf(
-			"the plan is of another package: it was made for the inventory %s, and this one has %s",
-			s.Inventory, now.Inventory,
-		)
+		made := "it was made for the inventory %s, and this one has %s"
+		if set == "app" {
+			made = "it was made for %s, and this one is %s"
+		}
+		return fmt.Errorf("the plan is of another %s: "+made, set, s.Inventory, now.Inventory)
 	}
 	if !s.Server.equal(now.Server) {
 		return fmt.Errorf(
@@ -34,7 +40,7 @@ func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
 	}
 	who := "the cluster has"
 	if s.Package != now.Package {
-		who = "the cluster or the package has"
+		who = "the cluster or the " + set + " has"
 	}
 	return fmt.Errorf(
 		"%s changed since the plan was created:\n- %s\ncreate a new plan", who,
@@ -115,4 +121,5 @@ var pastTense = map[plan.Op]string{
 	plan.Create: "created", plan.Update: "configured", plan.Unchanged: "left unchanged",
 	plan.Delete: "pruned",
 	plan.Orphan: "orphaned", plan.Keep: "kept", plan.Skip: "skipped",
+	plan.AwaitCreated: "awaited", plan.AwaitDeleted: "awaited",
 }

@@ -5,6 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // What plan --out did not write is refused, with the file and a way out.
@@ -62,5 +67,78 @@ func TestSavedServer(t *testing.T) {
 			(name != tc.name || seen != tc.seen) {
 			t.Errorf("%s, and this is %s; want %s and %s", name, seen, tc.name, tc.seen)
 		}
+	}
+}
+
+// The digest of an update of a whole object covers what it sends and what of that is live, but
+// neither fields that the server writes, nor what a tool keeps about the object, nor random texts.
+func TestSavePlanOfReplacement(t *testing.T) {
+	save := func(edit func(want, have map[string]any), random string) *SavedPlan {
+		t.Helper()
+		metadata := func(version string) map[string]any {
+			return map[string]any{"name": "a", "resourceVersion": version,
+				"labels":      map[string]any{"app": random},
+				"annotations": map[string]any{"kept": "v" + version, "mine": "x"}}
+		}
+		want := map[string]any{"kind": "ConfigMap", "metadata": metadata("1"), "data": map[string]any{
+			"a": "1"}}
+		have := map[string]any{"kind": "ConfigMap", "metadata": metadata("1"), "data": map[string]any{
+			"a": "0", "other": "1"}}
+		edit(want, have)
+		p := &plan.Plan{Bookkeeping: []string{"kept"}, Steps: []plan.Step{{
+			Ref: object.Ref{Kind: "ConfigMap", Name: "a"}, Op: plan.Update, FullReplace: true,
+			Want: &unstructured.Unstructured{Object: want}, Have: &unstructured.Unstructured{Object: have},
+		}}}
+		s, err := SavePlan(t.Context(), newTestCluster(), PlanSource{
+			Record: "demo/web", Plan: p, Random: []string{random}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	set := func(obj map[string]any, value string, path ...string) {
+		if err := unstructured.SetNestedField(obj, value, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := save(func(_, _ map[string]any) {}, "17")
+	const moved = "the cluster has changed since the plan was created:\n- configmap/a would "
+	for _, tc := range []struct {
+		name   string
+		edit   func(want, have map[string]any)
+		random string
+		err    string
+	}{
+		{"same", func(_, _ map[string]any) {}, "17", ""},
+		{"another label", func(_, _ map[string]any) {}, "18", ""},
+		{"another version", func(want, have map[string]any) {
+			set(want, "2", "metadata", "resourceVersion")
+			set(have, "2", "metadata", "resourceVersion")
+		}, "17", ""},
+		{"status", func(want, have map[string]any) {
+			set(want, "x", "status", "phase")
+			set(have, "x", "status", "phase")
+		}, "17", ""},
+		{"bookkeeping", func(want, _ map[string]any) {
+			set(want, "v2", "metadata", "annotations", "kept")
+		}, "17", ""},
+		{"field of others", func(_, have map[string]any) { set(have, "2", "data", "other") }, "17", ""},
+		{"manifest", func(want, _ map[string]any) { set(want, "2", "data", "a") }, "17",
+			moved + "be written differently: its manifest has changed"},
+		{"live object", func(_, have map[string]any) {
+			set(have, "2", "data", "a")
+			set(have, "2", "metadata", "resourceVersion")
+		}, "17", moved + "change differently: it was modified since"},
+	} {
+		err := saved.Compare(save(tc.edit, tc.random), "app")
+		if (err == nil) != (tc.err == "") || err != nil && !strings.HasPrefix(err.Error(), tc.err) {
+			t.Errorf("%s: error = %v, want %q", tc.name, err, tc.err)
+		}
+	}
+	other := *saved
+	other.Inventory = "demo/shop"
+	if err := saved.Compare(&other, "app"); err == nil || err.Error() !=
+		"the plan is of another app: it was made for demo/web, and this one is demo/shop" {
+		t.Errorf("error = %v", err)
 	}
 }

@@ -48,8 +48,9 @@ func TestInterruptedStream(t *testing.T) {
 	if _, err := Open(ctx, Input{Folder: Stdin, Stream: r}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open = %v", err)
 	}
-	pipe := filepath.Join(t.TempDir(), "rules")
-	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+	dir := t.TempDir()
+	pipe, other := filepath.Join(dir, "a"), filepath.Join(dir, "b") // each has other readers
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o666), syscall.Mkfifo(other, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ReadRules(ctx, "", []string{pipe}); !errors.Is(err, context.Canceled) {
@@ -58,8 +59,8 @@ func TestInterruptedStream(t *testing.T) {
 	if _, err := ReadPlan(ctx, pipe); !errors.Is(err, context.Canceled) {
 		t.Errorf("ReadPlan = %v", err)
 	}
-	go func() { _ = os.WriteFile(pipe, nil, 0o666) }()
-	if _, err := ReadRules(t.Context(), "", []string{pipe}); err != nil {
+	go func() { _ = os.WriteFile(other, nil, 0o666) }()
+	if _, err := ReadRules(t.Context(), "", []string{other}); err != nil {
 		t.Errorf("ReadRules = %v", err)
 	}
 }
