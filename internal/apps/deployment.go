@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -157,7 +158,10 @@ func (d *Deployment) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
 	}
-	d.run.sources = sourcesOf(d.selected)
+	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
+	for _, r := range d.inputs {
+		d.run.described.Insert(object.RefOf(r.Unstructured))
+	}
 	return d.run.calculate(Filter(existing, matching), unwrap(d.selected))
 }
 

@@ -55,6 +55,12 @@ type RunOptions struct {
 	Native            bool
 	PruneAfterFailure bool // of a native plan: objects are deleted after a failure, too
 
+	// Policy says which annotations of packages count besides those of apps, by its functions and
+	// annotations alone: nil for none, as under kapp's grammar.
+	Policy *plan.Policy
+	// KeepConflicts makes fields that other managers own an error of server-side apply.
+	KeepConflicts bool
+
 	Debug        bool // print decisions
 	DebugHistory bool // print what live objects are compared with
 }
@@ -99,7 +105,8 @@ type Run struct {
 	plan     *plan.Plan
 	deciding sync.Mutex // held while a change is decided again during the run
 
-	sources map[*unstructured.Unstructured]string // of the inputs: file and document
+	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
+	described *object.Set                           // all inputs, those that a filter excludes too
 }
 
 // Changes returns the changes in the order in which they are printed.
@@ -175,20 +182,13 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 
 // sort orders the changes by their groups and rules.
 func (r *Run) sort() error {
-	nodes := make([]changegraph.Node, len(r.changes))
-	for i, c := range r.changes {
-		node, err := changegraph.NodeOf(c.Description(), changegraph.Op(c.GraphOp()), c.Object(),
-			r.config)
-		if err != nil {
-			return err
-		}
-		node.Waits = c.WaitOp() == change.AwaitReconcile
-		nodes[i] = node
+	nodes, err := r.nodes()
+	if err != nil {
+		return err
 	}
-	var err error
 	r.graph, err = changegraph.Build(nodes,
 		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged || r.options.Native})
-	return err
+	return r.orderError(err)
 }
 
 // debugChanges prints the changes, and those that come before each.

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,12 +21,17 @@ import (
 // buildPlan builds the plan of the changes.
 func (r *Run) buildPlan() error {
 	steps := make([]plan.Step, len(r.graph.Needs))
+	var wrong []error // with objects
 	for i, needs := range r.graph.Needs {
 		if i >= len(r.changes) {
 			steps[i] = plan.Step{Op: plan.Guard, After: needs}
 			continue
 		}
 		step, err := r.step(r.changes[i])
+		if err != nil && r.options.Policy != nil {
+			wrong = append(wrong, r.objectError(r.changes[i], err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -34,6 +40,14 @@ func (r *Run) buildPlan() error {
 		}
 		step.Needs, step.Tag = needs, &Work{Change: r.changes[i]}
 		steps[i] = step
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	if r.options.Policy != nil {
+		if err := plan.SettleSkipped(steps, r.setRelease); err != nil {
+			return err
+		}
 	}
 	if r.options.Native {
 		steps = guardPruning(steps, r.options.PruneAfterFailure)
@@ -52,7 +66,7 @@ func (r *Run) buildPlan() error {
 	}
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true
-		r.plan.Force = true // like an update, it sets the fields of the inputs
+		r.plan.Force = !r.options.KeepConflicts // like an update, it sets the fields of the inputs
 	}
 	return nil
 }
@@ -132,6 +146,9 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		return step, err
 	}
 	if err := r.setOperation(&step, c, strategy); err != nil {
+		return step, err
+	}
+	if err := r.annotate(&step, c); err != nil {
 		return step, err
 	}
 	if step.Op == plan.Create || step.FullReplace {

@@ -23,9 +23,9 @@ func isHeld(gk schema.GroupKind) bool {
 	return gk == stateful || slices.Contains(plan.HeldKinds, gk)
 }
 
-// replacement returns when an object is deleted and created again: if a field that changes is
+// Replacement returns when an object is deleted and created again: if a field that changes is
 // immutable, and the annotation or the options want it. The annotation has precedence.
-func (o PlanOptions) replacement(obj *unstructured.Unstructured) (plan.Replacement, error) {
+func (o PlanOptions) Replacement(obj *unstructured.Unstructured) (plan.Replacement, error) {
 	recreate := slices.ContainsFunc(o.Recreate, func(name string) bool {
 		return recreates(name, obj.GroupVersionKind().GroupKind())
 	})
@@ -49,7 +49,7 @@ func (o PlanOptions) replacementInBoth(obj *unstructured.Unstructured) (plan.Rep
 	case "fallback-on-replace":
 		return plan.ReplaceImmutable, nil
 	default:
-		return o.replacement(obj)
+		return o.Replacement(obj)
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -134,17 +134,21 @@ func isFolder(path string) bool {
 func Resolve(
 	ctx context.Context, c packages.Kinds, objects []manifest.Object, s packages.Scope,
 	warn func(string),
-) ([]plan.Desired, error) {
-	var configs []plan.Desired
+) ([]resource.Resource, error) {
+	var found []resource.Resource
 	rest := slices.DeleteFunc(slices.Clone(objects), func(obj manifest.Object) bool {
 		isConfig := obj.GetAPIVersion() == config.DocVersion
 		if isConfig {
-			configs = append(configs, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
+			found = append(found, resource.Resource{Unstructured: obj.Unstructured,
+				Origin: obj.Origin.String()})
 		}
 		return isConfig
 	})
 	desired, err := s.Resolve(ctx, c, rest, warn)
-	return append(configs, desired...), err
+	for _, d := range desired {
+		found = append(found, resource.Resource{Unstructured: d.Object, Origin: d.Source})
+	}
+	return found, err
 }
 
 // ReadRules returns the readiness rules for objects that Read returns from some paths: those of the

@@ -158,7 +158,7 @@ func TestResolve(t *testing.T) {
 		desired, err := Resolve(t.Context(), known, objects, packages.Scope{Namespace: "n"}, nil)
 		var lines []string
 		for _, d := range desired {
-			lines = append(lines, d.Object.GetNamespace()+"/"+d.Object.GetKind()+" in "+d.Source)
+			lines = append(lines, d.GetNamespace()+"/"+d.GetKind()+" in "+d.Origin)
 		}
 		if err != nil {
 			lines = append(lines, err.Error())

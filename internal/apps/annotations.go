@@ -1,0 +1,227 @@
+package apps
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/changegraph"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// With a policy in RunOptions the annotations of packages count in apps as well: order, waiting,
+// and what is left unchanged or in the cluster.
+
+// annotate changes the step of a change as annotations of packages want.
+func (r *Run) annotate(step *plan.Step, c *change.Change) error {
+	if r.options.Policy == nil {
+		return nil
+	}
+	if err := r.options.Policy.Annotate(step, c.New); err != nil {
+		return err
+	}
+	if step.Op == plan.Orphan && step.ReasonCode == plan.ReasonRetained {
+		return r.setRelease(step)
+	}
+	return nil
+}
+
+// setRelease sets the patch of a step that leaves its object in the cluster.
+func (r *Run) setRelease(step *plan.Step) (err error) {
+	step.Want = nil
+	step.Patch, err = r.release()
+	return err
+}
+
+// nodes returns the changes with their groups and rules. With a policy, the dependencies that
+// objects declare are rules as well.
+func (r *Run) nodes() ([]changegraph.Node, error) {
+	nodes := make([]changegraph.Node, len(r.changes))
+	errs := make([]error, len(nodes)) // by change
+	for i, c := range r.changes {
+		name := c.Description()
+		if r.options.Policy != nil {
+			name = r.place(c)
+		}
+		node, err := changegraph.NodeOf(name, changegraph.Op(c.GraphOp()), c.Object(), r.config)
+		if err != nil && r.options.Policy == nil {
+			return nil, err
+		}
+		if err != nil {
+			errs[i] = r.objectError(c, r.annotationError(c.Object(), err))
+		}
+		node.Waits = c.WaitOp() == change.AwaitReconcile
+		nodes[i] = node
+	}
+	if r.options.Policy != nil {
+		r.addDependencies(nodes, errs)
+		r.warnUnknownGroups(nodes)
+	}
+	return nodes, errors.Join(errs...)
+}
+
+// place returns the object of a change, and the file and document that describe it.
+func (r *Run) place(c *change.Change) string {
+	text := object.RefOf(c.Object()).String()
+	if source := r.sources[c.New]; source != "" {
+		text += " (" + source + ")"
+	}
+	return text
+}
+
+// objectError returns an error of the object of a change.
+func (r *Run) objectError(c *change.Change, err error) error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, err := range joined.Unwrap() {
+			errs = append(errs, r.objectError(c, err))
+		}
+		return errors.Join(errs...)
+	}
+	return &plan.ObjectError{Ref: object.RefOf(c.Object()), Source: r.sources[c.New], Err: err}
+}
+
+// ruleForm is how a change rule is written.
+const ruleForm = "(upsert|delete) (before|after) (upserting|deleting) GROUP"
+
+// annotationError returns the error of a change group or rule with the annotation that has it.
+func (r *Run) annotationError(obj *unstructured.Unstructured, err error) error {
+	all := obj.GetAnnotations()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		isRule := strings.HasPrefix(key, resource.AnnChangeRule)
+		if !isRule && !strings.HasPrefix(key, resource.AnnChangeGroup) {
+			continue
+		}
+		single := obj.DeepCopy()
+		single.SetAnnotations(map[string]string{key: all[key]})
+		_, problem := changegraph.NodeOf("", changegraph.Upsert, single, r.config)
+		if problem == nil {
+			continue
+		}
+		form := fmt.Sprintf("%q is not a change group; write a name such as example.com/database",
+			all[key])
+		if isRule {
+			form = fmt.Sprintf("%q is not a change rule; write %s", all[key], ruleForm)
+		}
+		if strings.Contains(all[key], "{") {
+			form += "; placeholders must have a value for the object"
+		}
+		return fmt.Errorf("annotation %s: %s", key, form)
+	}
+	return err
+}
+
+// dependency returns the group of changes that an object has for what depends on it. No group of a
+// user has a space.
+func dependency(on object.Ref) string { return "depends on " + on.String() }
+
+// addDependencies adds the dependencies that objects declare to the groups and rules of their
+// changes: what depends on an object is applied after it, and deleted before it. It adds the errors
+// of described objects.
+func (r *Run) addDependencies(nodes []changegraph.Node, errs []error) {
+	byRef := make(map[object.Ref]int, len(nodes))
+	for i, c := range r.changes {
+		ref := object.RefOf(c.Object())
+		byRef[ref] = i
+		if at := strings.LastIndex(ref.Name, "-ver-"); at > 0 && c.New != nil {
+			if _, versioned := c.New.GetAnnotations()[resource.AnnVersioned]; versioned {
+				ref.Name = ref.Name[:at]
+				byRef[ref] = i
+			}
+		}
+	}
+	for i, c := range r.changes {
+		obj := c.Object()
+		refs, err := r.options.Policy.DependsOn(obj)
+		if c.New != nil {
+			taken, wrong := r.options.Policy.Substitutions(obj)
+			if wrong == nil && len(taken) > 0 {
+				wrong = errors.New("annotation " + resource.AnnMutation + ": objects of an app cannot take " +
+					"values from others; deploy the files as a package (muster init), or write the value")
+			}
+			errs[i] = errors.Join(errs[i], r.objectError(c, errors.Join(err, wrong)))
+		}
+		for _, ref := range refs {
+			j, known := byRef[ref]
+			switch {
+			case known && (c.New == nil || r.changes[j].New != nil):
+				nodes[j].Groups = append(nodes[j].Groups, dependency(ref))
+				nodes[i].Rules = append(nodes[i].Rules,
+					changegraph.Rule{Action: changegraph.Upsert, Target: changegraph.Upsert,
+						Group: dependency(ref)},
+					changegraph.Rule{Action: changegraph.Delete, Before: true, Target: changegraph.Delete,
+						Group: dependency(ref)})
+			case c.New != nil && !r.described.Has(ref):
+				errs[i] = errors.Join(errs[i], r.objectError(c, &plan.ExternalError{
+					From: object.RefOf(obj), To: ref, SuggestedKind: r.similarKind(ref)}))
+			}
+		}
+	}
+}
+
+// similarKind returns the kind of a described object that matches a reference in all but the case
+// of its kind, or "".
+func (r *Run) similarKind(ref object.Ref) string {
+	for _, known := range r.described.Refs() {
+		near := known
+		near.Kind = ref.Kind
+		if near == ref && strings.EqualFold(known.Kind, ref.Kind) {
+			return known.Kind
+		}
+	}
+	return ""
+}
+
+// warnUnknownGroups prints which rules name a group that no object has. Groups of what is deleted
+// are gone once that has happened.
+func (r *Run) warnUnknownGroups(nodes []changegraph.Node) {
+	groups := map[string]bool{}
+	for _, node := range nodes {
+		for _, group := range node.Groups {
+			groups[group] = true
+		}
+	}
+	for i, node := range nodes {
+		c := r.changes[i]
+		if c.New == nil {
+			continue
+		}
+		own := 0 // rules of annotations, which come first
+		for key := range c.New.GetAnnotations() {
+			if key == resource.AnnChangeRule || strings.HasPrefix(key, resource.AnnChangeRule+".") {
+				own++
+			}
+		}
+		for _, rule := range node.Rules[:min(own, len(node.Rules))] {
+			if rule.Target == changegraph.Upsert && !groups[rule.Group] {
+				r.Printer.Info(fmt.Sprintf("Warning: %s: a change rule names the group %q, which no object has",
+					r.place(c), rule.Group))
+			}
+		}
+	}
+}
+
+// orderError returns the error of an order that cannot be, in the words of packages.
+func (r *Run) orderError(err error) error {
+	cycle := (*changegraph.CycleError)(nil)
+	if r.options.Policy == nil || !errors.As(err, &cycle) {
+		return err
+	}
+	first := slices.Index(cycle.Chain, cycle.Chain[len(cycle.Chain)-1])
+	text := "cyclic dependency:"
+	for k := first; k+1 < len(cycle.Chain); k++ {
+		to, _, _ := strings.Cut(cycle.Chain[k+1], " (")
+		text += fmt.Sprintf("\n- %s -> %s", cycle.Chain[k], to)
+	}
+	return errors.New(text)
+}
