@@ -8,6 +8,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
 	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
+	setscmd "github.com/muster-deploy/muster/internal/sets/cmd"
 )
 
 func main() {
@@ -18,7 +19,8 @@ func main() {
 // called by. A build with the tag profile puts its profiles around it.
 var run = func() int {
 	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
-		cli.Group{Title: "Packages", Name: "kpt", Commands: packagescmd.Commands},
+		cli.Group{Title: "Packages", Commands: setscmd.Commands},
 		cli.Group{Title: "Apps", Commands: appscmd.Commands},
-		cli.Group{Title: "Locks", Commands: lockcmd.Commands})
+		cli.Group{Title: "Locks", Commands: lockcmd.Commands},
+		cli.Group{Title: "Compatibility", Name: "kpt", Commands: packagescmd.Commands})
 }

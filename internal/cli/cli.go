@@ -53,6 +53,9 @@ func (e *Env) Name() string {
 	return strings.TrimSuffix(filepath.Base(e.Args[0]), ".exe")
 }
 
+// Notice prints lines for the user on the standard error.
+func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Printable(text)) }
+
 // Exit codes, as every command's help lists them.
 const (
 	exitDone        = 0

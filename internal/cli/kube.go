@@ -71,6 +71,15 @@ func (k *Kube) Namespace() (namespace string, explicit bool, err error) {
 	return namespace, explicit, nil
 }
 
+// NamespaceFlag returns the value of --namespace, or an empty string.
+func (k *Kube) NamespaceFlag() (string, error) {
+	namespace, explicit, err := k.Namespace()
+	if err != nil || !explicit {
+		return "", err
+	}
+	return namespace, nil
+}
+
 // Client returns a client that prints the server's warnings on standard error. It sends no request.
 func (k *Kube) Client() (*cluster.Client, error) {
 	return k.Connect(cluster.Options{Warn: k.warn()})

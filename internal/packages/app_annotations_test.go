@@ -72,19 +72,19 @@ func TestChangeRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, last := stepOf(t, op.Plan, "z")
-	m, _ := stepOf(t, op.Plan, "m")
-	b, _ := stepOf(t, op.Plan, "b")
-	a, first := stepOf(t, op.Plan, "a")
+	z, last := stepOf(t, op.Plan(), "z")
+	m, _ := stepOf(t, op.Plan(), "m")
+	b, _ := stepOf(t, op.Plan(), "b")
+	a, first := stepOf(t, op.Plan(), "a")
 	if !slices.Equal(last.Needs, slices.Sorted(slices.Values([]int{m, b}))) ||
 		!slices.Equal(first.Needs, []int{z}) || a < z {
-		t.Errorf("plan:\n%s", op.Plan)
+		t.Errorf("plan:\n%s", op.Plan())
 	}
 	if op, err = prepared(t, c, p, PlanOptions{FieldManager: DefaultManager}); err != nil {
 		t.Fatal(err)
 	}
-	if _, step := stepOf(t, op.Plan, "a"); len(step.Needs) > 0 {
-		t.Errorf("kpt live honours the annotations of kapp:\n%s", op.Plan)
+	if _, step := stepOf(t, op.Plan(), "a"); len(step.Needs) > 0 {
+		t.Errorf("kpt live honours the annotations of kapp:\n%s", op.Plan())
 	}
 }
 
@@ -153,9 +153,9 @@ func TestChangeRulesOfDeletions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := stepOf(t, op.Plan, "a")
-	if _, z := stepOf(t, op.Plan, "z"); !slices.Equal(z.Needs, []int{a}) {
-		t.Errorf("plan:\n%s", op.Plan)
+	a, _ := stepOf(t, op.Plan(), "a")
+	if _, z := stepOf(t, op.Plan(), "z"); !slices.Equal(z.Needs, []int{a}) {
+		t.Errorf("plan:\n%s", op.Plan())
 	}
 }
 
@@ -174,10 +174,10 @@ func TestStrategies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, step := stepOf(t, op.Plan, "silent"); step.Wait {
+	if _, step := stepOf(t, op.Plan(), "silent"); step.Wait {
 		t.Error("it is waited for")
 	}
-	if _, step := stepOf(t, op.Plan, "noop"); step.Op != plan.Skip {
+	if _, step := stepOf(t, op.Plan(), "noop"); step.Op != plan.Skip {
 		t.Errorf("noop: %s", step.Op)
 	}
 	if _, err := run(t, op); err != nil {
@@ -190,13 +190,13 @@ func TestStrategies(t *testing.T) {
 	if op, err = prepared(t, c, changed, bothOptions); err != nil {
 		t.Fatal(err)
 	}
-	_, skip := stepOf(t, op.Plan, "skip")
-	_, always := stepOf(t, op.Plan, "always")
-	_, fallback := stepOf(t, op.Plan, "fallback")
-	_, orphan := stepOf(t, op.Plan, "orphan")
+	_, skip := stepOf(t, op.Plan(), "skip")
+	_, always := stepOf(t, op.Plan(), "always")
+	_, fallback := stepOf(t, op.Plan(), "fallback")
+	_, orphan := stepOf(t, op.Plan(), "orphan")
 	if skip.Op != plan.Skip || always.Replace != plan.ReplaceAlways || always.Recreate == nil ||
 		fallback.Replace != plan.ReplaceImmutable || orphan.Op != plan.Orphan {
-		t.Errorf("plan:\n%s", op.Plan)
+		t.Errorf("plan:\n%s", op.Plan())
 	}
 }
 
@@ -239,7 +239,7 @@ func TestFilter(t *testing.T) {
 	expectWrites(t, c, "replace "+recordName, "create n/configmap/new", "replace "+recordName)
 	want := []string{"n/configmap/old", "n/configmap/a", "n/configmap/new"}
 	var have []string
-	for _, ref := range planned(t, c, testPackage(t)).Plan.Recorded {
+	for _, ref := range planned(t, c, testPackage(t)).Plan().Recorded {
 		have = append(have, ref.String())
 	}
 	slices.Sort(have)

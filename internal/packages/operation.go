@@ -138,9 +138,9 @@ type Operation struct {
 	Cluster   Cluster
 	Rules     *ready.RuleSet
 	Policy    plan.Policy
-	Plan      *plan.Plan // nil before MakePlan
 	Desired   []plan.Desired
 
+	plan    *plan.Plan // nil before MakePlan
 	options PlanOptions
 	notice  func(string)
 	store   *inventory.Store
@@ -168,6 +168,17 @@ func PrepareApply(
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
 	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
 	return op, nil
+}
+
+// Prepare prepares to apply the package to a cluster.
+func (p *Package) Prepare(
+	ctx context.Context, c Cluster, s Scope, o ApplyOptions,
+) (*Operation, error) {
+	desired, err := p.Resolve(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	return PrepareApply(ctx, c, p.Inventory, desired, o)
 }
 
 // DestroyOptions are the options of PrepareDestroy. Of the options of a plan only InventoryPolicy,
@@ -216,7 +227,7 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 	p, err := o.engine.Plan(ctx, engine.Request{
 		Desired: o.Desired, Policy: o.Policy, Protect: o.protect,
 	})
-	o.Plan = p
+	o.plan = p
 	if err != nil {
 		return err
 	}
@@ -230,7 +241,7 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 
 // AllowDelete makes the plan again, so that it deletes the objects that it held back.
 func (o *Operation) AllowDelete(ctx context.Context) error {
-	for _, ref := range o.Plan.HeldBack() {
+	for _, ref := range o.plan.HeldBack() {
 		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
 	}
 	o.Policy.Held = o.options.held()
@@ -254,17 +265,29 @@ func (e *EmptyError) Error() string {
 // CheckEmpty returns an *EmptyError if nothing is desired and the plan removes objects, unless the
 // options allow that.
 func (o *Operation) CheckEmpty() error {
-	if len(o.Desired) > 0 || o.Plan.Destroys || o.options.AllowEmpty || !o.Plan.Removes() {
+	if len(o.Desired) > 0 || o.plan.Destroys || o.options.AllowEmpty || !o.plan.Removes() {
 		return nil
 	}
-	return &EmptyError{Package: o.Inventory.Source, Removed: len(o.Plan.Recorded)}
+	return &EmptyError{Package: o.Inventory.Source, Removed: len(o.plan.Recorded)}
+}
+
+// Plan returns the plan; nil before MakePlan.
+func (o *Operation) Plan() *plan.Plan { return o.plan }
+
+// Sources returns the file and document that describes each desired object.
+func (o *Operation) Sources() map[object.Ref]string {
+	sources := make(map[object.Ref]string, len(o.Desired))
+	for _, d := range o.Desired {
+		sources[object.RefOf(d.Object)] = d.Source
+	}
+	return sources
 }
 
 // Forgotten returns a line for each object that leaves the record because its kind does not exist
 // any more.
 func (o *Operation) Forgotten() []string {
 	var lines []string
-	for _, ref := range o.Plan.Forgotten {
+	for _, ref := range o.plan.Forgotten {
 		lines = append(lines, fmt.Sprintf("%s is removed from the record: the cluster does not have "+
 			"the kind %s any more, and so no such object", ref.Short(), ref.GroupKind()))
 	}
@@ -274,7 +297,7 @@ func (o *Operation) Forgotten() []string {
 // LeavesUnknown reports whether the plan leaves objects in the record because the cluster cannot
 // describe their kind now.
 func (o *Operation) LeavesUnknown() bool {
-	return slices.ContainsFunc(o.Plan.Steps, func(step plan.Step) bool {
+	return slices.ContainsFunc(o.plan.Steps, func(step plan.Step) bool {
 		return step.ReasonCode == plan.ReasonUnserved
 	})
 }
@@ -288,10 +311,10 @@ func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
 	if o.options.OnlyInventories {
-		return o.engine.Apply(ctx, o.Plan, options, sink)
+		return o.engine.Apply(ctx, o.plan, options, sink)
 	}
-	refused := refusals{plan: o.Plan}
-	summary, err := o.engine.Apply(ctx, o.Plan, options, refused.sink(sink))
+	refused := refusals{plan: o.plan}
+	summary, err := o.engine.Apply(ctx, o.plan, options, refused.sink(sink))
 	summary.Refused = refused.count
 	return summary, err
 }
@@ -311,13 +334,4 @@ func refsOf(desired []plan.Desired) []object.Ref {
 		refs[i] = object.RefOf(d.Object)
 	}
 	return refs
-}
-
-// Sources returns the file and document that describes each object.
-func Sources(desired []plan.Desired) map[object.Ref]string {
-	sources := make(map[object.Ref]string, len(desired))
-	for _, d := range desired {
-		sources[object.RefOf(d.Object)] = d.Source
-	}
-	return sources
 }

@@ -48,8 +48,8 @@ func lastApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
 // objects carry. It lists records only if there is such a reason.
 func (o *Operation) nameOwners(ctx context.Context) {
 	names := owner.Names{Cluster: o.Cluster}
-	for i := range o.Plan.Steps {
-		step := &o.Plan.Steps[i]
+	for i := range o.plan.Steps {
+		step := &o.plan.Steps[i]
 		if step.ReasonCode != plan.ReasonForeign && step.ReasonCode != plan.ReasonAdopted {
 			continue
 		}
@@ -64,7 +64,7 @@ func (o *Operation) nameOwners(ctx context.Context) {
 // recognizes no owners but packages.
 func (o *Operation) noteTaken(ctx context.Context) {
 	names := owner.Names{Cluster: o.Cluster}
-	for _, step := range o.Plan.Steps {
+	for _, step := range o.plan.Steps {
 		if step.Have == nil || step.Op != plan.Update && step.Op != plan.Delete {
 			continue
 		}

@@ -67,7 +67,7 @@ type PlanSource struct {
 func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error) {
 	source := PlanSource{
 		Version: version, Record: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
-		Options: o.options, Plan: o.Plan,
+		Options: o.options, Plan: o.plan,
 	}
 	for _, d := range o.Desired {
 		source.Objects = append(source.Objects, d.Object.Object)

@@ -58,7 +58,7 @@ func decisions(t *testing.T, c testCluster, inv *inventory.Inventory) []string {
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, step := range op.Plan.Steps {
+	for _, step := range op.Plan().Steps {
 		if step.Op.IsObject() {
 			line := string(step.Op) + " " + step.Ref.Short() + " " + step.Reason
 			lines = append(lines, strings.TrimSpace(line))
@@ -192,11 +192,11 @@ func TestHeldBack(t *testing.T) {
 		if err != nil || len(state.Members) != len(tc.left) {
 			t.Errorf("allowed %v: the record holds %v, %v", tc.allow, state.Refs(), err)
 		}
-		if len(op.Plan.HeldBack()) == 0 {
+		if len(op.Plan().HeldBack()) == 0 {
 			continue
 		}
-		if err := op.AllowDelete(t.Context()); err != nil || len(op.Plan.HeldBack()) > 0 {
-			t.Errorf("allowed %v, then all: held back %v, %v", tc.allow, op.Plan.HeldBack(), err)
+		if err := op.AllowDelete(t.Context()); err != nil || len(op.Plan().HeldBack()) > 0 {
+			t.Errorf("allowed %v, then all: held back %v, %v", tc.allow, op.Plan().HeldBack(), err)
 		}
 		if _, err := run(t, op); err != nil || c.Object(namespace) != nil {
 			t.Errorf("allowed %v, then all: the namespace is left; %v", tc.allow, err)

@@ -4,11 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages/commands"
 )
 
 // newLive returns the group of the commands of kpt live.
 func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	v := live(env, "live")
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Deploy packages with the commands, output and defaults of kpt live",
@@ -16,19 +16,29 @@ func newLive(env *cli.Env, kube *cli.Kube) *cobra.Command {
 applied in waves, each waited for before the next begins, and objects are pruned in spite of
 failures.`,
 	}
-	cmd.AddCommand(withLiveErrors(append(commands(env, kube, v), newLivePlan(env, kube, v)))...)
+	init := commands.InitForm{
+		Command: env.Name() + " live", Arguments: cobra.ArbitraryArgs, Object: "data",
+	}
+	cmd.AddCommand(withLiveErrors([]*cobra.Command{
+		commands.NewInit(env, kube, init),
+		newApply(env, kube, "live", liveTable),
+		newStatus(env, kube, "live"),
+		newDestroy(env, kube, "live"),
+		commands.NewMigrate(env, kube, init, lockFlags()),
+		commands.NewInstall(env, kube),
+		newPlan(env, kube),
+	})...)
 	addIgnoredFlags(cmd)
 	return cmd
 }
 
 // newAlpha returns the group of the commands of kpt alpha live.
 func newAlpha(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	v := live(env, "alpha live")
-	v.tableColumns = progressTable
 	alpha := &cobra.Command{Use: "alpha", Short: "Commands whose form is not final"}
 	cmd := &cobra.Command{Use: "live", Short: "Deploy packages in the manner of kpt alpha live"}
-	cmd.AddCommand(
-		withLiveErrors([]*cobra.Command{newApply(env, kube, v), newLivePlan(env, kube, v)})...)
+	cmd.AddCommand(withLiveErrors([]*cobra.Command{
+		newApply(env, kube, "alpha live", progressTable), newPlan(env, kube),
+	})...)
 	addIgnoredFlags(cmd)
 	alpha.AddCommand(cmd)
 	return alpha

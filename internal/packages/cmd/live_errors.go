@@ -10,15 +10,13 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// liveErrorText is an error with the text that kpt live prints for it.
-type liveErrorText struct {
-	error
-	form, text string
-}
+// liveErrorText is the text that kpt live prints for an error.
+type liveErrorText struct{ form, text string }
 
 // The forms in which kpt live prints errors: as kubectl does, and as messages of several lines.
 const (
@@ -31,9 +29,6 @@ const liveInitialized = `
 Error: Inventory information has already been added to the package %s object. ` +
 	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
 	`Use the --force flag to suppress this error.`
-
-// Unwrap returns the error with its native text.
-func (e *liveErrorText) Unwrap() error { return e.error }
 
 // liveError returns an error that is printed as kpt live prints it.
 func liveError(err error) error {
@@ -50,12 +45,9 @@ func liveMessage(err error) string { return liveErrorOf(err).text }
 
 // liveErrorOf returns the text of kpt live for an error, or the error's own.
 func liveErrorOf(err error) *liveErrorText {
-	own := &liveErrorText{error: err, form: asKubectl, text: err.Error()}
+	own := &liveErrorText{form: asKubectl, text: err.Error()}
 	if several := flatten(err); len(several) > 1 {
 		return liveErrorOfAll(own, several)
-	}
-	if w := (*liveErrorText)(nil); errors.As(err, &w) {
-		return w
 	}
 	wordPackageErrors(own, err)
 	if mismatch := (*inventory.MismatchError)(nil); errors.As(err, &mismatch) {
@@ -92,7 +84,10 @@ func wordPackageErrors(own *liveErrorText, err error) {
 		nil,
 	), (*packages.OtherNamespaceError)(nil)
 	initialized, install := (*packages.InitializedError)(nil), (*packages.InstallError)(nil)
+	file := (*commands.FileNameError)(nil)
 	switch {
+	case errors.As(err, &file):
+		own.text = "rg-file must be a valid filename"
 	case errors.As(err, &incomplete):
 		own.text = "the provided ResourceGroup is not valid"
 	case errors.As(err, &two):

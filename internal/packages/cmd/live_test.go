@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -12,24 +11,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/packagestest"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// TestLive prints runs in the forms of kpt live, and in the JSON of the native commands. Archives
-// are as those of TestWording; a section failure is the error that ends the run.
+// TestLive prints runs in the forms of kpt live. An archive has the steps of a plan
+// (packagestest.Steps), the events as JSON lines, a section command (apply unless it is given) and
+// a section failure with the error that ends the run.
 func TestLive(t *testing.T) {
 	now := func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC) }
 	golden.Run(
 		t,
 		"testdata/live_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			p := steps(t, files["steps"])
+			p := packagestest.Steps(t, files["steps"])
 			p.Destroys = strings.TrimSpace(files["command"]) == "destroy"
 			waits := strings.TrimSpace(files["command"]) != "dry-run"
 			phased := view.PhaseOptions{Rounds: true, Waits: waits}
@@ -45,18 +44,6 @@ func TestLive(t *testing.T) {
 					lines := view.JSONLines{Out: out, Now: now, Reason: liveReasons("")}
 					return view.Phases(p, phased, lines.Print)
 				},
-				"native.json": func(out *bytes.Buffer) view.Printer {
-					return view.Phases(
-						p, view.PhaseOptions{Waits: waits, Unstarted: true},
-						view.JSONLines{Out: out, Now: now, Reason: view.PlainReason, Detailed: true}.Print,
-					)
-				},
-				"native.waves.json": func(out *bytes.Buffer) view.Printer {
-					return view.Phases(
-						p, view.PhaseOptions{Rounds: true, Waits: waits, Unstarted: true},
-						view.JSONLines{Out: out, Now: now, Reason: view.PlainReason, Detailed: true}.Print,
-					)
-				},
 				"table": func(out *bytes.Buffer) view.Printer {
 					return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{
 						Columns: liveTable(p, now),
@@ -64,26 +51,6 @@ func TestLive(t *testing.T) {
 						Reason:  liveReasons(""),
 						Footer:  "\n",
 					})
-				},
-				"native.table": func(out *bytes.Buffer) view.Printer {
-					return view.Table(out, view.Terminal{}, view.PlanRows(p), view.TableOptions{
-						Columns: nativeTable(p, now),
-						Run:     view.NewRunState(p),
-						Reason:  view.PlainReason,
-					})
-				},
-				"narrow.table": func(out *bytes.Buffer) view.Printer {
-					return view.Table(
-						out,
-						view.Terminal{Width: 70},
-						view.PlanRows(p),
-						view.TableOptions{
-							Columns: nativeTable(p, now),
-							Run:     view.NewRunState(p),
-							Reason:  view.PlainReason,
-							Details: nativeRowDetails,
-						},
-					)
 				},
 				"alpha.table": func(out *bytes.Buffer) view.Printer {
 					return view.Table(
@@ -103,7 +70,7 @@ func TestLive(t *testing.T) {
 				var out bytes.Buffer
 				printer := form(&out)
 				for line := range strings.Lines(files["events"]) {
-					printer.Event(parsed(t, p, line, now()))
+					printer.Event(packagestest.Event(t, p, line, now()))
 				}
 				var failure error
 				if text := strings.TrimSpace(files["failure"]); text != "" {
@@ -117,23 +84,6 @@ func TestLive(t *testing.T) {
 			return got
 		},
 	)
-}
-
-// parsed reads an event. An object that was seen is a minute old and has a condition.
-func parsed(t *testing.T, p *plan.Plan, line string, now time.Time) event.Event {
-	t.Helper()
-	var e event.Event
-	if err := json.Unmarshal([]byte(line), &e); err != nil {
-		t.Fatalf("%s: %v", line, err)
-	}
-	e.Ref = p.Steps[e.Step].Ref
-	if e.Status.State != "" {
-		e.Facts = &ready.Facts{
-			Created:    now.Add(-time.Minute),
-			Conditions: []ready.Condition{{Type: "Available", Status: "False", Reason: "Few"}},
-		}
-	}
-	return e
 }
 
 var a, b = object.Ref{
@@ -215,16 +165,5 @@ func TestLiveErrors(t *testing.T) {
 	}
 	if liveError(nil) != nil {
 		t.Error("no error became one")
-	}
-}
-
-func TestAge(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 90 * time.Second: "90s", 91 * time.Second: "1m", 90 * time.Minute: "90m",
-		91 * time.Minute: "1h", 50 * time.Hour: "50h",
-	} {
-		if got := age(d); got != want {
-			t.Errorf("age(%s) = %s, want %s", d, got, want)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
@@ -15,7 +16,9 @@ import (
 )
 
 // liveLines prints a run as kpt live does.
-func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonFunc) view.Printer {
+func liveLines(
+	out io.Writer, p *plan.Plan, t view.PhaseOptions, reason view.ReasonFunc,
+) view.Printer {
 	return view.Phases(p, t, func(b *view.RunState, m view.PhaseEvent) error {
 		line := liveLine(b, m, reason)
 		if line == "" {
@@ -26,7 +29,7 @@ func liveLines(out io.Writer, p *plan.Plan, t view.PhaseOptions, reason reasonFu
 	})
 }
 
-func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
+func liveLine(b *view.RunState, m view.PhaseEvent, because view.ReasonFunc) string {
 	switch m.Mark {
 	case view.Started, view.Finished:
 		word := b.Action(m.Phase) + " phase"
@@ -61,7 +64,7 @@ func liveLine(b *view.RunState, m view.PhaseEvent, because reasonFunc) string {
 
 // liveReasons returns a function that formats why a write failed or was skipped. Waits have no
 // reason.
-func liveReasons(adoption plan.Adoption) reasonFunc {
+func liveReasons(adoption plan.Adoption) view.ReasonFunc {
 	return func(b *view.RunState, m view.PhaseEvent) string {
 		e, step := m.Event, b.Plan.Steps[m.Event.Step]
 		switch {
@@ -162,4 +165,25 @@ func policyText(step plan.Step, adoption plan.Adoption) string {
 	}
 	return fmt.Sprintf("inventory policy prevented actuation (strategy: %s, status: %s, policy: %s)",
 		strategy, status, livePolicies[adoption])
+}
+
+// advice is the text of kpt below a conflict.
+const advice = `Please review the fields above--they currently have other managers. Here
+are the ways you can resolve this warning:
+* If you intend to manage all of these fields, please re-run the apply
+  command with the ` + "`--force-conflicts`" + ` flag.
+* If you do not intend to manage all of the fields, please edit your
+  manifest to remove references to the fields that should keep their
+  current managers.
+* You may co-own fields by updating your manifest to match the existing
+  value; in this case, you'll become the manager if the other manager(s)
+  stop managing the field (remove it from their configuration).
+See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`
+
+// liveConflict returns the text of an error as kpt prints it, with its advice if fields conflict.
+func liveConflict(err error) string {
+	if len(diff.Conflicts(err)) > 0 {
+		return err.Error() + "\n" + advice
+	}
+	return err.Error()
 }

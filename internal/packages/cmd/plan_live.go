@@ -19,60 +19,74 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
-// newLivePlan returns the command plan of kpt: always a server-side dry run, and exit code 0
+// newPlan returns the command plan of kpt: always a server-side dry run, and exit code 0
 // whatever it finds.
-func newLivePlan(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
-	f := applyFlags{
-		serverSide:  true,
-		adoption:    adoptions(),
-		propagation: propagations("prune propagation policy"),
-	}
+func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := applyFlags{dryRun: true}
+	f.ServerSide, f.Adoption = true, adoptions()
 	output := "text"
 	cmd := &cobra.Command{
 		Use:               "plan [PKG_PATH | -]",
 		Short:             "Show what apply would do, as the server sees it",
 		Args:              cobra.ArbitraryArgs, // all but the first are ignored
-		ValidArgsFunction: completeFolders,
+		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "krm" {
 				return fmt.Errorf("unknown output format %q. Must be either 'text' or 'krm'", output)
 			}
-			if err := f.adoption.check(); err != nil {
+			if err := f.Adoption.Check(); err != nil {
 				return err
 			}
-			return runLivePlan(cmd.Context(), env, kube, folder(args), f, output)
+			return runPlan(cmd.Context(), env, kube, cli.Folder(args), f, output)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false,
+	flags.BoolVar(&f.ForceConflicts, "force-conflicts", false,
 		"If true, server-side apply will force the changes against conflicts")
-	flags.StringVar(&f.fieldManager, "field-manager", packages.DefaultManager,
+	flags.StringVar(&f.FieldManager, "field-manager", packages.DefaultManager,
 		"Name of the manager used to track field ownership")
 	flags.StringVar(&output, "output", output, "Output format. One of: (text, krm)")
-	f.adoption.addTo(cmd, v, "inventory-policy", "Which existing objects may be adopted")
+	f.Adoption.AddTo(cmd, "inventory-policy", "Which existing objects may be adopted")
 	return cmd
 }
 
-func runLivePlan(
+func runPlan(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f applyFlags, output string,
 ) error {
 	p, op, err := f.prepare(ctx, env, kube, dir)
-	if err == nil {
-		err = makePlan(ctx, op, unchanged)
-	}
 	if err != nil {
 		return err
 	}
-	outlooks, err := op.DryRun(ctx, engine.DryRunServer)
+	if err := op.MakePlan(ctx); err != nil {
+		return err
+	}
+	if err := op.CheckRecordNamespace(ctx); err != nil {
+		return err
+	}
+	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunServer)
 	if err != nil {
 		return err
 	}
 	if output == "krm" {
-		return planKRM(env.Out, outlooks)
+		return packages.PlanKRM(env.Out, outlooks)
 	}
 	return livePlanText(env.Out, env.Getenv("NO_COLOR") == "", outlooks, p.Objects)
+}
+
+// liveActions are the signs of operations and their colours.
+var liveActions = map[view.Verb]struct{ sign, colour string }{
+	view.ToCreate:    {"+", "\x1b[32m"},
+	view.ToConfigure: {" ", ""},
+	view.ToRecreate:  {" ", ""},
+	view.ToLeave:     {"", ""},
+	view.ToPrune:     {"-", "\x1b[31m"},
+	view.ToOrphan:    {"=", "\x1b[33m"},
+	view.ToKeep:      {"=", "\x1b[33m"},
+	view.ToSkip:      {"=", "\x1b[33m"},
+	view.ToFail:      {"!", ""},
 }
 
 // The indents of an action and of its content, and the end of a colour.
@@ -85,10 +99,10 @@ const (
 // livePlanText prints the plan as kpt does: each object that changes, and an empty line after every
 // object. Colours are printed to any output.
 func livePlanText(
-	out io.Writer, colour bool, outlooks []packages.Outlook, objects []manifest.Object,
+	out io.Writer, colour bool, outlooks []view.Outlook, objects []manifest.Object,
 ) error {
 	if !slices.ContainsFunc(
-		outlooks, func(o packages.Outlook) bool { return o.Verb() != packages.ToLeave },
+		outlooks, func(o view.Outlook) bool { return o.Verb() != view.ToLeave },
 	) {
 		_, err := fmt.Fprintln(out, "no changes found")
 		return err
@@ -123,30 +137,30 @@ func (w *livePlan) content(text string) {
 	}
 }
 
-func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
+func (w *livePlan) action(o view.Outlook, objects []manifest.Object) error {
 	v, ref := o.Verb(), o.Step.Ref
-	if v == packages.ToLeave {
+	if v == view.ToLeave {
 		return nil
 	}
 	w.paint(liveActions[v].colour, fmt.Sprintf(
 		"%s%s %s/%s %s/%s\n", actionIndent, liveActions[v].sign, ref.Group, ref.Kind,
 		ref.Namespace, ref.Name,
 	))
-	if o.Step.Sensitive && (v == packages.ToCreate || v == packages.ToConfigure) {
-		w.content(contentHidden)
+	if o.Step.Sensitive && (v == view.ToCreate || v == view.ToConfigure) {
+		w.content(view.ContentHidden)
 		return nil
 	}
 	switch v {
-	case packages.ToCreate:
-		text, err := yaml.Marshal(fieldsOf(withOrigin(o, objects)))
+	case view.ToCreate:
+		text, err := yaml.Marshal(withOrigin(o, objects).Object)
 		if err != nil {
 			return fmt.Errorf("write the object as YAML: %w", err)
 		}
 		w.content(string(text))
-	case packages.ToConfigure:
+	case view.ToConfigure:
 		before, after := o.BeforeAfter()
 		w.differences(before.Object, after.Object)
-	case packages.ToFail:
+	case view.ToFail:
 		w.content(liveConflict(o.Err))
 	default:
 		w.content(o.Reason)
@@ -156,7 +170,7 @@ func (w *livePlan) action(o packages.Outlook, objects []manifest.Object) error {
 
 // withOrigin returns an object as it would be sent, with the annotations for its file that kpt
 // adds.
-func withOrigin(o packages.Outlook, objects []manifest.Object) *unstructured.Unstructured {
+func withOrigin(o view.Outlook, objects []manifest.Object) *unstructured.Unstructured {
 	_, masked := diff.Mask(nil, o.Step.Want)
 	shown := masked.DeepCopy()
 	for _, obj := range objects {
@@ -202,9 +216,9 @@ func (w *livePlan) line(sign, path string, value any) {
 	if path == ".metadata.generation" || path == ".metadata.managedFields.0.time" {
 		return
 	}
-	colour := liveActions[packages.ToPrune].colour
+	colour := liveActions[view.ToPrune].colour
 	if sign == "+" {
-		colour = liveActions[packages.ToCreate].colour
+		colour = liveActions[view.ToCreate].colour
 	}
 	w.paint(colour,
 		fmt.Sprintf("%s%s%s: %s\n", contentIndent, sign, path, strings.TrimSpace(fmt.Sprint(value))))

@@ -2,49 +2,30 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
-	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // statusFlags are the flags of status.
 type statusFlags struct {
-	output     choice
-	until      choice
-	timeout    time.Duration
-	names      []string
-	namespaces []string
-	statuses   []string
-	rules      []string
-	logLines   int
-	invType    string
-	invNames   []string
-	cluster    cli.ClusterGuard
+	commands.StatusFlags
+	output cli.Choice
 }
 
-func newStatus(env *cli.Env, kube *cli.Kube, v variant) *cobra.Command {
-	f := statusFlags{
-		output: outputs(),
-		until: choice{
-			value:   "known",
-			meaning: "poll-until",
-			allowed: []string{"known", "current", "deleted", "forever"},
-		},
-	}
+func newStatus(env *cli.Env, kube *cli.Kube, words string) *cobra.Command {
+	f := statusFlags{StatusFlags: commands.NewStatusFlags(), output: outputs()}
+	f.Until.Refusal = "pollUntil must be one of known,current,deleted,forever"
+	name := env.Name() + " " + words
 	cmd := &cobra.Command{
 		Use:   "status [FOLDER | -]",
 		Short: "Show the status of the objects of a package",
@@ -53,115 +34,45 @@ folder) or on the standard input (-) deployed: once, or as it changes until all 
 deleted. With --inv-type remote, show the objects of all inventories in the cluster, or in the
 namespace of --namespace.
 
-` + v.statusHelp(),
-		Example: "  " + v.command + " status wordpress\n" +
-			"  " + v.command + " status wordpress --poll-until current --timeout 2m --output table",
+Exit codes:
+  0    the state was shown
+  1    the state could not be read: the error says why
+  130  interrupted`,
+		Example: "  " + name + " status wordpress\n" +
+			"  " + name + " status wordpress --poll-until current --timeout 2m --output table",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeFolders,
+		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runStatus(cmd.Context(), env, kube, v, folder(args), f)
+			return f.run(cmd.Context(), env, kube, cli.Folder(args))
 		},
 	}
-	f.output.addTo(cmd, v, "output", "Output format")
-	f.until.addTo(cmd, v, "poll-until", "State to wait for")
-	addRules(cmd, &f.rules)
-	addLogLines(cmd, &f.logLines)
-	flags := cmd.Flags()
-	if v.strict {
-		f.cluster.Add(flags)
-	}
-	flags.DurationVar(&f.timeout, "timeout", 0, "Time to wait; 0 means no limit")
-	flags.Duration("poll-period", 2*time.Second,
-		"Ignored: objects are watched; accepted for compatibility with kpt")
-	flags.StringVar(&f.invType, "inv-type", "local",
-		"local for the objects of the package, remote for those of all inventories in the cluster")
-	flags.StringSliceVar(&f.invNames, "inv-names", nil,
-		"With --inv-type remote, only inventories with these names")
-	flags.StringSliceVar(&f.names, "names", nil, "Only objects with these names")
-	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "Only objects in these namespaces")
-	flags.StringSliceVar(&f.statuses, "statuses", nil,
-		"Only these statuses, such as InProgress,Failed")
+	f.output.AddTo(cmd, "output", "Output format")
+	f.Add(cmd)
 	return cmd
 }
 
-// states are the values of --statuses, in any case.
-var states = []string{
-	string(ready.Current), string(ready.InProgress), string(ready.Failed),
-	string(ready.Terminating), string(ready.NotFound), string(ready.Unknown),
-}
-
-// check returns an error for invalid flags.
-func (f statusFlags) check() error {
-	if err := checkChoices(&f.until, &f.output); err != nil {
+func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+	if err := f.Check(&f.output); err != nil {
 		return err
 	}
-	switch {
-	case f.invType != "local" && f.invType != "remote":
-		return errors.New("inv-type flag should be either local or remote")
-	case f.invType == "local" && len(f.invNames) > 0:
-		return errors.New("inv-names flag should only be used when inv-type is set to remote")
-	}
-	for _, status := range f.statuses {
-		if !slices.ContainsFunc(
-			states, func(state string) bool { return strings.EqualFold(state, status) },
-		) {
-			return fmt.Errorf("--statuses %q: must be one of %s", status, strings.Join(states, ", "))
-		}
-	}
-	return errors.Join(checkTimeout("timeout", f.timeout), checkLogLines(f.logLines))
-}
-
-func runStatus(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, v variant, dir string, f statusFlags,
-) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	if f.invType == "remote" {
+	if f.Remote() {
 		dir = ""
 	}
-	rules, err := packages.ReadRules(ctx, dir, f.rules)
+	rules, err := packages.ReadRules(ctx, dir, f.RuleFiles)
 	if err != nil {
 		return err
 	}
-	reading, stop := ctx, context.CancelFunc(func() {})
-	if f.timeout > 0 {
-		reading, stop = context.WithTimeout(ctx, f.timeout)
-	}
-	m, client, err := f.targets(reading, env, kube, dir)
-	stop()
-	if reading.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("the cluster has not answered within --timeout %s", f.timeout)
-	}
-	if err != nil {
-		return err
-	}
-	refs := f.filter(m.All.Refs())
-	if len(refs) == 0 {
-		return f.printEmpty(env, v.strict && m.All.Len() > 0)
-	}
-	set, err := packages.NewRuleSet(ctx, client, rules, refs)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	printer := f.printer(env, cancelWriter{env.Out, cancel}, v, m, childRows(ctx, client, set))
-	options := engine.ObserveOptions{
-		Until:    engine.Until(f.until.value),
-		Timeout:  f.timeout,
-		NoCauses: !v.detailed,
-		LogLines: f.logLines,
-	}
-	sink := printUnreachable(env.Err, printer.Event)
-	met, err := packages.Observe(ctx, client, set, refs, options, sink)
-	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
-		err = closed
-	}
-	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
-	if err == nil && awaits && !met && v.failsUnlessMet {
-		return &cli.ResultError{}
-	}
+	_, err = f.Run(ctx, env, commands.StatusForm{
+		Rules: rules, JSON: f.output.Value == view.OutputJSON,
+		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
+			return f.targets(ctx, env, kube, dir)
+		},
+		Printer: func(
+			out io.Writer, m *packages.StatusTargets, children view.ChildRows,
+		) view.Printer {
+			return f.printer(env, out, m, children)
+		},
+	})
 	return err
 }
 
@@ -169,8 +80,8 @@ func runStatus(
 func (f statusFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.StatusTargets, packages.Cluster, error) {
-	if f.invType == "remote" {
-		namespace, err := namespaceFlag(kube)
+	if f.Remote() {
+		namespace, err := kube.NamespaceFlag()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -178,14 +89,10 @@ func (f statusFlags) targets(
 		if err != nil {
 			return nil, nil, err
 		}
-		err = checkCluster(ctx, env, kube, f.cluster, client, &inventory.Inventory{})
-		if err != nil {
-			return nil, nil, err
-		}
-		m, err := packages.RemoteMembers(ctx, client, namespace, f.invNames, noticePrinter(env))
+		m, err := packages.RemoteMembers(ctx, client, namespace, f.Records, env.Notice)
 		return m, client, err
 	}
-	inv, err := packages.OpenInventory(ctx, input(env, dir))
+	inv, err := packages.OpenInventory(ctx, commands.Input(env, dir))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,95 +100,56 @@ func (f statusFlags) targets(
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkCluster(ctx, env, kube, f.cluster, client, inv); err != nil {
-		return nil, nil, err
-	}
-	m, err := packages.LocalMembers(ctx, client, inv, noticePrinter(env))
+	m, err := packages.LocalMembers(ctx, client, inv, env.Notice)
 	return m, client, err
 }
 
-// cancelWriter is a writer that cancels a context when a write fails: nobody reads the output any
-// more.
-type cancelWriter struct {
-	io.Writer
-	cancel context.CancelFunc
-}
-
-// Write writes text.
-func (r cancelWriter) Write(text []byte) (int, error) {
-	n, err := r.Writer.Write(text)
-	if err != nil {
-		r.cancel()
-	}
-	return n, err
-}
-
-// printUnreachable prints, once for all objects, that the cluster cannot be reached, and passes
-// other events to next.
-func printUnreachable(side io.Writer, next event.Sink) event.Sink {
-	printed := ""
-	return func(e event.Event) {
-		text := unreachableLine(e)
-		if e.Err == nil {
-			next(e)
-		} else if text != printed {
-			fmt.Fprintln(side, text)
-		}
-		printed = text
-	}
-}
-
-// printEmpty reports that nothing was deployed, or that the filters match no object. The latter is
-// an error unless --poll-until is deleted. JSON output stays empty.
-func (f statusFlags) printEmpty(env *cli.Env, filtered bool) error {
-	text := "no resources found in the inventory"
-	if filtered {
-		text = "no object of the inventory matches --names and --namespaces"
-	}
-	switch {
-	case filtered && f.until.value != "deleted":
-		return errors.New(text)
-	case f.output.value == "json":
-		return nil
-	}
-	_, err := fmt.Fprintln(env.Out, text)
-	return err
-}
-
-// filter returns the objects that the filters match.
-func (f statusFlags) filter(refs []object.Ref) []object.Ref {
-	return slices.DeleteFunc(refs, func(ref object.Ref) bool {
-		return len(f.names) > 0 && !slices.Contains(f.names, ref.Name) ||
-			len(f.namespaces) > 0 && !slices.Contains(f.namespaces, ref.Namespace)
-	})
-}
-
-// matches reports whether --statuses matches the status of an event.
-func (f statusFlags) matches(e event.Event) bool {
-	return len(f.statuses) == 0 || slices.ContainsFunc(f.statuses, func(status string) bool {
-		return strings.EqualFold(status, string(e.Status.State))
-	})
-}
-
 func (f statusFlags) printer(
-	env *cli.Env, out io.Writer, v variant, m *packages.StatusTargets, children childRowsFunc,
+	env *cli.Env, out io.Writer, m *packages.StatusTargets, children view.ChildRows,
 ) view.Printer {
-	switch {
-	case f.output.value == "table" && v.statusTable != nil:
+	switch f.output.Value {
+	case view.OutputTable:
 		return view.Table(out, env.Terminal(), rowsOf(m), view.TableOptions{
-			Columns: v.statusTable(m, env.Now), Children: children,
-			Show: func(m view.TableRow) bool { return f.matches(event.Event{Status: m.Status}) },
+			Columns: liveStatusTable(m, env.Now), Children: children,
+			Show: func(m view.TableRow) bool { return f.Matches(event.Event{Status: m.Status}) },
 		})
-	case f.output.value == "json":
+	case view.OutputJSON:
 		return view.StatusJSON(out, view.StatusOptions{
-			Inventories: m.Inventories, Show: f.matches, Now: env.Now,
-			ShowRecordNamespace: m.Remote && v.detailed,
-		})
-	case f.output.value == "table":
-		return view.StatusTable(out, env.Terminal(), view.StatusOptions{
-			Inventories: m.Inventories, Show: f.matches, Causes: view.Causes, ShowRecordNamespace: m.Remote,
+			Inventories: m.Inventories, Show: f.Matches, Now: env.Now,
 		})
 	default:
-		return view.StatusLines(out, f.matches, func(e event.Event) string { return v.statusLine(m, e) })
+		return view.StatusLines(out, f.Matches, func(e event.Event) string { return liveStatus(m, e) })
 	}
+}
+
+// liveStatus formats the status of an object as kpt live does: a line for each inventory, with an
+// empty namespace for cluster-scoped objects.
+func liveStatus(m *packages.StatusTargets, e event.Event) string {
+	kind, name, _ := strings.Cut(e.Ref.Short(), "/")
+	var lines []string
+	for _, inv := range m.Inventories(e.Ref) {
+		lines = append(lines, fmt.Sprintf(
+			"%s/%s/%s/%s is %s: %s", inv.Name, kind, e.Ref.Namespace, name, e.Status.State,
+			e.Status.Message,
+		))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// inventoryNames returns the names of the inventories of an object.
+func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
+	names := make([]string, len(m.Owners[ref]))
+	for i, inv := range m.Owners[ref] {
+		names[i] = inv.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// rowsOf returns the rows of a table.
+func rowsOf(m *packages.StatusTargets) []view.TableRow {
+	rows := make([]view.TableRow, 0, m.All.Len())
+	for _, ref := range m.All.Refs() {
+		rows = append(rows, view.TableRow{Ref: ref})
+	}
+	return rows
 }

@@ -124,3 +124,12 @@ func (inv *Inventory) Advise(notice func(string)) {
 		))
 	}
 }
+
+// ExpectedCluster returns the cluster that the package belongs to, and where that is written. Both
+// are empty for any cluster, and without an inventory.
+func (i *Inventory) ExpectedCluster() (cluster, where string) {
+	if i == nil || i.Cluster == "" {
+		return "", ""
+	}
+	return i.Cluster, "the annotation " + ClusterKey + " in " + i.Source
+}

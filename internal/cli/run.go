@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// Operation is a plan that can be run.
+type Operation interface {
+	Plan() *plan.Plan
+	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
+}
+
+// RunOperation runs a plan and prints it; held is the lock of the run, or nil. The run continues if
+// the output cannot be written; a closed pipe is not an error.
+func RunOperation(
+	ctx context.Context, op Operation, o engine.Options, show view.RunOptions, held *lock.Lock,
+) error {
+	if o.DryRun != engine.DryRunNone && show.Output != view.OutputJSON {
+		fmt.Fprintf(show.Out, "Dry-run strategy: %s\n", o.DryRun)
+	}
+	p := op.Plan()
+	printer := show.Printer(p, o.DryRun == engine.DryRunNone)
+	summary, err := op.Run(ctx, o, held.Count(len(p.Refs()), printer.Event))
+	closed := printer.Close(err)
+	switch {
+	case err != nil:
+		return err
+	case closed != nil && !IsBrokenPipe(closed):
+		return fmt.Errorf("%w; the run completed without it, and the record is complete", closed)
+	}
+	return RunError(summary)
+}
+
+// Outlooks runs a plan dry and returns the outlook for each object, in the order of the plan.
+func Outlooks(ctx context.Context, op Operation, mode engine.DryRun) ([]view.Outlook, error) {
+	return view.Outlooks(op.Plan(), func(sink event.Sink) error {
+		if _, err := op.Run(ctx, engine.Options{DryRun: mode}, sink); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+}
+
+// UnreachableLine formats the event that the cluster cannot be reached, or that an interrupted run
+// waits for its answer; empty for other events.
+func UnreachableLine(e event.Event) string {
+	if e.Kind != event.Observed || e.Err == nil {
+		return ""
+	}
+	if unanswered := (*engine.UnansweredError)(nil); errors.As(e.Err, &unanswered) {
+		return "interrupted: " + e.Err.Error()
+	}
+	return "still trying: " + e.Err.Error()
+}

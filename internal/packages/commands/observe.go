@@ -1,0 +1,115 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// StatusForm is what differs between the native command status and that of kpt live.
+type StatusForm struct {
+	Rules []ready.Rule
+	// Targets connects and returns the objects to show.
+	Targets func(context.Context) (*packages.StatusTargets, packages.Cluster, error)
+	// Printer returns the printer of the statuses.
+	Printer func(io.Writer, *packages.StatusTargets, view.ChildRows) view.Printer
+	JSON    bool // nothing but JSON is printed to the standard output
+	Strict  bool // filters that match no object are an error
+	Causes  bool // causes are printed
+}
+
+// Run shows the status of objects, and reports whether the awaited state was reached.
+func (f *StatusFlags) Run(
+	ctx context.Context, env *cli.Env, form StatusForm,
+) (met bool, err error) {
+	reading, stop := ctx, context.CancelFunc(func() {})
+	if f.Timeout > 0 {
+		reading, stop = context.WithTimeout(ctx, f.Timeout)
+	}
+	m, client, err := form.Targets(reading)
+	stop()
+	if reading.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return false, fmt.Errorf("the cluster has not answered within --timeout %s", f.Timeout)
+	}
+	if err != nil {
+		return false, err
+	}
+	refs := f.Filter(m.All.Refs())
+	if len(refs) == 0 {
+		return true, f.printEmpty(env, form.JSON, form.Strict && m.All.Len() > 0)
+	}
+	set, err := packages.NewRuleSet(ctx, client, form.Rules, refs)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	printer := form.Printer(cancelWriter{env.Out, cancel}, m, packages.ChildRows(ctx, client, set))
+	options := engine.ObserveOptions{
+		Until: engine.Until(f.Until.Value), Timeout: f.Timeout, NoCauses: !form.Causes,
+		LogLines: f.LogLines,
+	}
+	sink := printUnreachable(env.Err, printer.Event)
+	met, err = packages.Observe(ctx, client, set, refs, options, sink)
+	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
+		err = closed
+	}
+	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
+	return met || !awaits, err
+}
+
+// cancelWriter is a writer that cancels a context when a write fails: nobody reads the output any
+// more.
+type cancelWriter struct {
+	io.Writer
+	cancel context.CancelFunc
+}
+
+// Write writes text.
+func (r cancelWriter) Write(text []byte) (int, error) {
+	n, err := r.Writer.Write(text)
+	if err != nil {
+		r.cancel()
+	}
+	return n, err
+}
+
+// printUnreachable prints, once for all objects, that the cluster cannot be reached, and passes
+// other events to next.
+func printUnreachable(side io.Writer, next event.Sink) event.Sink {
+	printed := ""
+	return func(e event.Event) {
+		text := cli.UnreachableLine(e)
+		if e.Err == nil {
+			next(e)
+		} else if text != printed {
+			fmt.Fprintln(side, text)
+		}
+		printed = text
+	}
+}
+
+// printEmpty reports that nothing was deployed, or that the filters match no object. The latter is
+// an error unless --poll-until is deleted. JSON output stays empty.
+func (f *StatusFlags) printEmpty(env *cli.Env, json, filtered bool) error {
+	text := "no resources found in the inventory"
+	if filtered {
+		text = "no object of the inventory matches --names and --namespaces"
+	}
+	switch {
+	case filtered && f.Until.Value != "deleted":
+		return errors.New(text)
+	case json:
+		return nil
+	}
+	_, err := fmt.Fprintln(env.Out, text)
+	return err
+}

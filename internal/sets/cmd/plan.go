@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	applyFlags
+	exitCode bool
+	out      string
+}
+
+func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := planFlags{applyFlags: newApplyFlags(cli.Choice{
+		Value: view.OutputText, Meaning: "output",
+		Allowed: []string{view.OutputText, "krm", view.OutputJSON},
+	})}
+	f.dryRun = true
+	cmd := &cobra.Command{
+		Use:   "plan [FOLDER | -]",
+		Short: "Show what apply would do to each object",
+		Long: `Show what apply would do to each object of the package in a folder (default: the
+working folder) or on the standard input (-): create, configure with the difference, prune, orphan
+or skip it, and why. Nothing is changed and nothing is recorded. The content of Secrets is not
+shown.
+
+Exit codes:
+  0    the plan was made
+  1    it could not be made, or prunes more than --max-prune: the error says why
+  2    with --exit-code: the plan was made, and something would change
+  3    the plan was made, and an object would fail, or be skipped because it belongs to others
+  130  interrupted`,
+		Example: "  " + env.Name() + " plan wordpress\n" +
+			"  " + env.Name() + " plan wordpress --server-side --out wordpress.plan\n" +
+			"  " + env.Name() + " apply wordpress --plan wordpress.plan",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cli.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+		},
+	}
+	f.PlanFlags.Add(cmd)
+	f.addPlanned(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
+	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
+	f.output.AddTo(cmd, "output", "Output format")
+	return cmd
+}
+
+func (f *planFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	_, op, err := f.prepare(ctx, env, kube, dir)
+	if err != nil {
+		return err
+	}
+	if err := op.MakePlan(ctx); err != nil {
+		return err
+	}
+	printForgotten(env, op)
+	outlooks, err := cli.Outlooks(ctx, op, f.dryRunMode())
+	if err != nil {
+		return err
+	}
+	if err := f.print(env, outlooks); err != nil {
+		return err
+	}
+	if err := f.checkPruned(op); err != nil {
+		return err
+	}
+	result := f.result(outlooks)
+	if f.out == "" {
+		return result
+	}
+	if failing := (*cli.ResultError)(nil); errors.As(result, &failing) {
+		fmt.Fprintln(env.Err, "the plan is not saved, because an object would not be applied")
+		return result
+	}
+	s, err := op.Save(ctx, cli.Version())
+	if err == nil {
+		err = packages.WritePlan(f.out, s, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		return err
+	}
+	return result
+}
+
+func (f *planFlags) print(env *cli.Env, outlooks []view.Outlook) error {
+	switch f.output.Value {
+	case "krm":
+		return packages.PlanKRM(env.Out, outlooks)
+	case view.OutputJSON:
+		return planJSON(env.Out, outlooks)
+	default:
+		return planText(env.Out, env.Terminal(), outlooks)
+	}
+}
+
+// result returns the error for the exit code.
+func (f *planFlags) result(outlooks []view.Outlook) error {
+	changes := false
+	for _, o := range outlooks {
+		if o.Verb() == view.ToFail || o.Refused() {
+			return &cli.ResultError{}
+		}
+		changes = changes || o.Verb().Changes()
+	}
+	if f.exitCode && changes {
+		return cli.ErrChanges
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
+)
+
+// planFlagNames are the flags that shape a plan.
+var planFlagNames = []string{
+	"server-side",
+	"force-conflicts",
+	"field-manager",
+	"prune-after-failure",
+	"ordering",
+	"inventory-policy",
+	"prune-propagation-policy",
+	"recreate",
+	"allow-delete",
+	"no-prune",
+	"allow-empty",
+	"filter",
+	"filter-age",
+	"filter-kind",
+	"filter-ns",
+	"filter-name",
+	"filter-kind-name",
+	"filter-kind-ns",
+	"filter-kind-ns-name",
+	"filter-labels",
+}
+
+func changedPlanFlags(cmd *cobra.Command) []string {
+	return slices.DeleteFunc(
+		slices.Clone(planFlagNames), func(name string) bool { return !cmd.Flags().Changed(name) },
+	)
+}
+
+// planFile reads the saved plan to apply, if any, and sets the flags that it was made with.
+func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) {
+	if f.plan == "" {
+		return nil, nil
+	}
+	if len(f.changed) > 0 {
+		return nil, fmt.Errorf(
+			"--%s is fixed by the plan; omit it, or create the plan again with it", f.changed[0],
+		)
+	}
+	saved, err := packages.ReadPlan(ctx, f.plan)
+	if err != nil {
+		return nil, err
+	}
+	f.SetOptions(saved.Options)
+	f.recreate, f.held.allow = saved.Options.Recreate, saved.Options.AllowDelete
+	f.noPrune, f.allowEmpty = saved.Options.NoPrune, saved.Options.AllowEmpty
+	f.filter = saved.Options.Filter
+	return saved, nil
+}
+
+// addPlanned adds the native flags that apply and plan have in common.
+func (f *applyFlags) addPlanned(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.recreate, "recreate", nil,
+		"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+
+			"hold data, if a field that changes is immutable (can repeat)")
+	flags.BoolVar(&f.noPrune, "no-prune", false,
+		"Prune nothing: objects that are no longer described stay in the cluster and in the record")
+	flags.BoolVar(&f.allowEmpty, "allow-empty", false,
+		"Prune everything if no object is described, instead of failing")
+	f.filter.Add(flags)
+	f.held.add(cmd, false)
+	f.cluster.Add(flags)
+	flags.Var(&f.maxPrune, "max-prune",
+		"Fail before the first write if more objects than this number, or than this percentage of "+
+			"the recorded objects, would be pruned (default: no limit)")
+}
+
+// checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than
+// --max-prune allows.
+func (f *applyFlags) checkPruned(op sets.Operation) error {
+	if err := op.CheckEmpty(); err != nil {
+		return err
+	}
+	return f.maxPrune.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
+}

@@ -1,0 +1,42 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/packages/packagestest"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// TestPlan shows a plan in every form. packagestest.Outlooks describes the archives. Escape
+// sequences are made visible as <ESC>.
+func TestPlan(t *testing.T) {
+	golden.Run(
+		t,
+		"testdata/plan_*.txtar",
+		func(t *testing.T, files map[string]string) map[string]string {
+			_, outlooks := packagestest.Outlooks(t, files)
+			forms := map[string]func(*bytes.Buffer) error{
+				"text": func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
+				"coloured": func(out *bytes.Buffer) error {
+					return planText(out, view.Terminal{Colour: true}, outlooks)
+				},
+				"json": func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
+			}
+			got := map[string]string{}
+			for name, write := range forms {
+				var out bytes.Buffer
+				if err := write(&out); err != nil {
+					t.Fatal(err)
+				}
+				got[name] = strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
+				if strings.Contains(out.String(), "c2VjcmV0") || strings.Contains(out.String(), "b3RoZXI=") {
+					t.Errorf("the form %s shows a secret", name)
+				}
+			}
+			return got
+		},
+	)
+}

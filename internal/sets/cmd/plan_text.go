@@ -1,0 +1,182 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// phrases are the texts of operations, with the sign before them.
+var phrases = map[view.Verb]struct {
+	sign byte
+	text string
+}{
+	view.ToCreate:    {'+', "would be created"},
+	view.ToConfigure: {'~', "would be configured"},
+	view.ToPrune:     {'-', "would be pruned"},
+	view.ToRecreate:  {'~', "would be recreated"},
+	view.ToLeave:     {'=', "would be unchanged"},
+	view.ToOrphan:    {'=', "would be orphaned"},
+	view.ToKeep:      {'=', "would be kept"},
+	view.ToSkip:      {'=', "would be skipped"},
+	view.ToFail:      {'!', "would fail"},
+}
+
+// planText prints the changes with their differences, and counts all objects.
+func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
+	var changes []view.Row
+	for _, o := range outlooks {
+		if o.Verb() == view.ToLeave && o.Step.Reason == "" {
+			continue
+		}
+		change, err := rowOf(o)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, change)
+	}
+	return view.PrintChanges(out, t, changes, totals(outlooks))
+}
+
+func rowOf(o view.Outlook) (view.Row, error) {
+	phrase := phrases[o.Verb()]
+	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
+	if o.Verb() == view.ToFail {
+		text := failureText(o.Step, o.Err)
+		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
+			text = immutable.Summary() + sourceSuffix(o.Step.Source) // the server may quote all of the field
+		}
+		first, more, _ := strings.Cut(text, "\n")
+		c.Line += ": " + first
+		for line := range strings.Lines(more) {
+			c.More = append(c.More, strings.TrimSpace(line))
+		}
+		return c, nil
+	}
+	c.Line += sourceSuffix(o.Step.Source)
+	switch o.Verb() {
+	case view.ToCreate, view.ToConfigure, view.ToRecreate:
+		if o.Reason != "" {
+			c.More = []string{o.Reason}
+		}
+		before, after := o.Comparable()
+		text, err := view.UnifiedDiff(before, after)
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", o.Step.Ref, err)
+		}
+		if text == "" {
+			c.More = append(c.More, noDiffReason(o))
+		}
+		c.Diff = text
+	default:
+		if o.Reason != "" {
+			c.Line += ": " + o.Reason
+		}
+	}
+	return c, nil
+}
+
+// noDiffReason returns why a change has no visible difference.
+func noDiffReason(o view.Outlook) string {
+	sent := o.SentFields()
+	switch fields := diff.ServerFields(sent); {
+	case o.Step.Sensitive:
+		return view.ContentHidden
+	case sent == nil:
+		return "no value would change, only who owns the fields"
+	case len(fields) > 0:
+		return "no value would change, but the manifest has fields that the server alone writes, and " +
+			"they are sent each time: " +
+			strings.Join(fields, ", ")
+	default:
+		return "no value would change, only the copy of what was applied last"
+	}
+}
+
+// totals counts the objects by operation.
+func totals(outlooks []view.Outlook) string {
+	counts := count(outlooks)
+	words := map[view.Verb]string{
+		view.ToCreate:    "to create",
+		view.ToConfigure: "to configure",
+		view.ToRecreate:  "to recreate",
+		view.ToLeave:     "unchanged",
+		view.ToPrune:     "to prune",
+		view.ToOrphan:    "to orphan",
+		view.ToKeep:      "kept",
+		view.ToSkip:      "skipped",
+		view.ToFail:      "would fail",
+	}
+	var parts []string
+	changes := false
+	for _, v := range view.Verbs {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], words[v]))
+			changes = changes || v.Changes() || v == view.ToFail
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return "nothing would change: there are no objects"
+	case !changes:
+		return "nothing would change: " + strings.Join(parts, ", ")
+	default:
+		return "plan: " + strings.Join(parts, ", ")
+	}
+}
+
+func count(outlooks []view.Outlook) map[view.Verb]int {
+	counts := map[view.Verb]int{}
+	for _, o := range outlooks {
+		counts[o.Verb()]++
+	}
+	return counts
+}
+
+// plannedObject is one object in a plan as JSON.
+type plannedObject struct {
+	object.Ref
+	Action  view.Verb `json:"action"`
+	Source  string    `json:"source,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	Changes diff.Diff `json:"changes,omitempty"`
+}
+
+// planJSON prints one document: the objects in the order of the plan, and a count for each
+// operation.
+func planJSON(out io.Writer, outlooks []view.Outlook) error {
+	document := struct {
+		Objects []plannedObject   `json:"objects"`
+		Summary map[view.Verb]int `json:"summary"`
+	}{Objects: []plannedObject{}, Summary: count(outlooks)}
+	for _, o := range outlooks {
+		p := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason}
+		if o.Err != nil {
+			p.Error = o.Err.Error()
+		}
+		switch o.Verb() {
+		case view.ToCreate, view.ToConfigure, view.ToRecreate:
+			before, after := o.Comparable()
+			p.Changes = diff.Between(before, after, diff.Options{})
+			if len(p.Changes) == 0 && p.Reason == "" {
+				p.Reason = noDiffReason(o)
+			}
+		}
+		document.Objects = append(document.Objects, p)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}

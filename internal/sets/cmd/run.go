@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// outputs returns the choice of the output format.
+func outputs() cli.Choice {
+	return cli.Choice{
+		Value: view.OutputText, Meaning: "output", Aliases: map[string]string{"events": view.OutputText},
+		Allowed: []string{view.OutputText, view.OutputTable, view.OutputJSON},
+	}
+}
+
+// runForm returns how runs are printed.
+func runForm(env *cli.Env, w wording) view.RunForm {
+	return view.RunForm{
+		Lines: func(p *plan.Plan, o view.PhaseOptions) view.Printer {
+			w.waits, w.statuses = o.Waits, o.Statuses
+			return view.Lines(env.Out, p, w.formatter())
+		},
+		Columns: runTable, RowDetails: rowDetails, Reason: view.PlainReason, ErrorText: error.Error,
+		Detailed: true,
+	}
+}
+
+// run is one run of an operation: what changes the cluster, and how that is printed.
+type run struct {
+	env     *cli.Env
+	command string // for the lock
+	lock    cli.LockFlags
+	options engine.Options
+	saved   *packages.SavedPlan // the plan must be the same; nil for any
+	held    *heldFlags
+	show    view.RunOptions
+	check   func(sets.Operation) error // looks at the plan before it is run; nil accepts all
+}
+
+// newRun returns a run with the given output format.
+func newRun(env *cli.Env, command, output string, w wording) run {
+	return run{env: env, command: command, show: view.RunOptions{
+		RunForm: runForm(env, w), Output: output, Out: env.Out, Now: env.Now, Terminal: env.Terminal(),
+	}}
+}
+
+// do locks the set, makes the plan and runs it. A dry run locks nothing.
+func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
+	held := (*lock.Lock)(nil)
+	if r.options.DryRun == engine.DryRunNone {
+		var err error
+		locked := ctx
+		if held, locked, err = r.lock.Acquire(ctx, r.env, c, op.Lock(), r.command); err != nil {
+			return r.show.Fail(err)
+		}
+		defer held.Release(ctx)
+		ctx = locked
+	}
+	if err := op.MakePlan(ctx); err != nil {
+		return r.show.Fail(err)
+	}
+	r.show.Children = op.Children(ctx)
+	if err := r.confirm(ctx, op); err != nil {
+		return err
+	}
+	if r.check != nil {
+		if err := r.check(op); err != nil {
+			return r.show.Fail(err)
+		}
+	}
+	printForgotten(r.env, op)
+	return cmp.Or(cli.RunOperation(ctx, op, r.options, r.show, held), heldResult(op))
+}
+
+// confirm returns an error unless the plan is the saved one, or the user agrees to it.
+func (r run) confirm(ctx context.Context, op sets.Operation) error {
+	switch {
+	case r.saved != nil:
+		return op.Check(ctx, r.saved)
+	case r.options.DryRun != engine.DryRunNone:
+		return nil
+	default:
+		return r.held.confirm(ctx, r.env, op)
+	}
+}
+
+// printForgotten prints the objects that leave the record because their kind does not exist.
+func printForgotten(env *cli.Env, op sets.Operation) {
+	for _, line := range op.Forgotten() {
+		fmt.Fprintln(env.Err, line)
+	}
+}

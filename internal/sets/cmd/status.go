@@ -1,0 +1,123 @@
+package cmd
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// statusFlags are the flags of status.
+type statusFlags struct {
+	commands.StatusFlags
+	cluster cli.ClusterGuard
+	output  cli.Choice
+}
+
+func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := statusFlags{StatusFlags: commands.NewStatusFlags(), output: outputs()}
+	cmd := &cobra.Command{
+		Use:   "status [FOLDER | -]",
+		Short: "Show the status of the objects of a package",
+		Long: `Show the status of the objects that the package in a folder (default: the working
+folder) or on the standard input (-) deployed: once, or as it changes until all are ready or
+deleted. With --inv-type remote, show the objects of all inventories in the cluster, or in the
+namespace of --namespace.
+
+Exit codes:
+  0    the state was shown; with --poll-until current or deleted: all objects are
+  1    the state could not be read: the error says why
+  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
+       left has failed
+  130  interrupted`,
+		Example: "  " + env.Name() + " status wordpress\n" +
+			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cli.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+		},
+	}
+	f.output.AddTo(cmd, "output", "Output format")
+	f.Add(cmd)
+	f.cluster.Add(cmd.Flags())
+	return cmd
+}
+
+func (f *statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+	if err := f.Check(&f.output); err != nil {
+		return err
+	}
+	if f.Remote() {
+		dir = ""
+	}
+	rules, err := packages.ReadRules(ctx, dir, f.RuleFiles)
+	if err != nil {
+		return err
+	}
+	met, err := f.Run(ctx, env, commands.StatusForm{
+		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
+		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
+			return f.targets(ctx, env, kube, dir)
+		},
+		Printer: func(out io.Writer, m *packages.StatusTargets, _ view.ChildRows) view.Printer {
+			return f.printer(env, out, m)
+		},
+	})
+	if err == nil && !met {
+		return &cli.ResultError{}
+	}
+	return err
+}
+
+// targets connects and returns the objects to show.
+func (f *statusFlags) targets(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
+) (*packages.StatusTargets, packages.Cluster, error) {
+	if f.Remote() {
+		namespace, err := kube.NamespaceFlag()
+		if err != nil {
+			return nil, nil, err
+		}
+		client, err := connect(ctx, env, kube, f.cluster, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		m, err := packages.RemoteMembers(ctx, client, namespace, f.Records, env.Notice)
+		return m, client, err
+	}
+	set, err := sets.OpenRecord(ctx, request(env, dir, nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := connect(ctx, env, kube, f.cluster, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := set.Targets(ctx, client, env.Notice)
+	return m, client, err
+}
+
+func (f *statusFlags) printer(
+	env *cli.Env, out io.Writer, m *packages.StatusTargets,
+) view.Printer {
+	options := view.StatusOptions{
+		Inventories: m.Inventories, Show: f.Matches, Now: env.Now, Causes: view.Causes,
+		ShowRecordNamespace: m.Remote,
+	}
+	switch f.output.Value {
+	case view.OutputJSON:
+		return view.StatusJSON(out, options)
+	case view.OutputTable:
+		return view.StatusTable(out, env.Terminal(), options)
+	default:
+		return view.StatusLines(out, f.Matches, func(e event.Event) string { return statusLine(m, e) })
+	}
+}

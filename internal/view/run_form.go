@@ -1,0 +1,93 @@
+package view
+
+import (
+	"io"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// ReasonFunc returns why a write failed or was skipped.
+type ReasonFunc func(*RunState, PhaseEvent) string
+
+// ChildRows returns the children of each object as the rows of a tree.
+type ChildRows func([]object.Ref) map[object.Ref][]TableRow
+
+// The formats in which a run is printed.
+const (
+	OutputText  = "text"
+	OutputTable = "table"
+	OutputJSON  = "json"
+)
+
+// RunForm is how a dialect prints a run in each format.
+type RunForm struct {
+	Lines      func(*plan.Plan, PhaseOptions) Printer // prints OutputText
+	Columns    func(*plan.Plan, func() time.Time) []Column
+	RowDetails func(TableRow) string // of a row that a table truncated; nil prints none
+	Reason     ReasonFunc            // in JSON and tables
+	ErrorText  func(error) string    // in JSON
+	Detailed   bool                  // JSON has all keys
+}
+
+// RunOptions is how one run is printed.
+type RunOptions struct {
+	RunForm
+	Output   string // one of the formats
+	Statuses bool   // new statuses are printed
+	Waves    bool   // the run is ordered in waves
+	Out      io.Writer
+	Now      func() time.Time
+	Terminal Terminal
+	Children ChildRows // of a table; nil for none
+}
+
+// JSON returns the printer of JSON.
+func (o RunOptions) JSON() JSONLines {
+	return JSONLines{Out: o.Out, Now: o.Now, Reason: o.Reason, Detailed: o.Detailed}
+}
+
+// Fail returns the error that prevents a run. JSON output prints it too.
+func (o RunOptions) Fail(err error) error {
+	if o.Output == OutputJSON {
+		_ = o.JSON().Fail(o.ErrorText(err)) // err matters more than a failure to print it
+	}
+	return err
+}
+
+// Printer returns the printer for the run of a plan.
+func (o RunOptions) Printer(p *plan.Plan, waits bool) Printer {
+	options := PhaseOptions{Rounds: o.Waves, Waits: waits, Statuses: o.Statuses}
+	switch o.Output {
+	case OutputJSON:
+		options.Unstarted = o.Detailed
+		return jsonRun{Printer: Phases(p, options, o.JSON().Print), options: o}
+	case OutputTable:
+		form := TableOptions{
+			Columns: o.Columns(p, o.Now), Run: NewRunState(p), Reason: o.Reason,
+			Details: o.RowDetails, Footer: "\n",
+		}
+		if waits {
+			form.Children = o.Children
+		}
+		return Table(o.Out, o.Terminal, PlanRows(p), form)
+	default:
+		return o.Lines(p, options)
+	}
+}
+
+// jsonRun prints the error that ended a run last.
+type jsonRun struct {
+	Printer
+	options RunOptions
+}
+
+// Close prints the rest.
+func (j jsonRun) Close(failed error) error {
+	err := j.Printer.Close(failed)
+	if failed != nil && err == nil {
+		_ = j.options.Fail(failed)
+	}
+	return err
+}
