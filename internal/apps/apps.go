@@ -70,6 +70,7 @@ type Client struct {
 	Printer   Printer
 	Confirm   func(context.Context) error // asks the user before a change; an error cancels it
 	Now       func() time.Time
+	Notice    func(text string) // receives a line for each object taken from another owner; may be nil
 
 	// Lock locks an app for a command, and returns the context of the run; nil locks nothing.
 	Lock func(

@@ -8,11 +8,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -77,7 +77,7 @@ func (d decider) Replan(
 		next.Have = live
 		return &next, nil
 	case c.ApplyOp() == change.Delete:
-		if err := d.checkMember(live); err != nil {
+		if err := d.checkMember(step.Op, live); err != nil {
 			return nil, err
 		}
 	}
@@ -102,10 +102,14 @@ func (d decider) Replan(
 }
 
 // checkMember returns an error if an object to be deleted does not belong to the app any more.
-func (d decider) checkMember(live *unstructured.Unstructured) error {
-	selector, err := labels.Parse(d.app.Selector())
-	if err != nil || selector.Matches(labels.Set(live.GetLabels())) {
-		return err
+func (d decider) checkMember(op plan.Op, live *unstructured.Unstructured) error {
+	if isMember(d.app, live) {
+		others := othersOf(d.app, lastapplied.Original(live), live)
+		if !d.options.Native || op != plan.Delete || len(others) == 0 {
+			return nil
+		}
+		return fmt.Errorf("%s is not deleted: it belongs to %s since its deletion was planned",
+			resource.Describe(live), owner.Text(others))
 	}
 	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was "+
 		"planned", resource.Describe(live))

@@ -133,7 +133,7 @@ func (d *Deletion) calculate(ctx context.Context) error {
 	some := Filter(d.objects, matching)
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
-		deletes: true,
+		deletes: true, ownerText: d.ownerText(ctx),
 	}
 	if err := d.run.calculate(some, nil); err != nil {
 		return err

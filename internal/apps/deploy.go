@@ -29,7 +29,8 @@ type DeployRequest struct {
 	Search            SearchOptions
 	AllKinds          bool // search all kinds, and not only those that the app is known to have
 	Adopt             bool // adopt live objects without the label of the app
-	OverrideOwnership bool // adopt objects of other apps
+	RefuseOthers      bool // refuse objects of owners that are no apps; native runs always do
+	OverrideOwnership bool // adopt objects of other apps and owners
 	ScopeSelectors    bool // add the label of the app to selectors
 
 	Run          RunOptions

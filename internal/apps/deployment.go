@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -34,9 +35,11 @@ type Deployment struct {
 	selected []resource.Resource // the inputs that the filter selects
 	live     liveState
 	desired  []any             // the content of the inputs, before versions get their names
-	owners   map[string]string // descriptions of other apps, by the values of their labels
+	owners   map[string]string // descriptions of other apps, by label values
 	run      *Run
 	trimmed  int // how many change records the run deleted
+
+	ownerText func([]owner.Owner, string) string // see Client.ownerText
 
 	preparation input.Preparation
 	fallback    []string                       // namespaces to search
@@ -113,7 +116,7 @@ func (d *Deployment) Run(
 
 // calculateDeployment returns a deployment with its changes, and without a plan.
 func (c *Client) calculateDeployment(ctx context.Context, r DeployRequest) (*Deployment, error) {
-	d := &Deployment{Client: c, req: r}
+	d := &Deployment{Client: c, req: r, ownerText: c.ownerText(ctx)}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
@@ -157,6 +160,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
+		ownerText: d.ownerText,
 	}
 	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {

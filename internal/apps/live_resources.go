@@ -137,22 +137,34 @@ func (d *Deployment) needsManagedFields() bool {
 }
 
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. It
-// refuses those that belong to another app.
+// refuses the live objects of selected inputs that belong to others.
 func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
 	if !d.req.Adopt {
 		return nil, nil
 	}
-	known := make(map[object.Ref]bool, len(labelled))
+	known := make(map[object.Ref]liveObject, len(labelled))
 	for _, obj := range labelled {
-		known[object.RefOf(obj)] = true
+		known[object.RefOf(obj)] = obj
+	}
+	var refused []string
+	refuse := func(input, live liveObject) bool {
+		line := d.ownershipConflict(ctx, input, live)
+		if line != "" {
+			refused = append(refused, line)
+		}
+		return line != ""
 	}
 	var targets []cluster.Target
 	inputs := map[object.Ref]liveObject{}
 	for _, r := range d.selected {
 		ref := object.RefOf(r.Unstructured)
-		if known[ref] || ref.Name == "" || inputs[ref] != nil {
+		if live := known[ref]; live != nil {
+			refuse(r.Unstructured, live)
+			continue
+		}
+		if ref.Name == "" || inputs[ref] != nil {
 			continue
 		}
 		inputs[ref] = r.Unstructured
@@ -165,17 +177,11 @@ func (d *Deployment) readAdoptable(
 		return nil, readError(err, inputs)
 	}
 	var adopted []liveObject
-	var refused []string
 	for _, target := range targets {
 		obj := snapshot.Objects[target.Ref]
-		if obj == nil {
-			continue
+		if obj != nil && !refuse(inputs[target.Ref], obj) {
+			adopted = append(adopted, obj)
 		}
-		if line := d.ownershipConflict(ctx, inputs[target.Ref], obj); line != "" {
-			refused = append(refused, line)
-			continue
-		}
-		adopted = append(adopted, obj)
 	}
 	return adopted, ownershipError(refused)
 }

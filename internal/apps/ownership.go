@@ -4,12 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// checkOwner returns an error for a live object that belongs to another app.
+// checkOwner returns an error for a live object that belongs to another app or owner.
 func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
 		return ownershipError([]string{line})
@@ -17,7 +25,7 @@ func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) err
 	return nil
 }
 
-// ownershipError returns the error for resources that belong to other apps; nil for none.
+// ownershipError returns the error for resources that belong to others; nil for none.
 func ownershipError(lines []string) error {
 	if len(lines) == 0 {
 		return nil
@@ -25,21 +33,111 @@ func ownershipError(lines []string) error {
 	return errors.New("Ownership errors:\n" + strings.Join(lines, "\n"))
 }
 
-// ownershipConflict returns the line for a live object that belongs to another app; empty for one
-// that this app may adopt.
+// ownershipConflict returns the line for a live object that belongs to another app or owner; empty
+// for one that this app may adopt. Runs of kapp pass a note about owners that are no apps to
+// Notice.
 func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
-	owner := d.otherOwner(input, live)
-	if owner == "" {
+	if label := d.otherOwner(input, live); label != "" {
+		if d.owners == nil {
+			d.owners = map[string]string{}
+		}
+		if d.owners[label] == "" {
+			d.owners[label] = d.describeOwner(ctx, label)
+		}
+		return fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(live),
+			d.owners[label])
+	}
+	others := d.othersOf(input, live)
+	refuses := d.req.Run.Native || d.req.RefuseOthers
+	switch {
+	case len(others) == 0 || refuses && d.req.OverrideOwnership:
 		return ""
+	case refuses:
+		return fmt.Sprintf("- Resource '%s' belongs to %s; %s", resource.Describe(live),
+			d.ownerText(others, live.GetNamespace()), overrideHint)
 	}
-	if d.owners == nil {
-		d.owners = map[string]string{}
+	if d.Notice != nil {
+		d.Notice(fmt.Sprintf("Resource '%s' belongs to %s; this takes it over", resource.Describe(live),
+			d.ownerText(others, live.GetNamespace())))
 	}
-	if d.owners[owner] == "" {
-		d.owners[owner] = d.describeOwner(ctx, owner)
+	return ""
+}
+
+// overrideHint is the way to adopt an object of others.
+const overrideHint = "--dangerous-override-ownership-of-existing-resources takes it over"
+
+// isExternal reports whether an input only describes what others create, or is ignored.
+func isExternal(input liveObject) bool {
+	annotations := input.GetAnnotations()
+	_, exists := annotations[resource.AnnExists]
+	_, noop := annotations[resource.AnnNoop]
+	return exists || noop
+}
+
+// isMember reports whether a live object has the label of an app.
+func isMember(of *app.App, live liveObject) bool {
+	selector, err := labels.Parse(of.Selector())
+	return err == nil && selector.Matches(labels.Set(live.GetLabels()))
+}
+
+// othersOf returns the owners of a live object that are no apps. Input is what the app applies.
+func (d *Deployment) othersOf(input, live liveObject) []owner.Owner {
+	if isExternal(input) {
+		return nil
 	}
-	return fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(live),
-		d.owners[owner])
+	return othersOf(d.app, input, live)
+}
+
+// othersOf returns the owners of a live object that are no apps: the label of apps has one value.
+// Applied is what the app applies, or applied last.
+func othersOf(of *app.App, applied, live liveObject) []owner.Owner {
+	set := owner.Owner{Kind: owner.App}
+	if isMember(of, live) {
+		set.ID = live.GetLabels()[resource.LabelApp]
+	}
+	return slices.DeleteFunc(owner.Others(live, applied, set), func(o owner.Owner) bool {
+		return o.Kind == owner.App
+	})
+}
+
+// ownerText returns a function that describes the owners of an object in a namespace. It lists the
+// records of packages once, if it needs the name of one.
+func (c *Client) ownerText(ctx context.Context) func([]owner.Owner, string) string {
+	names := &owner.Names{Cluster: c.Cluster}
+	return func(owners []owner.Owner, namespace string) string {
+		return owner.Text(names.FindAll(ctx, owners, namespace))
+	}
+}
+
+// markOwners adds to a step of a native run what the marks of other owners mean: an adopted object
+// loses them, and an object that another owner has taken is not deleted, but leaves the app.
+func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
+	if step.Have == nil {
+		return nil
+	}
+	applied := c.New
+	if step.Op == plan.Delete {
+		applied = lastapplied.Original(step.Have)
+	}
+	others := othersOf(r.app, applied, step.Have)
+	if len(others) == 0 {
+		return nil
+	}
+	text := r.ownerText(others, step.Ref.Namespace)
+	switch step.Op {
+	case plan.Update:
+		step.ReasonCode, step.Reason = plan.ReasonAdopted, "it belonged to "+text
+		if r.options.ServerSide {
+			marks := plan.Others{}
+			marks.Labels, marks.Annotations = owner.MarksOf(others)
+			step.Disown = marks.Removal(step.Have, step.Want)
+		}
+	case plan.Delete:
+		step.Op, step.Wait = plan.Orphan, false
+		step.ReasonCode, step.Reason = plan.ReasonForeign, "it belongs to "+text
+		step.Patch, err = r.release()
+	}
+	return err
 }
 
 // otherOwner returns the label value of the other app that a live object belongs to; empty if this
@@ -47,9 +145,7 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 func (d *Deployment) otherOwner(input, live liveObject) string {
 	key, value, _ := d.app.Label() // loadInputs has returned its error
 	owner, labelled := live.GetLabels()[key]
-	_, exists := input.GetAnnotations()[resource.AnnExists]
-	_, noop := input.GetAnnotations()[resource.AnnNoop]
-	if !labelled || owner == value || exists || noop || d.req.OverrideOwnership {
+	if !labelled || owner == value || isExternal(input) || d.req.OverrideOwnership {
 		return ""
 	}
 	return owner

@@ -22,6 +22,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
@@ -93,9 +94,10 @@ type Run struct {
 	review     Review
 	config     *config.Config
 	app        *app.App
-	deletes    bool                // the app is deleted
-	patch      bool                // nothing is deleted
-	adopted    map[liveObject]bool // live objects that lack the label of the app
+	deletes    bool                               // the app is deleted
+	patch      bool                               // nothing is deleted
+	ownerText  func([]owner.Owner, string) string // see Client.ownerText
+	adopted    map[liveObject]bool                // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
 
 	changes  []*change.Change

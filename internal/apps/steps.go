@@ -35,7 +35,7 @@ func (r *Run) buildPlan() error {
 		if err != nil {
 			return err
 		}
-		if held := r.changes[i].HeldFor; held != nil {
+		if held := r.changes[i].HeldFor; held != nil && step.ReasonCode != plan.ReasonForeign {
 			step.HoldBack(object.RefOf(held))
 		}
 		step.Needs, step.Tag = needs, &Work{Change: r.changes[i]}
@@ -160,6 +160,9 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	}
 	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
 		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
+	}
+	if err == nil && r.options.Native {
+		err = r.markOwners(&step, c)
 	}
 	return step, err
 }

@@ -54,6 +54,14 @@ func (o Owner) String() string {
 	return text
 }
 
+// MarksOf returns the labels and annotations that are the marks of owners, by key.
+func MarksOf(owners []Owner) (labels, annotations []string) {
+	for _, o := range owners {
+		labels, annotations = append(labels, o.Labels...), append(annotations, o.Annotations...)
+	}
+	return labels, annotations
+}
+
 // Is reports whether two owners are the same set.
 func (o Owner) Is(other Owner) bool {
 	return o.Kind == other.Kind && o.ID == other.ID && o.Name == other.Name &&

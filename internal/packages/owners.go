@@ -27,10 +27,7 @@ func others(inv *inventory.Inventory) func(live, applied *unstructured.Unstructu
 	return func(live, applied *unstructured.Unstructured) plan.Others {
 		found := ownersOf(inv, live, applied)
 		all := plan.Others{Text: owner.Text(found)}
-		for _, o := range found {
-			all.Labels = append(all.Labels, o.Labels...)
-			all.Annotations = append(all.Annotations, o.Annotations...)
-		}
+		all.Labels, all.Annotations = owner.MarksOf(found)
 		return all
 	}
 }

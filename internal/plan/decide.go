@@ -85,7 +85,7 @@ func (w writeMode) decideServerSide(
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
-	step.Op, step.Disown = Update, former.removal(step.Have, want)
+	step.Op, step.Disown = Update, former.Removal(step.Have, want)
 	if same && len(step.Disown.Data) == 0 &&
 		(w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
 		step.Op = Unchanged

@@ -108,9 +108,9 @@ func (o Others) withMaps(want *unstructured.Unstructured) *unstructured.Unstruct
 	return want
 }
 
-// removal returns the patch that removes the marks from an object that others have not recreated,
+// Removal returns the patch that removes the marks from an object that others have not recreated,
 // or a zero patch if there are none.
-func (o Others) removal(live, want *unstructured.Unstructured) diff.Patch {
+func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 	metadata := map[string]any{}
 	for field, keys := range map[string][]string{"labels": o.Labels, "annotations": o.Annotations} {
 		removed := map[string]any{}

@@ -1,0 +1,107 @@
+package apps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// marked returns a ConfigMap with the mark of another owner.
+func marked(name, metadata string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, %s}}", name, metadata)
+}
+
+const (
+	ofPackage = "annotations: {config.k8s.io/owning-inventory: id-1}"
+	ofHelm    = "annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}"
+	ofFlux    = "labels: {kustomize.toolkit.fluxcd.io/name: apps, " +
+		"kustomize.toolkit.fluxcd.io/namespace: flux-system}"
+	ofArgo     = "annotations: {'argocd.argoproj.io/tracking-id': 'web:/ConfigMap:demo/d'}"
+	ofApplySet = "labels: {applyset.kubernetes.io/part-of: applyset-x-v1}"
+)
+
+// TestOwners: a native deployment refuses the objects of packages, Helm, Flux, Argo CD and
+// ApplySets, all at once, unless it may override owners. Kapp's takes them, and notes whose they
+// were.
+func TestOwners(t *testing.T) {
+	w := newWorld(t)
+	var inputs []string
+	for i, mark := range []string{ofPackage, ofHelm, ofFlux, ofArgo, ofApplySet} {
+		name := string(rune('a' + i))
+		w.put(marked(name, mark))
+		inputs = append(inputs, configMap(name, "1"))
+	}
+	owners := []string{"the package with inventory ID id-1", "Helm release web in namespace shop",
+		"Flux Kustomization apps in namespace flux-system", "Argo CD application web",
+		"ApplySet applyset-x-v1"}
+	before := w.objects()
+	_, err := w.PrepareDeploy(t.Context(), w.nativeRequest(inputs...))
+	want := "Ownership errors:"
+	for i, owner := range owners {
+		want += fmt.Sprintf("\n- Resource 'configmap/%c (v1) namespace: demo' belongs to %s; "+
+			"--dangerous-override-ownership-of-existing-resources takes it over", 'a'+i, owner)
+	}
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+	check(t, "objects after the refusal", w.objects(), before)
+
+	request := w.nativeRequest(inputs...)
+	request.OverrideOwnership = true
+	for i, step := range w.prepare(request).Plan().Steps {
+		if step.Op != plan.Update || step.Reason != "it belonged to "+owners[i] {
+			t.Errorf("step %d: %s: %s", i, step.Op, step.Reason)
+		}
+	}
+	var notes []string
+	w.Notice = func(text string) { notes = append(notes, text) }
+	if _, err := w.Deploy(t.Context(), w.request(inputs...)); err != nil {
+		t.Fatal(err)
+	}
+	if len(notes) != len(owners) || !strings.HasSuffix(notes[1],
+		"belongs to Helm release web in namespace shop; this takes it over") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+// TestOwnersKept: an object that another owner has taken from the app stays in the cluster when it
+// is pruned or the app is deleted, and leaves the app. The marks that the app applied do not count.
+func TestOwnersKept(t *testing.T) {
+	own := strings.Replace(marked("own", ofHelm), "{apiVersion", "{data: {key: '1'}, apiVersion", 1)
+	for _, deletes := range []bool{false, true} {
+		w := newWorld(t)
+		w.deploy(configMap("a", "1"), configMap("b", "1"), own)
+		live := w.cluster.Object(configMapRef("b")).DeepCopy()
+		annotations := live.GetAnnotations()
+		annotations["meta.helm.sh/release-name"] = "web"
+		live.SetAnnotations(annotations)
+		w.cluster.Put(live)
+		var steps []plan.Step
+		if deletes {
+			r := w.deleteRequest()
+			r.Review, r.Run.Native = Review{}, true
+			d, err := w.PrepareDelete(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = d.Plan().Steps
+		} else {
+			steps = w.prepare(w.nativeRequest(configMap("a", "1"))).Plan().Steps
+		}
+		i := slices.IndexFunc(steps, func(s plan.Step) bool {
+			return s.Ref == object.RefOf(live)
+		})
+		if i < 0 || steps[i].Op != plan.Orphan || steps[i].Reason != "it belongs to Helm release web" {
+			t.Errorf("deletes %v: %+v", deletes, steps)
+		}
+		if !slices.ContainsFunc(steps, func(s plan.Step) bool {
+			return s.Ref.Name == "own" && s.Op == plan.Delete
+		}) {
+			t.Errorf("deletes %v: the app's own object stays: %+v", deletes, steps)
+		}
+	}
+}
