@@ -44,9 +44,14 @@ func (d decider) Amend(
 	step *plan.Step, stored *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	w := WorkOf(step.Tag)
-	wanted := w.Change.New
-	if wanted == nil {
+	if w.Change.New == nil {
 		return nil, nil
+	}
+	wanted := w.Change.New
+	if step.Op == plan.Update {
+		d.deciding.Lock()
+		wanted = d.recordedForm(w.Change, step.Have)
+		d.deciding.Unlock()
 	}
 	if w.original == "" {
 		applied := stored

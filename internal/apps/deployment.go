@@ -166,7 +166,14 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	for _, r := range d.inputs {
 		d.run.described.Insert(object.RefOf(r.Unstructured))
 	}
-	return d.run.calculate(Filter(existing, matching), unwrap(d.selected))
+	inputs := unwrap(d.selected)
+	if err := d.run.findScalers(ctx, existing, inputs); err != nil {
+		return err
+	}
+	if err := d.run.calculate(Filter(existing, matching), inputs); err != nil {
+		return err
+	}
+	return d.run.findOwners(ctx)
 }
 
 // checkWrites makes the checks before the first write that a preview of the changes does not need.

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // podKind is part of every search whose caller prints logs.
@@ -133,7 +134,8 @@ func (d *Deployment) deploySelection() cluster.Selection {
 // needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
 // of live objects.
 func (d *Deployment) needsManagedFields() bool {
-	return d.req.Review.Fields || d.config.HasOverlays() || d.req.Run.ServerSide
+	policy := plan.Policy{ServerSide: d.req.Run.ServerSide, Conflicts: d.req.Run.Conflicts}
+	return d.req.Review.Fields || d.config.HasOverlays() || policy.NeedsOwners()
 }
 
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. It

@@ -39,6 +39,8 @@ type RunOptions struct {
 	WaitIgnored    bool // wait for the deletion of objects that controllers created, too
 	AwaitUnchanged bool // unchanged objects that are not ready hold back their dependents
 	ServerSide     bool // make changes by server-side apply
+	Conflicts      plan.Conflicts
+	LeaveReplicas  bool // of workloads to their autoscalers
 	HintRecreation bool // errors say what to do about fields that cannot change
 
 	IgnoreFailingAPIServices bool
@@ -100,6 +102,9 @@ type Run struct {
 	adopted    map[liveObject]bool                // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
 
+	scalers map[object.Ref]liveObject // autoscalers by what they scale
+	owned   map[object.Ref]Ownership
+
 	changes  []*change.Change
 	excluded bool // changes are not made: the change filter excludes them, or they are held back
 	graph    *changegraph.Graph
@@ -152,6 +157,9 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	}
 	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
+	}
+	if !r.deletes && (r.options.Conflicts != plan.ConflictsIgnored || r.options.LeaveReplicas) {
+		r.owned, o.Adjust = map[object.Ref]Ownership{}, r.adjust
 	}
 	if r.options.ServerSide {
 		o.Merge = serverSideMerge

@@ -57,6 +57,7 @@ func (r *Run) buildPlan() error {
 		return err
 	}
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
+	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
 	if r.options.Native {
 		r.plan.Recorded = r.recorded()
@@ -66,7 +67,8 @@ func (r *Run) buildPlan() error {
 	}
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true
-		r.plan.Force = !r.options.KeepConflicts // like an update, it sets the fields of the inputs
+		// Like an update, it sets the fields of the inputs.
+		r.plan.Force = r.options.Conflicts.Forces() && !r.options.KeepConflicts
 	}
 	return nil
 }
@@ -152,11 +154,14 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		return step, err
 	}
 	if step.Op == plan.Create || step.FullReplace {
-		step.Want, err = r.signed(c.Applied, c.New, c.Existing)
+		step.Want, err = r.signed(c.Applied, r.recordedForm(c, c.Existing), c.Existing)
 	}
 	if err == nil && step.FullReplace && r.options.ServerSide {
 		step.FullReplace = false
 		step.Want, err = serverSideObject(c, step.Want)
+	}
+	if err == nil && (step.Op == plan.Update || step.Op == plan.Unchanged) {
+		r.setOwnership(&step, c)
 	}
 	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
 		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object

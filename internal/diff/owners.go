@@ -1,10 +1,7 @@
 package diff
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,31 +11,23 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// FieldOwner is a manager that owns a field. Since is the time of the last change to its fields.
-type FieldOwner struct {
-	Manager string
-	Since   time.Time // zero if the object does not say it
-}
-
 // Owners returns the managers that own a field of a live object, from its managed fields. The field
 // has the form of the server's conflict messages: .spec.ports[name="http"].port.
 func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error) {
 	var owners []FieldOwner
 	for _, entry := range live.GetManagedFields() {
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
-			return nil, fmt.Errorf("read managed fields of %q: %w", entry.Manager, err)
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		set, err := managedSet(entry)
+		if err != nil {
+			return nil, err
 		}
 		owns := false
 		set.Iterate(func(path fieldpath.Path) { owns = owns || path.String() == field })
-		if !owns {
-			continue
+		if owns {
+			owners = append(owners, ownerOf(entry))
 		}
-		owner := FieldOwner{Manager: entry.Manager}
-		if entry.Time != nil {
-			owner.Since = entry.Time.Time
-		}
-		owners = append(owners, owner)
 	}
 	return owners, nil
 }

@@ -49,7 +49,7 @@ func (r *run) check(ctx context.Context, steps []int) []checked {
 	for k, i := range steps {
 		ref := r.plan.Steps[i].Ref
 		targets[k] = cluster.Target{
-			Ref: ref, Version: r.version(ref), ManagedFields: r.plan.ServerSide,
+			Ref: ref, Version: r.version(ref), ManagedFields: r.plan.NeedsOwners(),
 		}
 	}
 	snapshot, err := r.engine.Cluster.Read(ctx, targets)

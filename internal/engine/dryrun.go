@@ -111,6 +111,9 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		return wouldRecreate(step)
 	}
 	done := r.withoutWriting(step)
+	if done.err != nil {
+		return done
+	}
 	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
 	answer, err := r.engine.Cluster.Write(ctx, w)
 	if err != nil {

@@ -71,13 +71,18 @@ type Cluster interface {
 	// Log returns the last lines of the log of a pod's container, in its present run or the one
 	// before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
+	Lister
+	// Throttled is how often the server has said so far that it is asked too much.
+	Throttled() int64
+}
+
+// Lister lists objects.
+type Lister interface {
 	// List returns the objects of a kind that carry labels, in one namespace or, if that is empty, in
 	// all.
 	List(
 		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
 	) ([]*unstructured.Unstructured, error)
-	// Throttled is how often the server has said so far that it is asked too much.
-	Throttled() int64
 }
 
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
@@ -121,7 +126,7 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 				cluster.Target{
 					Ref:           ref,
 					Version:       d.Object.GroupVersionKind().Version,
-					ManagedFields: req.Policy.ServerSide,
+					ManagedFields: req.Policy.NeedsOwners(),
 				},
 			)
 		}
@@ -143,10 +148,13 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 		NoKind:   live.NoKind,
 		Policy:   req.Policy,
 	}
-	if in.Autoscalers, err = e.autoscalers(ctx, in.ScaledNamespaces()); err != nil {
+	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err
 	}
 	p, err := plan.Build(in)
+	if err == nil {
+		p, err = e.withOwners(ctx, in, p)
+	}
 	if err != nil || req.Protect == nil {
 		return p, err
 	}
@@ -162,13 +170,37 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	return plan.Build(in)
 }
 
-// autoscalers returns the autoscalers in some namespaces; none of one in which they may not be
+// withOwners returns a plan that knows who owns the fields that it overwrites. Only for these
+// objects does it read the managed fields, which are a large part of an object.
+func (e *Engine) withOwners(ctx context.Context, in plan.Input, p *plan.Plan) (*plan.Plan, error) {
+	var targets []cluster.Target
+	for i := range p.Steps {
+		if step := &p.Steps[i]; p.MayContest(step) {
+			targets = append(targets, cluster.Target{
+				Ref: step.Ref, Version: step.Want.GroupVersionKind().Version, ManagedFields: true,
+			})
+		}
+	}
+	if len(targets) == 0 {
+		return p, nil
+	}
+	live, err := e.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, fmt.Errorf("read the owners of fields: %w", err)
+	}
+	for ref, obj := range live.Objects {
+		in.Live[ref] = obj
+	}
+	return plan.Build(in)
+}
+
+// Autoscalers returns the autoscalers in some namespaces; none of one in which they may not be
 // listed.
-func (e *Engine) autoscalers(
-	ctx context.Context, namespaces []string,
+func Autoscalers(
+	ctx context.Context, c Lister, namespaces []string,
 ) (found []*unstructured.Unstructured, err error) {
 	for _, namespace := range namespaces {
-		list, err := e.Cluster.List(ctx, plan.AutoscalerKind, namespace, nil)
+		list, err := c.List(ctx, plan.AutoscalerKind, namespace, nil)
 		unknown := (*cluster.UnknownKindError)(nil)
 		if err != nil && !apierrors.IsForbidden(err) && !errors.As(err, &unknown) {
 			return nil, fmt.Errorf("read the autoscalers: %w", err)

@@ -157,7 +157,7 @@ func amend(
 			Manager: p.Manager,
 		}
 		if p.ServerSide && step.Have != nil {
-			second.Method, second.Force = cluster.Apply, p.Force
+			second.Method, second.Force = cluster.Apply, p.Force || step.Force
 		}
 		stored, err := c.Write(ctx, second)
 		if !apierrors.IsConflict(err) || !time.Now().Before(end) {

@@ -59,6 +59,9 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 	case plan.Skip, plan.Keep, plan.Orphan:
 		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
 	default:
+		if err := r.plan.Conflict(step); err != nil {
+			return &result{op: step.Op, outcome: event.Failed, err: err}
+		}
 		done := &result{
 			op:      step.Op,
 			outcome: event.Succeeded,
@@ -167,7 +170,7 @@ func request(
 		Object:  obj,
 		Method:  cluster.Create,
 		Manager: p.Manager,
-		Force:   p.Force,
+		Force:   p.Force || step.Force,
 		DryRun:  o.DryRun == DryRunServer,
 	}
 	if step.Have != nil {

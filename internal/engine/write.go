@@ -30,7 +30,14 @@ func apply(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
+		if err := p.Conflict(step); err != nil {
+			return step, nil, err
+		}
 		stored, refused := write(ctx, c, p, step, o)
+		if next, ok := p.TakeOver(step, conflicts(refused)); ok {
+			step = next
+			stored, refused = write(ctx, c, p, step, o)
+		}
 		if stored != nil || !overtaken(p, step, refused) {
 			return step, stored, refused
 		}
@@ -83,6 +90,14 @@ func overtaken(p *plan.Plan, step *plan.Step, err error) bool {
 		return apierrors.IsAlreadyExists(err) || changed && p.ServerSide
 	}
 	return apierrors.IsNotFound(err) || changed
+}
+
+// conflicts returns the fields over which a server-side apply failed.
+func conflicts(err error) (fields []string) {
+	for _, cause := range diff.Conflicts(err) {
+		fields = append(fields, cause.Field)
+	}
+	return fields
 }
 
 // reread returns the present state of an object, nil if it does not exist. If the server does not

@@ -26,6 +26,7 @@ import (
 type PlanOptions struct {
 	ServerSide        bool                       `json:"serverSide"`
 	ForceConflicts    bool                       `json:"forceConflicts"`
+	Conflicts         plan.Conflicts             `json:"conflicts,omitempty"`
 	FieldManager      string                     `json:"fieldManager"`
 	InventoryPolicy   string                     `json:"inventoryPolicy"`
 	Propagation       metav1.DeletionPropagation `json:"prunePropagationPolicy"`
@@ -76,7 +77,8 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	p, err := Policy(inv, o.Adoption())
 	o.limitOwners(&p)
 	p.Waves = o.Waves()
-	p.ServerSide, p.Force, p.Manager = o.ServerSide, o.ForceConflicts, o.FieldManager
+	p.ServerSide, p.Manager, p.Conflicts = o.ServerSide, o.FieldManager, o.Conflicts
+	p.Force = o.ForceConflicts || o.Conflicts == plan.TakeAll
 	if o.FieldManager == DefaultManager {
 		p.LastAppliedManager = lastAppliedManager
 	}

@@ -24,7 +24,7 @@ import (
 func Build(in Input) (*Plan, error) {
 	b := &builder{
 		in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded)),
-		autoscalers: in.autoscalers(),
+		autoscalers: in.AutoscalersByTarget(),
 	}
 	b.addDesired()
 	b.addRemoved()
@@ -51,6 +51,7 @@ func Build(in Input) (*Plan, error) {
 		Retain:             in.Policy.Retain,
 		Destroys:           in.Policy.Destroy,
 		RecreateHint:       in.Policy.RecreateHint,
+		Conflicts:          in.Policy.Conflicts,
 	}
 	if err := p.setRecreated(); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,25 +15,26 @@ type writeMode struct {
 	manager     string
 	lastApplied string // annotation with the applied configuration; empty: none
 	owner       Owner
+	conflicts   Conflicts
 }
 
 func (p Policy) writeMode() writeMode {
-	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner}
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts}
 }
 
 func (p *Plan) writeMode() writeMode {
-	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner}
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
-	step.Patch, step.Diff = diff.Patch{}, nil
+	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {
 		err = w.decideServerSide(step, want, former)
 	} else {
-		err = decideClientSide(step, want, w.lastApplied, former)
+		err = w.decideClientSide(step, want, former)
 	}
 	if former.Text != "" && step.Op == Update && step.Reason == "" {
 		step.ReasonCode, step.Reason = ReasonAdopted, "it belonged to "+former.Text
@@ -43,9 +45,10 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
 // annotation and belongs to the step. The annotation keeps the applied configuration; if it is
 // empty, none is kept. The marks of former owners are removed.
-func decideClientSide(
-	step *Step, want *unstructured.Unstructured, annotation string, former Others,
+func (w writeMode) decideClientSide(
+	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
+	annotation := w.lastApplied
 	if annotation != "" {
 		if err := setLastApplied(want, annotation); err != nil {
 			return err
@@ -56,10 +59,35 @@ func decideClientSide(
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
 	}
-	applied := former.withMarks(readLastApplied(step.Have, annotation), step.Have)
+	applied := appliedTo(step.Have, annotation)
+	if applied != nil && reflect.DeepEqual(applied.Object, readLastApplied(want, annotation).Object) {
+		annotate(want, annotation, step.Have.GetAnnotations()[annotation])
+	}
+	applied = former.withMarks(applied, step.Have)
 	patch, result, err := diff.ThreeWay(applied, former.withMaps(want), step.Have)
 	if err != nil {
 		return fmt.Errorf("compute the change: %w", err)
+	}
+	if len(patch.Data) == 0 {
+		step.Op, step.Want = Unchanged, step.Have
+		return nil
+	}
+	if step.Contested, err = w.contested(want, result, step.Have); err != nil {
+		return err
+	}
+	if left := w.leftFields(step.Contested); len(left) > 0 {
+		kept := want.DeepCopy()
+		for _, field := range left {
+			field.Keep(kept, step.Have)
+		}
+		if patch, result, err = diff.ThreeWay(applied, former.withMaps(kept), step.Have); err != nil {
+			return fmt.Errorf("compute the change: %w", err)
+		}
+		still, err := w.contested(kept, result, step.Have)
+		if err != nil {
+			return err
+		}
+		step.markLeft(still)
 	}
 	if len(patch.Data) == 0 {
 		step.Op, step.Want = Unchanged, step.Have
@@ -77,6 +105,21 @@ func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
 	want = w.withoutReplicas(step, want)
+	var err error
+	if step.Contested, err = w.contested(want, nil, step.Have); err != nil {
+		return err
+	}
+	if left := w.leftFields(step.Contested); len(left) > 0 {
+		want = want.DeepCopy()
+		for _, field := range left {
+			field.LeaveOut(want)
+		}
+		still, err := w.contested(want, nil, step.Have)
+		if err != nil {
+			return err
+		}
+		step.markLeft(still)
+	}
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
@@ -114,6 +157,18 @@ func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	}
 	annotate(obj, key, string(data))
 	return nil
+}
+
+// appliedTo returns the configuration that was applied last to a live object, as readLastApplied
+// does. It has no preconditions: a server that merges keeps the request in the annotation, with the
+// UID and the resource version on which it depended.
+func appliedTo(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
+	obj := readLastApplied(live, key)
+	if obj != nil {
+		unstructured.RemoveNestedField(obj.Object, "metadata", "uid")
+		unstructured.RemoveNestedField(obj.Object, "metadata", "resourceVersion")
+	}
+	return obj
 }
 
 // readLastApplied returns the configuration that was applied last, or nil if there is none or it

@@ -15,7 +15,7 @@ import (
 func (p *Plan) MigrationResult(
 	step *Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	_, result, err := diff.ThreeWay(readLastApplied(step.Have, p.LastApplied), step.Want, live)
+	_, result, err := diff.ThreeWay(appliedTo(step.Have, p.LastApplied), step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
 	}
@@ -62,7 +62,9 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	}
 	next := *step
 	next.Have = live
-	if err := (writeMode{lastApplied: p.LastApplied, owner: p.Owner}).decide(&next, want); err != nil {
+	mode := p.writeMode()
+	mode.serverSide = false
+	if err := mode.decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, nil

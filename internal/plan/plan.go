@@ -123,6 +123,10 @@ type Step struct {
 
 	// Disown removes the marks of former owners before a server-side apply.
 	Disown diff.Patch `json:"disown,omitzero"`
+	// Contested are the fields of an update that others own.
+	Contested []Contest `json:"contested,omitempty"`
+	// Force takes over the fields of others, as Plan.Force does.
+	Force bool `json:"force,omitempty"`
 
 	// FullReplace lets an update send all of Want, on condition that the object is still Have.
 	FullReplace bool `json:"fullReplace,omitempty"`
@@ -185,6 +189,8 @@ type Plan struct {
 	Manager     string `json:"manager,omitempty"`     // field manager of every write
 	Force       bool   `json:"force,omitempty"`       // take over fields (server-side apply only)
 	LastApplied string `json:"lastApplied,omitempty"` // annotation with the applied configuration
+	// Conflicts is what happens with fields that others own.
+	Conflicts Conflicts `json:"conflicts,omitempty"`
 
 	Owner       Owner                      `json:"owner,omitzero"`
 	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // as in Policy

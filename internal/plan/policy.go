@@ -81,6 +81,8 @@ type Policy struct {
 	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
 	LeaveReplicas bool
 
+	Conflicts Conflicts // what happens with fields that others own
+
 	ServerSide        bool
 	Manager           string
 	Force             bool
@@ -100,6 +102,11 @@ func (p Policy) excluded(obj *unstructured.Unstructured, removed bool) string {
 		return ""
 	}
 	return p.Excluded(Ordered{Object: obj, Removed: removed})
+}
+
+// NeedsOwners reports whether the owners of the fields of all live objects are needed.
+func (p Policy) NeedsOwners() bool {
+	return p.ServerSide || p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts
 }
 
 func (p Policy) dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {

@@ -15,6 +15,13 @@ import (
 // AutoscalerKind is the kind of the objects that set the replicas of workloads.
 var AutoscalerKind = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 
+// scaledObjectKind is the kind of KEDA, whose controller makes an autoscaler of each object.
+var scaledObjectKind = schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"}
+
+// autoscalerKinds are the kinds of desired objects that count as autoscalers. Of existing ones
+// AutoscalerKind suffices.
+var autoscalerKinds = []schema.GroupKind{AutoscalerKind, scaledObjectKind}
+
 // scalableKinds are the built-in kinds whose replicas an autoscaler may set.
 var scalableKinds = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"},
@@ -55,16 +62,16 @@ func (in Input) changesReplicas(want, live *unstructured.Unstructured) bool {
 	return in.Policy.ServerSide && slices.Contains(ownersOfReplicas(live), in.Policy.Manager)
 }
 
-// autoscalers returns the autoscalers by the objects that they scale. Live ones that are desired
-// otherwise, or that the run would delete, do not count.
-func (in Input) autoscalers() map[object.Ref]*unstructured.Unstructured {
+// AutoscalersByTarget returns the autoscalers by the objects that they scale. Live ones that are
+// desired otherwise, or that the run would delete, do not count.
+func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured {
 	if !in.Policy.LeaveReplicas {
 		return nil
 	}
 	targets := map[object.Ref]*unstructured.Unstructured{}
 	ignored := object.NewSet(in.Recorded...)
 	for _, d := range in.Desired {
-		if ref := object.RefOf(d.Object); ref.GroupKind() == AutoscalerKind {
+		if ref := object.RefOf(d.Object); slices.Contains(autoscalerKinds, ref.GroupKind()) {
 			targets[targetOf(d.Object)] = d.Object
 			ignored.Insert(ref)
 		}
@@ -82,6 +89,11 @@ func (in Input) autoscalers() map[object.Ref]*unstructured.Unstructured {
 // targetOf returns the object that an autoscaler scales.
 func targetOf(autoscaler *unstructured.Unstructured) object.Ref {
 	target, _, _ := unstructured.NestedStringMap(autoscaler.Object, "spec", "scaleTargetRef")
+	if object.RefOf(autoscaler).GroupKind() == scaledObjectKind { // the others have no defaults
+		defaults := map[string]string{"apiVersion": "apps/v1", "kind": "Deployment"}
+		maps.Copy(defaults, target)
+		target = defaults
+	}
 	return object.Ref{
 		Group: schema.FromAPIVersionAndKind(target["apiVersion"], "").Group, Kind: target["kind"],
 		Namespace: autoscaler.GetNamespace(), Name: target["name"],
@@ -94,6 +106,10 @@ func (s *Step) leaveReplicas(want, autoscaler *unstructured.Unstructured) {
 	wanted, isWanted := replicasOf(want)
 	current, isSet := replicasOf(s.Have)
 	least, hasLeast, _ := unstructured.NestedInt64(autoscaler.Object, "spec", "minReplicas")
+	if object.RefOf(autoscaler).GroupKind() == scaledObjectKind {
+		least, _, _ = unstructured.NestedInt64(autoscaler.Object, "spec", "minReplicaCount")
+		hasLeast = true // its default is 0
+	}
 	paused := current == int64(0) && !(hasLeast && least == 0)
 	if !isSet || paused || isWanted && wanted == int64(0) {
 		return
@@ -102,15 +118,45 @@ func (s *Step) leaveReplicas(want, autoscaler *unstructured.Unstructured) {
 	s.Reason = "spec.replicas is left to " + s.ReasonRef.Short()
 }
 
+// Rescales reports whether a wanted workload has other replicas than the live one, or none.
+func Rescales(want, live *unstructured.Unstructured) bool {
+	wanted, _ := replicasOf(want)
+	current, _ := replicasOf(live)
+	return slices.Contains(scalableKinds, want.GroupVersionKind().GroupKind()) &&
+		!reflect.DeepEqual(wanted, current)
+}
+
+// LeaveReplicas returns a wanted workload with the replicas of the live one, and the reason, if
+// they are left to its autoscaler; else the workload itself. The autoscaler may be nil.
+func LeaveReplicas(
+	want, live, autoscaler *unstructured.Unstructured,
+) (*unstructured.Unstructured, string) {
+	if autoscaler == nil || !Rescales(want, live) {
+		return want, ""
+	}
+	step := Step{Have: live}
+	if step.leaveReplicas(want, autoscaler); step.Reason == "" {
+		return want, ""
+	}
+	want = want.DeepCopy()
+	KeepReplicas(want, live)
+	return want, step.Reason
+}
+
+// KeepReplicas sets the replicas of a workload, in place, to those of the live one.
+func KeepReplicas(want, live *unstructured.Unstructured) {
+	if current, ok := replicasOf(live); ok {
+		setReplicas(want, current)
+	}
+}
+
 // keepReplicas sets the replicas of a wanted object, in place, to those of the live one, if they
 // are left to an autoscaler.
 func (s *Step) keepReplicas(want *unstructured.Unstructured) {
 	if s.ReasonCode != ReasonAutoscaled || s.Have == nil {
 		return
 	}
-	if current, ok := replicasOf(s.Have); ok {
-		setReplicas(want, current)
-	}
+	KeepReplicas(want, s.Have)
 }
 
 // withoutReplicas returns what a server-side apply sends: replicas that are left to an autoscaler

@@ -110,6 +110,9 @@ func (s *calculator) beforeAfter(
 	if s.Merge != nil && !known {
 		after, err = s.Merge(live, before, after)
 	}
+	if err == nil && s.Adjust != nil {
+		after, err = s.Adjust(live, after)
+	}
 	return before, after, err
 }
 

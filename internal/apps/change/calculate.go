@@ -27,6 +27,10 @@ type Options struct {
 	// replaces the object. Before is the compared form of the live object.
 	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
+	// Adjust returns the object that an update sends, from the one that was calculated; nil changes
+	// nothing.
+	Adjust func(live, after *unstructured.Unstructured) (*unstructured.Unstructured, error)
+
 	DefaultUpdateStrategy string // for objects without an annotation
 	Now                   time.Time
 

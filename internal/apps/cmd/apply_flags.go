@@ -34,6 +34,7 @@ type applyFlags struct {
 	exitStatus  bool
 
 	// of the native commands alone
+	conflicts string
 	cluster   cli.ClusterGuard
 	failFast  bool
 	logLines  int
@@ -137,6 +138,15 @@ func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
 		"Print the events of the run as JSON lines on the standard output, and all other text on the "+
 			"standard error (json)",
 	)
+}
+
+// addConflicts adds the flag about fields that others own.
+func (f *applyFlags) addConflicts(p *program, cmd *cobra.Command) {
+	if p.native {
+		cmd.Flags().StringVar(&f.conflicts, "conflicts", "",
+			"What to do with fields that others have changed or own: fail, take-from-humans, take-all or "+
+				"yield-to-controllers (default: overwrite and print them)")
+	}
 }
 
 // defaultLogLines is the default of --log-lines.

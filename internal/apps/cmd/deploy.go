@@ -49,6 +49,7 @@ those of the app that the files do not have any more.` + exitCodes,
 	d.add(cmd)
 	d.apply.addNative(p, cmd)
 	d.deploy.addNative(p, cmd)
+	d.apply.addConflicts(p, cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)

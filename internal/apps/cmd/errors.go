@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/ready/rules"
 )
@@ -101,6 +103,9 @@ func (f *applyFlags) check(ctx context.Context, output string) error {
 	}
 	f.userRules = ready.NewRuleSet(given...)
 	switch {
+	case f.conflicts != "" && !slices.Contains(plan.ConflictModes, plan.Conflicts(f.conflicts)):
+		return fmt.Errorf("Expected --conflicts to be one of %s, but was '%s'", plan.ConflictModes,
+			f.conflicts)
 	case f.logLines < 0:
 		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
 	case f.applyAtOnce < 0:

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -19,7 +21,8 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		ChangeFilter: diff.filter, Mask: diff.mask, UseLastApplied: diff.lastApplied,
 		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
 		Wait: apply.wait, WaitIgnored: apply.waitIgnored, AwaitUnchanged: apply.holdUnready,
-		ServerSide: apply.merges(), HintRecreation: s.native,
+		ServerSide: apply.merges(), HintRecreation: s.native, LeaveReplicas: s.native,
+		Conflicts:                apply.conflictMode(s.native),
 		IgnoreFailingAPIServices: kinds.ignoreFailing,
 		WaitTimeout:              apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
 		Engine: engine.Options{
@@ -60,7 +63,13 @@ func (f *applyFlags) stopOn() engine.StopOn {
 // review returns how a command prints changes and their progress.
 func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
 	review := apps.Review{
-		Print:  func(r *apps.Run) error { return s.changes(diff, r).print() },
+		Print: func(r *apps.Run) error {
+			if err := s.changes(diff, r).print(); err != nil {
+				return err
+			}
+			s.printOwners(r)
+			return nil
+		},
 		DryRun: diff.run, Fields: diff.changes,
 		NewPrinter: func(r *apps.Run) apps.RunPrinter {
 			lines := newEventPrinter(s.ui, apply, r.Plan().Steps)
@@ -75,6 +84,32 @@ func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
 		review.Serve = func(ctx context.Context, r *apps.Run) error { return s.serve(ctx, r) }
 	}
 	return review
+}
+
+// printOwners prints which fields of changed objects others own.
+func (s *session) printOwners(r *apps.Run) {
+	for _, c := range r.Changes() {
+		owned := r.Ownership(c)
+		lines := view.Contests(&plan.Step{Contested: owned.Contested}, c.ApplyOp() != change.Update)
+		if owned.Replicas != "" {
+			lines = append(lines, owned.Replicas)
+		}
+		for _, line := range lines {
+			s.ui.Line(c.Description() + ": " + line)
+		}
+	}
+}
+
+// conflictMode returns what happens with fields that others own.
+func (f *applyFlags) conflictMode(native bool) plan.Conflicts {
+	switch {
+	case !native:
+		return plan.ConflictsIgnored
+	case f.conflicts != "":
+		return plan.Conflicts(f.conflicts)
+	default:
+		return plan.NoteConflicts
+	}
 }
 
 // outputJSON is the value of --output that prints the events of a run as JSON lines. All other text

@@ -15,6 +15,8 @@
 package lastapplied
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -32,6 +34,9 @@ var recordKeys = []string{
 	resource.AnnOriginalDiff,
 	resource.AnnOriginalDiffFull,
 }
+
+// Annotations returns the keys of the annotations that only this program and kapp write.
+func Annotations() []string { return append(slices.Clone(recordKeys), resource.AnnIdentity) }
 
 // Strip removes the annotations of the record from an object, in place. If no other is left, the
 // object keeps an empty map, as with kapp, which prints it.

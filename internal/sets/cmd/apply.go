@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -23,6 +24,7 @@ type applyFlags struct {
 	held       heldFlags
 	noPrune    bool
 	allowEmpty bool
+	conflicts  cli.Choice
 	filter     filter.Flags // of the objects that are written or deleted
 	stall      stallLimit
 	recreate   []string // kinds of objects with immutable fields
@@ -35,7 +37,7 @@ type applyFlags struct {
 
 // newApplyFlags returns the flags with defaults.
 func newApplyFlags(output cli.Choice) applyFlags {
-	return applyFlags{output: output, ApplyFlags: commands.ApplyFlags{
+	return applyFlags{output: output, conflicts: conflictChoice(), ApplyFlags: commands.ApplyFlags{
 		PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
 		StatusPolicy: commands.StatusPolicies(),
 	}}
@@ -89,6 +91,9 @@ func (f *applyFlags) dryRunMode() engine.DryRun {
 func (f *applyFlags) check() error {
 	if f.ForceConflicts && !f.ServerSide {
 		return errors.New("--force-conflicts requires --server-side")
+	}
+	if err := f.checkConflicts(); err != nil {
+		return err
 	}
 	if f.FieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
@@ -149,6 +154,7 @@ func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o.LeaveReplicas, o.Recreation, o.Recreate = true, true, f.recreate
 	o.NoPrune, o.AllowEmpty, o.AppAnnotations = f.noPrune, f.allowEmpty, true
 	o.Filter, o.Now = f.filter, now
+	o.Conflicts = cmp.Or(plan.Conflicts(f.conflicts.Value), plan.NoteConflicts)
 	o.Hold, o.AllowDelete = true, f.held.allowed()
 	return o
 }

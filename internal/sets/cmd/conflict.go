@@ -2,10 +2,8 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -13,18 +11,32 @@ import (
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // failureText returns why a step failed, and the place that describes its object. For a conflict of
 // field managers it lists each field, its owners, and the times of their writes.
 func failureText(step *plan.Step, err error) string {
+	if changed := (*plan.ConflictError)(nil); errors.As(err, &changed) {
+		return "others have changed fields that the package sets" + sourceSuffix(step.Source) + "\n" +
+			changedLines(changed.Fields)
+	}
 	conflicts := diff.Conflicts(err)
 	if len(conflicts) == 0 || step.Have == nil {
 		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
 	}
-	return "other managers own fields that the package sets" + sourceSuffix(
-		step.Source,
-	) + "\n" + conflictLines(step, conflicts)
+	return "other managers own fields that the package sets" + sourceSuffix(step.Source) + "\n" +
+		conflictLines(step, conflicts)
+}
+
+// changedLines returns a line for each field that others have changed, and the way to overwrite
+// them.
+func changedLines(fields []plan.Contest) string {
+	var lines []string
+	for _, c := range fields {
+		lines = append(lines, "    "+c.Field+" changed by "+view.Owners(c.Owners))
+	}
+	return strings.Join(append(lines, "    --conflicts=take-all overwrites them"), "\n")
 }
 
 // sizeHint returns the way out for an object that is too large for the annotation in which a
@@ -71,16 +83,12 @@ func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
 // message.
 func ownersOf(step *plan.Step, conflict metav1.StatusCause) string {
 	owners, err := diff.Owners(step.Have, conflict.Field)
-	var texts []string
-	for _, o := range owners {
-		text := fmt.Sprintf("belongs to %q", o.Manager)
-		if !o.Since.IsZero() {
-			text += " since " + o.Since.UTC().Format(time.RFC3339)
-		}
-		texts = append(texts, text)
-	}
-	if err != nil || len(texts) == 0 {
+	if err != nil || len(owners) == 0 {
 		return "(" + conflict.Message + ")"
+	}
+	texts := make([]string, len(owners))
+	for i, owner := range owners {
+		texts[i] = "belongs to " + view.Owner(owner)
 	}
 	return strings.Join(texts, ", ")
 }

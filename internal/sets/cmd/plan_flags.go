@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
@@ -15,6 +18,7 @@ import (
 var planFlagNames = []string{
 	"server-side",
 	"force-conflicts",
+	"conflicts",
 	"field-manager",
 	"prune-after-failure",
 	"ordering",
@@ -59,6 +63,9 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 	f.recreate, f.held.allow = saved.Options.Recreate, saved.Options.AllowDelete
 	f.noPrune, f.allowEmpty = saved.Options.NoPrune, saved.Options.AllowEmpty
 	f.filter = saved.Options.Filter
+	if f.conflicts.Value = ""; saved.Options.Conflicts != plan.NoteConflicts {
+		f.conflicts.Value = string(saved.Options.Conflicts)
+	}
 	return saved, nil
 }
 
@@ -68,6 +75,9 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
 		"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+
 			"hold data, if a field that changes is immutable (can repeat)")
+	f.conflicts.AddTo(cmd, "conflicts",
+		"What to do with fields that others have changed or own (default: overwrite and print them; "+
+			"with --server-side fail)")
 	flags.BoolVar(&f.noPrune, "no-prune", false,
 		"Prune nothing: objects that are no longer described stay in the cluster and in the record")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false,
@@ -87,4 +97,26 @@ func (f *applyFlags) checkPruned(op sets.Operation) error {
 		return err
 	}
 	return f.maxPrune.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
+}
+
+// conflictChoice returns the choice of what happens with fields that others own; empty is the
+// default.
+func conflictChoice() cli.Choice {
+	c := cli.Choice{Meaning: "conflicts"}
+	for _, mode := range plan.ConflictModes {
+		c.Allowed = append(c.Allowed, string(mode))
+	}
+	return c
+}
+
+// checkConflicts returns an error for an invalid --conflicts.
+func (f *applyFlags) checkConflicts() error {
+	switch {
+	case f.conflicts.Value == "":
+		return nil
+	case f.ForceConflicts:
+		return errors.New("--force-conflicts is the same as --conflicts=take-all; omit one of them")
+	default:
+		return f.conflicts.Check()
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -33,7 +34,7 @@ var phrases = map[view.Verb]struct {
 func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
 	var changes []view.Row
 	for _, o := range outlooks {
-		if o.Verb() == view.ToLeave && o.Step.Reason == "" {
+		if o.Verb() == view.ToLeave && o.Step.Reason == "" && len(contests(o)) == 0 {
 			continue
 		}
 		change, err := rowOf(o)
@@ -66,6 +67,7 @@ func rowOf(o view.Outlook) (view.Row, error) {
 		if o.Reason != "" {
 			c.More = []string{o.Reason}
 		}
+		c.More = append(c.More, contests(o)...)
 		before, after := o.Comparable()
 		text, err := view.UnifiedDiff(before, after)
 		if err != nil {
@@ -79,9 +81,13 @@ func rowOf(o view.Outlook) (view.Row, error) {
 		if o.Reason != "" {
 			c.Line += ": " + o.Reason
 		}
+		c.More = contests(o)
 	}
 	return c, nil
 }
+
+// contests returns a line for each field that others own.
+func contests(o view.Outlook) []string { return view.Contests(o.Step, !o.Verb().Changes()) }
 
 // noDiffReason returns why a change has no visible difference.
 func noDiffReason(o view.Outlook) string {
@@ -148,6 +154,30 @@ type plannedObject struct {
 	Reason  string    `json:"reason,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Changes diff.Diff `json:"changes,omitempty"`
+	// Contested are the fields that others own and that would be overwritten, or left to them.
+	Contested []plannedContest `json:"contested,omitempty"`
+}
+
+type plannedContest struct {
+	Field  string         `json:"field"`
+	Left   bool           `json:"left,omitempty"`
+	Owners []plannedOwner `json:"owners"`
+}
+
+type plannedOwner struct {
+	diff.FieldOwner
+	Class plan.ManagerClass `json:"class"`
+}
+
+func plannedContests(step *plan.Step) (contests []plannedContest) {
+	for _, c := range step.Contested {
+		planned := plannedContest{Field: c.Field, Left: c.Left}
+		for _, owner := range c.Owners {
+			planned.Owners = append(planned.Owners, plannedOwner{owner, plan.ClassOf(owner.Manager)})
+		}
+		contests = append(contests, planned)
+	}
+	return contests
 }
 
 // planJSON prints one document: the objects in the order of the plan, and a count for each
@@ -158,7 +188,8 @@ func planJSON(out io.Writer, outlooks []view.Outlook) error {
 		Summary map[view.Verb]int `json:"summary"`
 	}{Objects: []plannedObject{}, Summary: count(outlooks)}
 	for _, o := range outlooks {
-		p := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason}
+		p := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason,
+			Contested: plannedContests(o.Step)}
 		if o.Err != nil {
 			p.Error = o.Err.Error()
 		}

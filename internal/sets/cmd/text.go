@@ -47,7 +47,13 @@ func (w wording) lines(b *view.RunState, e event.Event) []string {
 func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 	switch e.Kind {
 	case event.Acted:
-		return []string{e.Ref.Short() + " " + w.actedText(b, e)}
+		lines := []string{e.Ref.Short() + " " + w.actedText(b, e)}
+		if e.Outcome == event.Succeeded {
+			for _, line := range view.Contests(&b.Plan.Steps[e.Step], e.Op != plan.Update) {
+				lines = append(lines, "    "+line)
+			}
+		}
+		return lines
 	case event.Waiting:
 		return []string{e.Ref.Short() + " reconcile pending" + deletionWarning(e)}
 	case event.Explained:

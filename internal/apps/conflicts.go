@@ -1,0 +1,180 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Ownership is what an update does with fields that others own.
+type Ownership struct {
+	Contested []plan.Contest
+	Replicas  string // why the replicas are left to an autoscaler; empty if they are not
+}
+
+// Ownership returns what a change does with fields that others own.
+func (r *Run) Ownership(c *change.Change) Ownership { return r.owned[object.RefOf(c.Object())] }
+
+// recordedForm returns the object that is recorded as applied to a live one: the described one with
+// the live values of the fields that are left to others. Otherwise the next deployment would find
+// nothing to change when they are not left any more.
+func (r *Run) recordedForm(
+	c *change.Change, live *unstructured.Unstructured,
+) *unstructured.Unstructured {
+	owned := r.Ownership(c)
+	obj := c.New
+	for _, contest := range owned.Contested {
+		if contest.Left {
+			obj = obj.DeepCopy()
+			contest.Keep(obj, live)
+		}
+	}
+	if owned.Replicas != "" {
+		obj = obj.DeepCopy()
+		plan.KeepReplicas(obj, live)
+	}
+	return obj
+}
+
+// setOwnership sets what the step of an update or of an unchanged object does with fields that
+// others own.
+func (r *Run) setOwnership(step *plan.Step, c *change.Change) {
+	owned := r.Ownership(c)
+	step.Contested = owned.Contested
+	if owned.Replicas != "" && step.Reason == "" {
+		step.Reason = owned.Replicas
+	}
+	if step.Op == plan.Update && r.options.ServerSide && len(step.Patch.Data) == 0 {
+		step.Want = owned.leaveOut(step.Want, c.Existing)
+	}
+}
+
+// leaveOut returns what a server-side apply sends: without the fields that are left to others, and
+// with the live replicas, which the server would remove otherwise.
+func (o Ownership) leaveOut(sent, live *unstructured.Unstructured) *unstructured.Unstructured {
+	sent = sent.DeepCopy()
+	for _, c := range o.Contested {
+		if c.Left {
+			c.LeaveOut(sent)
+		}
+	}
+	if o.Replicas != "" {
+		plan.KeepReplicas(sent, live)
+	}
+	return sent
+}
+
+// adjust returns the object that an update sends, with the live values of the fields that are left
+// to others.
+func (r *Run) adjust(
+	live, after *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	ref := object.RefOf(live)
+	if ref != object.RefOf(after) {
+		return after, nil // a new version of the object
+	}
+	var owned Ownership
+	after, owned.Replicas = plan.LeaveReplicas(after, live, r.scalers[ref])
+	var err error
+	if len(live.GetManagedFields()) > 0 {
+		after, owned.Contested, err = r.settleConflicts(live, after)
+	}
+	r.owned[ref] = owned
+	return after, err
+}
+
+// settleConflicts returns the contested fields of an update of a live object with managed fields,
+// and the object that is sent.
+func (r *Run) settleConflicts(
+	live, after *unstructured.Unstructured,
+) (*unstructured.Unstructured, []plan.Contest, error) {
+	base := lastapplied.Original(live)
+	if base == nil {
+		return after, nil, nil // nothing was applied that others could have changed
+	}
+	after, contests, err := r.options.Conflicts.Settle(diff.Comparison{
+		Want: after, Merged: true, Live: live, Base: base, Manager: Manager,
+		IgnoreAnnotations: lastapplied.Annotations(),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the owners of fields: %w", err)
+	}
+	return after, contests, nil
+}
+
+// findOwners reads the managed fields of the objects that are updated although others have changed
+// them, and finds the contested fields.
+func (r *Run) findOwners(ctx context.Context) error {
+	var targets []cluster.Target
+	after := map[object.Ref]*unstructured.Unstructured{}
+	for _, c := range r.changes {
+		if r.options.Conflicts != plan.NoteConflicts || c.ApplyOp() != change.Update ||
+			c.Existing == nil || len(c.Existing.GetManagedFields()) > 0 {
+			continue
+		}
+		if _, same := lastapplied.Base(c.Existing, r.config); !same {
+			ref := object.RefOf(c.Existing)
+			after[ref] = c.Applied
+			targets = append(targets, cluster.Target{
+				Ref: ref, Version: c.Existing.GroupVersionKind().Version, ManagedFields: true,
+			})
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	snapshot, err := r.Cluster.Read(ctx, targets)
+	if err != nil {
+		return fmt.Errorf("read the owners of fields: %w", err)
+	}
+	for ref, live := range snapshot.Objects {
+		_, contests, err := r.settleConflicts(live, after[ref])
+		if err != nil {
+			return err
+		}
+		owned := r.owned[ref]
+		owned.Contested = contests
+		r.owned[ref] = owned
+	}
+	return nil
+}
+
+// findScalers finds the autoscalers of the workloads that would get other replicas: those of the
+// inputs, and those of the cluster in the same namespaces.
+func (r *Run) findScalers(ctx context.Context, existing, inputs []liveObject) error {
+	if !r.options.LeaveReplicas {
+		return nil
+	}
+	live := make(map[object.Ref]liveObject, len(existing))
+	recorded := make([]object.Ref, len(existing))
+	for i, obj := range existing {
+		recorded[i] = object.RefOf(obj)
+		live[recorded[i]] = obj
+	}
+	in := plan.Input{Recorded: recorded, Policy: plan.Policy{LeaveReplicas: true}}
+	namespaces := map[string]bool{}
+	for _, obj := range inputs {
+		in.Desired = append(in.Desired, plan.Desired{Object: obj})
+		if now := live[object.RefOf(obj)]; now != nil && plan.Rescales(obj, now) {
+			namespaces[obj.GetNamespace()] = true
+		}
+	}
+	if len(namespaces) == 0 {
+		return nil
+	}
+	var err error
+	in.Autoscalers, err = engine.Autoscalers(ctx, r.Cluster, slices.Sorted(maps.Keys(namespaces)))
+	r.scalers = in.AutoscalersByTarget()
+	return err
+}

@@ -1,0 +1,105 @@
+package diff_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// contestedLive has an edited port, a controller's replicas, an own field and a map of its own.
+const contestedLive = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  managedFields:
+  - {manager: me, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:spec": {"f:paused": {}}}}
+  - {manager: kubectl-edit, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
+     time: "2026-01-02T03:04:05Z", fieldsV1: {"f:spec": {"f:template": {"f:spec": {"f:containers": {
+       'k:{"name":"web"}': {".": {}, "f:image": {}, "f:resources": {}}}}}}}}
+  - {manager: hpa, operation: Update, subresource: scale, apiVersion: apps/v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:spec": {"f:replicas": {}}}}
+spec:
+  paused: true
+  replicas: 7
+  template: {spec: {containers: [{name: web, image: edited, resources: {}}]}}
+`
+
+const contestedWant = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  paused: false
+  replicas: 3
+  template: {spec: {containers: [{name: web, image: wanted, resources: {limits: {cpu: 1}}}]}}
+`
+
+func TestContested(t *testing.T) {
+	const image = `.spec.template.spec.containers[name="web"].image`
+	want, live := parsed(t, contestedWant), parsed(t, contestedLive)
+	base := live.DeepCopy() // nobody has changed the replicas since
+	containers := []any{map[string]any{"name": "web", "image": "applied"}}
+	_ = unstructured.SetNestedSlice(base.Object, containers, "spec", "template", "spec", "containers")
+	for name, test := range map[string]struct {
+		base   *unstructured.Unstructured
+		fields []string
+	}{
+		"all":                   {nil, []string{".spec.replicas", image}},
+		"changed since applied": {base, []string{image}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := diff.Contested(diff.Comparison{
+				Want: want, Live: live, Base: test.base, Manager: "me", Operation: "Update",
+			})
+			if err != nil || len(found) != len(test.fields) {
+				t.Fatalf("%v, %v; want %v", found, err, test.fields)
+			}
+			for i, field := range test.fields {
+				if found[i].Field != field {
+					t.Errorf("%s; want %s", found[i].Field, field)
+				}
+			}
+		})
+	}
+}
+
+// TestContestedFieldLeft checks what is sent without a contested field, or with its live value.
+func TestContestedFieldLeft(t *testing.T) {
+	want, live := parsed(t, contestedWant), parsed(t, contestedLive)
+	fields, err := diff.Contested(diff.Comparison{Want: want, Live: live, Manager: "me",
+		Operation: "Update"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, kept := want.DeepCopy(), want.DeepCopy()
+	for _, field := range fields {
+		field.LeaveOut(without)
+		field.Keep(kept, live)
+	}
+	again, err := diff.Contested(diff.Comparison{Want: kept, Live: live, Manager: "me",
+		Operation: "Update", Merged: true})
+	if err != nil || len(again) != 0 {
+		t.Errorf("contested with the live values: %v, %v", again, err)
+	}
+	if _, ok, _ := unstructured.NestedInt64(without.Object, "spec", "replicas"); ok {
+		t.Error("the replicas were not left out")
+	}
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = obj.UnmarshalJSON(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}

@@ -1,0 +1,223 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// Conflicts is what happens with fields that others own and to which an update gives another value.
+type Conflicts string
+
+// The ways to handle conflicts. The zero value does not look for them: an update overwrites the
+// fields, and a server-side apply fails.
+const (
+	ConflictsIgnored   Conflicts = ""
+	NoteConflicts      Conflicts = "note" // as the zero value, but steps list the fields
+	FailOnConflicts    Conflicts = "fail"
+	TakeFromHumans     Conflicts = "take-from-humans" // fail over fields of controllers
+	TakeAll            Conflicts = "take-all"
+	YieldToControllers Conflicts = "yield-to-controllers" // fail over fields of humans
+)
+
+// ConflictModes are the values that users choose from.
+var ConflictModes = []Conflicts{FailOnConflicts, TakeFromHumans, TakeAll, YieldToControllers}
+
+// Contest is a field of a live object that others own and to which an update gives another value.
+type Contest struct {
+	diff.ContestedField
+	Left bool `json:"left,omitempty"` // the field is left to its owners, and not sent
+}
+
+// ofController reports whether a controller is among the owners.
+func (c Contest) ofController() bool { return hasController(c.Owners) }
+
+func hasController(owners []diff.FieldOwner) bool {
+	return slices.ContainsFunc(owners, func(o diff.FieldOwner) bool {
+		return ClassOf(o.Manager) != Human
+	})
+}
+
+// ConflictError reports an update that is not made because of fields that others own.
+type ConflictError struct {
+	Fields []Contest
+}
+
+// Error returns the fields with their owners, without values.
+func (e *ConflictError) Error() string {
+	var texts []string
+	for _, field := range e.Fields {
+		for _, o := range field.Owners {
+			text := fmt.Sprintf("%s was changed by %q (%s)", field.Field, o.Manager, ClassOf(o.Manager))
+			if !o.Since.IsZero() {
+				text += " since " + o.Since.UTC().Format(time.RFC3339)
+			}
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// NeedsOwners reports whether decisions of the plan need the owners of the fields of live objects.
+func (p *Plan) NeedsOwners() bool { return p.ServerSide || p.Conflicts != ConflictsIgnored }
+
+// Conflict returns a *ConflictError if the update of a step sends fields that its owners must keep.
+// A server-side apply leaves that to the server.
+func (p *Plan) Conflict(step *Step) error {
+	if p.ServerSide || step.Op != Update {
+		return nil
+	}
+	fields := slices.DeleteFunc(slices.Clone(step.Contested), func(c Contest) bool {
+		return c.Left || !p.Conflicts.refuses(c)
+	})
+	if len(fields) == 0 {
+		return nil
+	}
+	return &ConflictError{fields}
+}
+
+// refuses reports whether an update of a field that is not left to its owners is an error.
+func (c Conflicts) refuses(contest Contest) bool {
+	switch c {
+	case FailOnConflicts, YieldToControllers:
+		return true
+	case TakeFromHumans:
+		return contest.ofController()
+	default:
+		return false
+	}
+}
+
+// TakeOver returns the step that takes over fields with which a server-side apply conflicts; ok is
+// false if they must stay with their owners.
+func (p *Plan) TakeOver(step *Step, fields []string) (next *Step, ok bool) {
+	if p.Conflicts != TakeFromHumans || step.Force || step.Have == nil || len(fields) == 0 {
+		return nil, false
+	}
+	for _, field := range fields {
+		owners, err := diff.Owners(step.Have, field)
+		if err != nil || len(owners) == 0 || hasController(owners) {
+			return nil, false
+		}
+	}
+	taken := *step
+	taken.Force = true
+	return &taken, true
+}
+
+// MayContest reports whether an update overwrites a value that was not applied last, so that the
+// managed fields of the object, which it lacks, would say whose it is.
+func (p *Plan) MayContest(step *Step) bool {
+	if p.Conflicts == ConflictsIgnored || p.ServerSide || step.Op != Update || step.Have == nil ||
+		len(step.Have.GetManagedFields()) > 0 {
+		return false
+	}
+	applied := readLastApplied(step.Have, p.LastApplied)
+	if applied == nil {
+		return false
+	}
+	options := diff.Options{IgnoreAnnotations: []string{p.LastApplied}}
+	expected := map[string]string{}
+	for _, change := range diff.Between(applied, step.Want, options) {
+		expected[change.Path] = change.String()
+	}
+	return slices.ContainsFunc(step.Diff, func(change diff.FieldChange) bool {
+		return expected[change.Path] != change.String()
+	})
+}
+
+// contested returns the contested fields of an update of a live object with managed fields. Merged
+// is the result of a client-side apply, nil for a server-side one.
+func (w writeMode) contested(
+	want, merged, live *unstructured.Unstructured,
+) ([]Contest, error) {
+	if w.conflicts == ConflictsIgnored || live == nil || len(live.GetManagedFields()) == 0 {
+		return nil, nil
+	}
+	c := diff.Comparison{
+		Want: want, Live: live, Manager: w.manager, Operation: metav1.ManagedFieldsOperationApply,
+		IgnoreAnnotations: []string{w.lastApplied},
+	}
+	if merged != nil {
+		c.Want, c.Merged, c.Operation = merged, true, metav1.ManagedFieldsOperationUpdate
+		c.Base = w.ownApplied(live)
+		if _, ok := live.GetAnnotations()[w.lastApplied]; !ok {
+			return nil, nil // it is adopted: nothing was applied that others could have changed
+		}
+	}
+	return contestsOf(c)
+}
+
+func contestsOf(c diff.Comparison) ([]Contest, error) {
+	fields, err := diff.Contested(c)
+	if err != nil {
+		return nil, fmt.Errorf("find the owners of fields: %w", err)
+	}
+	var contests []Contest
+	for _, field := range fields {
+		contests = append(contests, Contest{ContestedField: field})
+	}
+	return contests, nil
+}
+
+// ownApplied returns the configuration that was applied last, nil if another manager applied it.
+func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	if managers := diff.ClientSideManagers(live, w.lastApplied); managers.Len() > 0 &&
+		!managers.Has(w.manager) {
+		return nil
+	}
+	return appliedTo(live, w.lastApplied)
+}
+
+// Settle returns the object of a comparison, which is Merged, with the live values of the fields
+// that are left to controllers, and the contested fields.
+func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Contest, error) {
+	step, w := Step{Have: in.Live}, writeMode{conflicts: c}
+	var err error
+	if step.Contested, err = contestsOf(in); err != nil {
+		return nil, nil, err
+	}
+	left := w.leftFields(step.Contested)
+	if len(left) == 0 {
+		return in.Want, step.Contested, nil
+	}
+	in.Want = in.Want.DeepCopy()
+	for _, field := range left {
+		field.Keep(in.Want, in.Live)
+	}
+	still, err := contestsOf(in)
+	step.markLeft(still)
+	return in.Want, step.Contested, err
+}
+
+// Forces reports whether a server-side apply that would force all fields without these modes does
+// so.
+func (c Conflicts) Forces() bool {
+	return c == ConflictsIgnored || c == NoteConflicts || c == TakeAll
+}
+
+// leftFields returns the contested fields that are left to controllers.
+func (w writeMode) leftFields(contests []Contest) (fields []diff.ContestedField) {
+	for _, c := range contests {
+		if w.conflicts == YieldToControllers && c.ofController() {
+			fields = append(fields, c.ContestedField)
+		}
+	}
+	return fields
+}
+
+// markLeft marks the contested fields that an object without the fields of controllers no longer
+// contests.
+func (s *Step) markLeft(still []Contest) {
+	for i, c := range s.Contested {
+		s.Contested[i].Left = !slices.ContainsFunc(still, func(other Contest) bool {
+			return other.Field == c.Field
+		})
+	}
+}
