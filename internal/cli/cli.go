@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -135,6 +137,23 @@ type Group struct {
 // Program runs the command line of a program that has a name of its own, and returns the exit code.
 type Program func(context.Context, *Env, *Kube) int
 
+// command returns the command that runs the program below the root, with all that follows its name.
+func (p Program) command(env *Env, name string) *cobra.Command {
+	return &cobra.Command{
+		Use:                name,
+		Short:              "Run a command as the program " + name + " does",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			as := *env
+			as.Args = append([]string{name}, args...)
+			if code := p(cmd.Context(), &as, newKube(&as)); code != exitDone {
+				return &ExitCodeError{Code: code}
+			}
+			return nil
+		},
+	}
+}
+
 // Main runs the command line of the environment and returns the exit code. The name of the called
 // program selects a program, else a group, else all groups. A panic is printed and returns the code
 // of an error, since that of the runtime means something else to some commands.
@@ -152,11 +171,11 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	if run, ok := programs[env.Name()]; ok {
 		return run(ctx, env, newKube(env))
 	}
-	root := newRoot(env, groups)
+	root := newRoot(env, programs, groups)
 	return exitCode(env, root.ExecuteContext(ctx))
 }
 
-func newRoot(env *Env, groups []Group) *cobra.Command {
+func newRoot(env *Env, programs map[string]Program, groups []Group) *cobra.Command {
 	kube := newKube(env)
 	root := &cobra.Command{
 		Use:   env.Name(),
@@ -181,12 +200,16 @@ that you give to any set of manifests.`,
 			return root
 		}
 	}
+	root.Version = Version()
 	for _, group := range groups {
 		root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})
 		for _, cmd := range group.Commands(env, kube) {
 			cmd.GroupID = group.Title
 			root.AddCommand(cmd)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		root.AddCommand(programs[name].command(env, name))
 	}
 	return root
 }

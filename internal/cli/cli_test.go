@@ -115,6 +115,7 @@ func TestMainChoosesByName(t *testing.T) {
 		{"kpt apply", "apply\n", 0},
 		{"kpt deploy", "", 1},
 		{"kapp deploy", "program\n", 9},
+		{"muster kapp deploy --unknown", "program\n", 9},
 		{"muster version", "muster version " + Version() + "\n", 0},
 		{"kpt version", "kpt version " + Version() + "\n", 0},
 	} {

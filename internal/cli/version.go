@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -16,14 +17,60 @@ func Version() string {
 	return info.Main.Version
 }
 
+// build is the JSON of the program's version. Of a build without version control only the first and
+// the last two are known.
+type build struct {
+	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
+	CommitTime string `json:"commitTime,omitempty"`
+	Modified   bool   `json:"modified,omitempty"` // the work tree had changes
+	GoVersion  string `json:"goVersion"`
+	Platform   string `json:"platform"`
+}
+
+// newBuild returns the build of the program; info may be nil.
+func newBuild(info *debug.BuildInfo) build {
+	b := build{
+		Version: Version(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info == nil {
+		return b
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Commit = setting.Value
+		case "vcs.time":
+			b.CommitTime = setting.Value
+		case "vcs.modified":
+			b.Modified = setting.Value == "true"
+		}
+	}
+	return b
+}
+
 func newVersion(env *Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+	output := Choice{Meaning: "output", Allowed: []string{OutputJSON, OutputYAML}}
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version of the program or, with --output, also how it was built.",
+		Example: "  " + env.Name() + " version -o json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Out, "%s version %s\n", env.Name(), Version())
-			return err
+			if output.Value == "" {
+				_, err := fmt.Fprintf(env.Out, "%s version %s\n", env.Name(), Version())
+				return err
+			}
+			if err := output.Check(); err != nil {
+				return err
+			}
+			info, _ := debug.ReadBuildInfo()
+			return Encode(env.Out, output.Value, newBuild(info))
 		},
 	}
+	output.AddShortTo(cmd, "output", "o", "Output format")
+	cmd.Flags().Bool("client", false,
+		"Accepted for compatibility with kubectl: no cluster is contacted")
+	return cmd
 }

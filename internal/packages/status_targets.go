@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
@@ -53,27 +52,21 @@ func RemoteMembers(
 	ctx context.Context, c Cluster, namespace string, names []string, notice func(string),
 ) (*StatusTargets, error) {
 	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}, Remote: true}
-	groups, err := c.List(ctx, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
+	records, err := listRecords(ctx, c, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
 		err = ErrNoDefinition
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, group := range groups {
-		if len(names) > 0 && !slices.Contains(names, group.GetName()) {
-			continue
+	for _, r := range records {
+		switch {
+		case len(names) > 0 && !slices.Contains(names, r.Inventory.Ref.Name):
+		case r.Err != nil:
+			notice("Warning: " + r.Err.Error())
+		default:
+			m.add(r.Inventory.Ref, r.State.Refs())
 		}
-		inv, err := inventory.New(manifest.Object{Unstructured: group})
-		if err != nil {
-			continue // a part of another, or somebody else's use of the kind
-		}
-		refs, err := inventory.NewStore(c, inv, true).MembersOf(ctx, group, groups)
-		if err != nil {
-			notice("Warning: " + err.Error())
-			continue
-		}
-		m.add(inv.Ref, refs)
 	}
 	return m, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +28,18 @@ type program struct {
 	closed bool // a command has printed its end
 }
 
+// shared are the commands that packages and apps have in common, which package sets/cmd holds.
+var shared = []string{"list"}
+
 // Commands returns the native commands of apps.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	p := &program{env: env, kube: kube, native: true, lock: cli.NewLockFlags()}
 	var all []*cobra.Command
 	for _, group := range p.commands() {
 		for _, cmd := range group {
+			if slices.Contains(shared, cmd.Name()) {
+				continue
+			}
 			p.addGlobal(cmd)
 			all = append(all, cmd)
 		}

@@ -142,11 +142,11 @@ func (s *Store) explainMissing(ctx context.Context, number int) error {
 	return s.missingShard(number, nil)
 }
 
-// MembersOf returns the members of a record whose main object was listed already, together with all
+// StateOf returns the content of a record whose main object was listed already, together with all
 // other objects of its kind.
-func (s *Store) MembersOf(
+func (s *Store) StateOf(
 	ctx context.Context, main *unstructured.Unstructured, found []*unstructured.Unstructured,
-) ([]object.Ref, error) {
+) (*record.State, error) {
 	lost, err := s.setShards(main, found)
 	if lost > 0 {
 		err = s.missingShard(lost, nil)
@@ -154,8 +154,8 @@ func (s *Store) MembersOf(
 	if err != nil {
 		return nil, err
 	}
-	refs := s.mergedState().Refs()
-	return refs, checkMembers(ctx, s.cluster, s.Inventory, refs)
+	state := s.mergedState()
+	return state, checkMembers(ctx, s.cluster, s.Inventory, state.Refs())
 }
 
 // Exists reports whether the cluster had a record at the last Load.

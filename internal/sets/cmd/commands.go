@@ -21,6 +21,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newPlan(env, kube),
 		newApply(env, kube),
 		newStatus(env, kube),
+		newList(env, kube),
 		newDestroy(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/yaml"
+)
+
+// The output formats of documents.
+const (
+	OutputJSON = "json"
+	OutputYAML = "yaml"
+)
+
+// Encode prints a value as indented JSON, or as YAML with the same keys.
+func Encode(out io.Writer, format string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if format == OutputYAML {
+		if text, err = yaml.JSONToYAML(text); err != nil {
+			return err
+		}
+	}
+	if _, err := out.Write(text); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}

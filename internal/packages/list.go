@@ -1,0 +1,71 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// Record is the record of a package in the cluster.
+type Record struct {
+	Inventory *inventory.Inventory
+	Created   time.Time
+	State     *record.State // nil if it cannot be read
+	Err       error         // why it cannot be read; nil if it can
+}
+
+// List returns the records of all packages in a namespace, or in all namespaces if it is empty:
+// first the ResourceGroups, then the ConfigMaps of older tools. If some cannot be listed, it
+// returns the others together with the error.
+func List(ctx context.Context, c Cluster, namespace string) ([]Record, error) {
+	groups, err := listRecords(ctx, c, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
+		err = nil // without the definition there are none
+	}
+	seen := object.NewSet()
+	for _, key := range inventory.IDKeys {
+		found, failed := listRecords(ctx, c, inventory.ConfigMapKind.GroupKind(), namespace,
+			map[string]string{key: cluster.AnyValue})
+		for _, r := range found {
+			if seen.Insert(r.Inventory.Ref) {
+				groups = append(groups, r)
+			}
+		}
+		if failed != nil {
+			return groups, errors.Join(err, failed)
+		}
+	}
+	return groups, err
+}
+
+// listRecords returns the records in the objects of a kind that carry all of these labels. Objects
+// that are no inventory are left out.
+func listRecords(
+	ctx context.Context, c Cluster, kind schema.GroupKind, namespace string, with map[string]string,
+) ([]Record, error) {
+	found, err := c.List(ctx, kind, namespace, with)
+	if err != nil {
+		return nil, err
+	}
+	var records []Record
+	for _, obj := range found {
+		inv, err := inventory.New(manifest.Object{Unstructured: obj})
+		if err != nil {
+			continue // a part of another, or somebody else's use of the kind
+		}
+		r := Record{Inventory: inv, Created: obj.GetCreationTimestamp().Time}
+		if r.State, r.Err = inventory.NewStore(c, inv, true).StateOf(ctx, obj, found); r.Err != nil {
+			r.State = nil
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}

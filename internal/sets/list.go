@@ -1,0 +1,122 @@
+package sets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// The kinds of sets.
+const (
+	KindPackage = "package"
+	KindApp     = "app"
+)
+
+// Result is how the last run of a set ended, as far as its record says.
+type Result string
+
+// The results. A record without any is that of a set that was never deployed, or of a tool that
+// stores none.
+const (
+	Succeeded  Result = "succeeded"
+	Failed     Result = "failed"
+	Unfinished Result = "unfinished" // it is running, or it was interrupted
+	Unreadable Result = "unreadable" // the record is damaged
+)
+
+// Listed is what the record of a set says about it.
+type Listed struct {
+	Kind       string // KindPackage or KindApp
+	Namespace  string // of the record
+	Name       string
+	Record     object.Ref
+	Identity   string // the ID of an inventory, or the label of an app's objects
+	Objects    int    // number of recorded objects; -1 if the record does not say
+	LastResult Result // empty if it is unknown
+	LastRun    time.Time
+	Created    time.Time // of the record
+	Err        error     // why the record cannot be read
+}
+
+// List returns the sets whose records are in a namespace, or in all namespaces if it is empty, by
+// namespace, name and kind. It sends a list for each format of a record, and returns what could be
+// listed together with an error about the rest.
+func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+	packaged, failed := packages.List(ctx, c, namespace)
+	named, err := (&app.Store{Cluster: c}).List(ctx, namespace, nil)
+	all := make([]Listed, 0, len(packaged)+len(named))
+	for _, r := range packaged {
+		all = append(all, listedPackage(r))
+	}
+	for _, a := range named {
+		all = append(all, listedApp(a))
+	}
+	slices.SortFunc(all, func(a, b Listed) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Kind, b.Kind))
+	})
+	return all, errors.Join(failed, err)
+}
+
+// listedPackage returns what the record of a package says.
+func listedPackage(r packages.Record) Listed {
+	l := Listed{
+		Kind: KindPackage, Namespace: r.Inventory.Ref.Namespace, Name: r.Inventory.Ref.Name,
+		Record: r.Inventory.Ref, Identity: r.Inventory.ID, Created: r.Created,
+		Objects: -1, LastResult: Unreadable, Err: r.Err,
+	}
+	if r.State != nil {
+		l.Objects, l.LastResult = len(r.State.Members), memberResult(r.State.Members)
+	}
+	return l
+}
+
+// memberResult returns the result of the run that stored the conditions of members. Members that
+// were skipped do not count.
+func memberResult(members []record.Member) Result {
+	result := Result("")
+	for _, m := range members {
+		for _, progress := range []record.Progress{m.Actuation, m.Reconcile} {
+			switch progress {
+			case record.Failed, record.TimedOut:
+				return Failed
+			case record.Pending:
+				result = Unfinished
+			case record.Succeeded:
+				result = cmp.Or(result, Succeeded)
+			}
+		}
+	}
+	return result
+}
+
+// listedApp returns what the record of an app says.
+func listedApp(a *app.App) Listed {
+	l := Listed{
+		Kind: KindApp, Namespace: a.Namespace, Name: a.Name, Record: a.RecordRef(),
+		Created: a.Created(), Objects: -1, LastResult: Unreadable, Err: a.Err,
+	}
+	if a.Err != nil {
+		return l
+	}
+	last := a.Meta.LastDeployment
+	l.Identity, l.LastRun = a.Selector(), last.StartedAt
+	switch {
+	case last.StartedAt.IsZero():
+		l.LastResult = ""
+	case last.Successful == nil:
+		l.LastResult = Unfinished
+	case *last.Successful:
+		l.LastResult = Succeeded
+	default:
+		l.LastResult = Failed
+	}
+	return l
+}
