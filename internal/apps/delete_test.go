@@ -2,12 +2,14 @@ package apps
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -150,6 +152,44 @@ func TestDeleteLeavesTransient(t *testing.T) {
 			check(t, "objects", w.objects(), "configmap/web secret/data")
 		})
 	}
+}
+
+// lateCluster is a cluster whose first list lacks an object, as if it was created after the lists
+// of its kind.
+type lateCluster struct {
+	Cluster
+	late  object.Ref
+	lists int
+}
+
+func (c *lateCluster) Select(
+	ctx context.Context, s cluster.Selection,
+) ([]*unstructured.Unstructured, error) {
+	found, err := c.Cluster.Select(ctx, s)
+	if c.lists++; c.lists == 1 {
+		found = slices.DeleteFunc(found, func(obj *unstructured.Unstructured) bool {
+			return object.RefOf(obj) == c.late
+		})
+	}
+	return found, err
+}
+
+// An object that was created after the lists of its kind, but before those of its dependents, is
+// deleted too.
+func TestDeleteListsOwners(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"), configMap("b", "1"))
+	key, value, _ := w.find().Label()
+	uid := w.cluster.Object(configMapRef("a")).GetUID()
+	w.put("{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {" + key + ": '" + value +
+		"'}, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, controller: true, uid: " +
+		string(uid) + "}]}}")
+	w.Client.Cluster = &lateCluster{Cluster: w.cluster, late: configMapRef("a")}
+	request := w.deleteRequest()
+	request.Run.Wait = false
+	_, err := w.Delete(t.Context(), request)
+	checkError(t, err, "Expected all resources to be gone, but found: secret/data")
+	check(t, "objects", w.objects(), "configmap/web secret/data")
 }
 
 // A failed deletion keeps the record, with the namespaces of the app.

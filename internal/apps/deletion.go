@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -152,15 +154,40 @@ func (d *Deletion) checkWrites(ctx context.Context) error {
 
 // readLive reads the objects of the app.
 func (d *Deletion) readLive(ctx context.Context) error {
-	missed := map[schema.GroupKind]cluster.UnlistedKind{}
+	var missed map[schema.GroupKind]cluster.UnlistedKind
 	add := func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
 	var err error
-	d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.Fields, add)
-	if err != nil || d.req.ForgetUnlistable {
-		return err
+	for range listsAtMost {
+		missed = map[schema.GroupKind]cluster.UnlistedKind{}
+		d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.Fields, add)
+		if err != nil {
+			return err
+		}
+		if !d.missesOwner() {
+			break
+		}
 	}
-	d.unlistable, err = d.unlistableOf(ctx, d.app, missed)
+	if !d.req.ForgetUnlistable {
+		d.unlistable, err = d.unlistableOf(ctx, d.app, missed)
+	}
 	return err
+}
+
+// listsAtMost is how often the objects are listed until no owner is missing.
+const listsAtMost = 3
+
+// missesOwner reports whether the lists lack the controller of an object. Kinds are not listed at one
+// moment: an object that was created meanwhile may be missing although its dependents, which the
+// deletion would wait for without end, are in a later list.
+func (d *Deletion) missesOwner() bool {
+	listed := make(map[types.UID]bool, len(d.objects))
+	for _, obj := range d.objects {
+		listed[obj.GetUID()] = true
+	}
+	return slices.ContainsFunc(d.objects, func(obj liveObject) bool {
+		owner := metav1.GetControllerOf(obj)
+		return owner != nil && !listed[owner.UID]
+	})
 }
 
 // fewChanges is how many change records stay of an app that could not be deleted.
