@@ -176,9 +176,9 @@ func (d *Deletion) readLive(ctx context.Context) error {
 // listsAtMost is how often the objects are listed until no owner is missing.
 const listsAtMost = 3
 
-// missesOwner reports whether the lists lack the controller of an object. Kinds are not listed at one
-// moment: an object that was created meanwhile may be missing although its dependents, which the
-// deletion would wait for without end, are in a later list.
+// missesOwner reports whether the lists lack the controller of an object. Kinds are not listed at
+// one moment: an object that was created meanwhile may be missing although its dependents, which
+// the deletion would wait for without end, are in a later list.
 func (d *Deletion) missesOwner() bool {
 	listed := make(map[types.UID]bool, len(d.objects))
 	for _, obj := range d.objects {

@@ -215,7 +215,7 @@ func TestTableInColour(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\x1b[33mInProgr\x1b[0m", "\x1b[31mFailed\x1b[0m",
-		"\x1b[32mCurrent\x1b[0m", "\x1b[1A\x1b[J"} {
+		"\x1b[32mCurrent\x1b[0m", "\x1b[1F\x1b[J"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in %q", want, out.String())
 		}

@@ -95,7 +95,8 @@ func overwrite(old, new string) string {
 	}
 	up := ""
 	if lines := strings.Count(old[same:], "\n"); lines > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // and clear to the end of the screen
+		// to the first column, from which the echo of a key may have moved the cursor
+		up = fmt.Sprintf("\x1b[%dF\x1b[J", lines)
 	}
 	return up + new[same:]
 }

@@ -100,7 +100,7 @@ func TestRedraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	const failed, third = "           Pod/p1    Failed\n", "           Pod/p2    Current\n"
-	want := twoPods + third + "\x1b[2A\x1b[J" + failed + third
+	want := twoPods + third + "\x1b[2F\x1b[J" + failed + third
 	if got := out.String(); got != want {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}

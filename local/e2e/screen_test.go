@@ -62,7 +62,7 @@ func (s *screen) obey(text []byte) (int, error) {
 	}
 	switch what, number := string(found[2]), string(found[1]); {
 	case what == "m":
-	case what == "A":
+	case what == "A", what == "F":
 		n, err := strconv.Atoi(number)
 		if err != nil || s.y-n < s.top() {
 			return 0, fmt.Errorf(
@@ -72,6 +72,9 @@ func (s *screen) obey(text []byte) (int, error) {
 			)
 		}
 		s.y -= n
+		if what == "F" {
+			s.x = 0
+		}
 	case what == "J" && number == "":
 		s.line()
 		s.lines = s.lines[:s.y+1]
@@ -131,6 +134,7 @@ func TestScreen(t *testing.T) {
 		"prompt":      {"go? ", "go?"},
 		"colour":      {"\x1b[1;31mred\x1b[0m", "red"},
 		"drawn over":  {"a\r\nlonger\r\nc\r\n\x1b[2A\x1b[Jb\r\n", "a\nb\n"},
+		"echoed":      {"ab\r\n^C\x1b[1F\x1b[Jc\r\n", "c\n"},
 		"not cleared": {"a\r\nlonger\r\n\x1b[1Ab", "a\nbonger"},
 		"no return":   {"ab\nc", "ab\n  c"},
 		"wide":        {"äöüabcd\r\n", "äöüabc\nd\n"},
