@@ -10,6 +10,7 @@ type StepState struct {
 	Acted   event.Outcome // empty until the write ended
 	Op      plan.Op       // the actual operation
 	Settled event.Outcome // empty until the step ended
+	Waited  bool          // the object was not ready when its write ended
 }
 
 // WriteCounts counts the steps that apply, or those that remove.
@@ -70,6 +71,8 @@ func (b *RunState) Add(e event.Event) {
 	case event.Acted:
 		row.Acted, row.Op = e.Outcome, e.Op
 		b.writes(b.Plan.Steps[e.Step].Op).add(e)
+	case event.Waiting:
+		row.Waited = true
 	case event.Settled:
 		row.Settled = e.Outcome
 		b.Waits.add(row)

@@ -21,6 +21,7 @@ import (
 type applyFlags struct {
 	commands.ApplyFlags
 	dryRun     bool
+	unchanged  bool // unchanged objects are listed
 	held       heldFlags
 	noPrune    bool
 	allowEmpty bool
@@ -69,6 +70,8 @@ until they are ready; objects that the package deployed earlier and no longer ha
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"Only print what would be done; with --server-side, the server validates it")
+	flags.BoolVar(&f.unchanged, "show-unchanged", false,
+		"List objects that are unchanged and ready; otherwise they are only counted")
 	flags.StringVar(&f.plan, "plan", "",
 		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
 	f.output.AddTo(cmd, "output", "Output format")
@@ -109,7 +112,9 @@ func (f *applyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 	if err := f.check(); err != nil {
 		return err
 	}
-	r := newRun(env, "apply", f.output.Value, wording{removed: "pruned", serverSide: f.ServerSide})
+	r := newRun(env, "apply", f.output.Value, wording{
+		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
+	})
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(f.dryRunMode(), true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()

@@ -16,7 +16,8 @@ import (
 type wording struct {
 	removed     string // the past participle for deletions
 	onlyDeletes bool   // the run applies nothing
-	waits       bool   // waits are printed
+	dryRun      bool   // nothing is written or waited for
+	unchanged   bool   // unchanged objects are listed
 	serverSide  bool   // objects are written by server-side apply
 	statuses    bool   // every new status is printed
 }
@@ -35,9 +36,37 @@ func omittedLine(objects int) string {
 	return fmt.Sprintf("... and %d more object(s) that are not ready", objects)
 }
 
+// mark returns a line, marked if nothing was done. Of a text of several lines it marks the first.
+func (w wording) mark(line string) string {
+	if !w.dryRun {
+		return line
+	}
+	first, more, several := strings.Cut(line, "\n")
+	if several {
+		more = "\n" + more
+	}
+	return first + " (dry run)" + more
+}
+
+// hides reports whether an event says no more than that an object is unchanged and ready.
+func (w wording) hides(b *view.RunState, e event.Event) bool {
+	row := b.Rows[e.Step]
+	if w.unchanged || row.Op != plan.Unchanged || row.Acted != event.Succeeded || e.Reason != "" {
+		return false
+	}
+	if len(view.Contests(&b.Plan.Steps[e.Step], true)) > 0 {
+		return false
+	}
+	return e.Kind == event.Acted ||
+		e.Kind == event.Settled && e.Outcome == event.Succeeded && !row.Waited
+}
+
 // lines returns the lines for an event, after one for its status if statuses are printed.
 func (w wording) lines(b *view.RunState, e event.Event) []string {
-	lines := w.eventLines(b, e)
+	var lines []string
+	if !w.hides(b, e) {
+		lines = w.eventLines(b, e)
+	}
 	if s := e.Status; w.statuses && s.State != "" && s.State != ready.Unknown {
 		lines = append([]string{fmt.Sprintf("%s is %s: %s", e.Ref.Short(), s.State, s.Message)}, lines...)
 	}
@@ -47,7 +76,7 @@ func (w wording) lines(b *view.RunState, e event.Event) []string {
 func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 	switch e.Kind {
 	case event.Acted:
-		lines := []string{e.Ref.Short() + " " + w.actedText(b, e)}
+		lines := []string{w.mark(e.Ref.Short() + " " + w.actedText(b, e))}
 		if e.Outcome == event.Succeeded {
 			for _, line := range view.Contests(&b.Plan.Steps[e.Step], e.Op != plan.Update) {
 				lines = append(lines, "    "+line)
@@ -108,7 +137,7 @@ func (w wording) pastTense(op plan.Op) string {
 
 // settledText returns the outcome of a wait.
 func (w wording) settledText(b *view.RunState, e event.Event) string {
-	if !w.waits {
+	if w.dryRun {
 		return ""
 	}
 	if e.Outcome != event.Interrupted && b.Rows[e.Step].Acted != event.Succeeded {
@@ -176,18 +205,16 @@ func (w wording) totals(b *view.RunState) []view.Total {
 		if applies.Skipped > 0 {
 			line += fmt.Sprintf(", %d skipped", applies.Skipped)
 		}
-		totals = append(totals, view.Total{Complete: applies.Complete(), Line: line})
+		totals = append(totals, view.Total{Complete: applies.Complete(), Line: w.mark(line)})
 	}
 	failed := "failed"
 	if w.onlyDeletes {
 		failed = "failed to delete"
 	}
-	totals = append(
-		totals,
-		view.Total{Complete: removes.Complete(), Line: fmt.Sprintf("%d resource(s) %s, %d skipped, %d %s",
-			removes.Done[plan.Delete], w.removed, removes.Skipped, removes.Failed, failed)},
-	)
-	if w.waits {
+	line := fmt.Sprintf("%d resource(s) %s, %d skipped, %d %s",
+		removes.Done[plan.Delete], w.removed, removes.Skipped, removes.Failed, failed)
+	totals = append(totals, view.Total{Complete: removes.Complete(), Line: w.mark(line)})
+	if !w.dryRun {
 		line := fmt.Sprintf("%d resource(s) reconciled, %d skipped, %d failed to reconcile, %d timed out",
 			waits.Succeeded, waits.Skipped, waits.Failed, waits.TimedOut)
 		if waits.Interrupted > 0 {

@@ -15,21 +15,23 @@ import (
 
 // TestWording prints runs. An archive has the steps of a plan (packagestest.Steps) and the events
 // as JSON lines; their references are filled in from the steps. The command is apply, or what the
-// section command says: destroy, server-side or dry-run. A section failure is the error that ends
-// the run.
+// section command says: destroy, server-side, dry-run or show-unchanged. A section failure is the
+// error that ends the run.
 func TestWording(t *testing.T) {
 	golden.Run(
 		t,
 		"testdata/wording_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			w := wording{removed: "pruned", waits: true}
+			w := wording{removed: "pruned"}
 			switch strings.TrimSpace(files["command"]) {
 			case "destroy":
-				w = wording{removed: "deleted", waits: true, onlyDeletes: true}
+				w = wording{removed: "deleted", onlyDeletes: true}
 			case "server-side":
 				w.serverSide = true
 			case "dry-run":
-				w.waits = false
+				w.dryRun = true
+			case "show-unchanged":
+				w.unchanged = true
 			}
 			p := packagestest.Steps(t, files["steps"])
 			var out bytes.Buffer
