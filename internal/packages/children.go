@@ -15,11 +15,11 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// childrenTimeout limits how long Children may read.
+// childrenTimeout limits how long children are read.
 const childrenTimeout = 10 * time.Second
 
-// parentKinds are the kinds whose children are shown.
-var parentKinds = []schema.GroupKind{
+// liveParents are the kinds whose children kpt live shows.
+var liveParents = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"},
 	{Group: "apps", Kind: "ReplicaSet"},
 	{Group: "apps", Kind: "StatefulSet"},
@@ -31,15 +31,17 @@ type Child struct {
 	Children []Child // by name
 }
 
-// Children returns the children of Deployments, ReplicaSets and StatefulSets, even if ctx has
+// childrenOfAll returns the children of those objects that has reports true for, even if ctx has
 // ended. Those that cannot be read are left out.
-func Children(ctx context.Context, c Cluster, refs []object.Ref) map[object.Ref][]Child {
+func childrenOfAll(
+	ctx context.Context, c Cluster, refs []object.Ref, has func(schema.GroupKind) bool,
+) map[object.Ref][]Child {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childrenTimeout)
 	defer cancel()
 	var targets []cluster.Target
 	lists := map[object.Ref]bool{} // a kind in a namespace, without a name
 	for _, ref := range refs {
-		if !slices.Contains(parentKinds, ref.GroupKind()) {
+		if !has(ref.GroupKind()) {
 			continue
 		}
 		targets = append(targets, cluster.Target{Ref: ref})

@@ -18,6 +18,13 @@ type StatusTargets struct {
 	Remote bool // several inventories, so that it has to be said which
 }
 
+// NewStatusTargets returns the objects of one record.
+func NewStatusTargets(record object.Ref, refs []object.Ref) *StatusTargets {
+	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}}
+	m.add(record, refs)
+	return m
+}
+
 func (m *StatusTargets) add(inv object.Ref, refs []object.Ref) {
 	for _, ref := range refs {
 		m.All.Insert(ref)
@@ -40,9 +47,7 @@ func LocalMembers(
 	if err != nil {
 		return nil, err
 	}
-	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}}
-	m.add(inv.Ref, state.Refs())
-	return m, nil
+	return NewStatusTargets(inv.Ref, state.Refs()), nil
 }
 
 // RemoteMembers returns the objects that the ResourceGroups of a namespace list, or those of all

@@ -24,6 +24,7 @@ type TableRow struct {
 	Settled    *event.Event // nil until the step ended
 	Reason     string       // why its write failed or was skipped
 	Owner      object.Ref   // the object itself, or the object of the table that it is a child of
+	Parent     object.Ref   // of a child object: the object that it was created for
 	TreePrefix string       // before the name of a child object
 }
 

@@ -29,7 +29,7 @@ type program struct {
 }
 
 // shared are the commands that packages and apps have in common, which package sets/cmd holds.
-var shared = []string{"list"}
+var shared = []string{"inspect", "list"}
 
 // Commands returns the native commands of apps.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {

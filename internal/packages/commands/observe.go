@@ -24,6 +24,8 @@ type StatusForm struct {
 	JSON    bool // nothing but JSON is printed to the standard output
 	Strict  bool // filters that match no object are an error
 	Causes  bool // causes are printed
+	// Children returns the function that reads child objects; nil is that of kpt live.
+	Children func(context.Context, packages.Cluster, *ready.RuleSet) view.ChildRows
 }
 
 // Run shows the status of objects, and reports whether the awaited state was reached.
@@ -52,7 +54,11 @@ func (f *StatusFlags) Run(
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	printer := form.Printer(cancelWriter{env.Out, cancel}, m, packages.ChildRows(ctx, client, set))
+	children := form.Children
+	if children == nil {
+		children = packages.ChildRows
+	}
+	printer := form.Printer(cancelWriter{env.Out, cancel}, m, children(ctx, client, set))
 	options := engine.ObserveOptions{
 		Until: engine.Until(f.Until.Value), Timeout: f.Timeout, NoCauses: !form.Causes,
 		LogLines: f.LogLines,

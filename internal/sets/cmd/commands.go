@@ -22,6 +22,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newApply(env, kube),
 		newStatus(env, kube),
 		newList(env, kube),
+		newInspect(env, kube),
 		newDestroy(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),

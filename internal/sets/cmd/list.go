@@ -78,10 +78,12 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 			env.Notice("Warning: " + l.Err.Error())
 		}
 	}
-	if len(listed) == 0 && failed == nil && f.output.Value != cli.OutputJSON &&
-		f.output.Value != cli.OutputYAML {
-		env.Notice(noSets(namespace))
-		return nil
+	document := f.output.Value == cli.OutputJSON || f.output.Value == cli.OutputYAML
+	if len(listed) == 0 && !document {
+		if failed == nil {
+			env.Notice(noSets(namespace))
+		}
+		return failed
 	}
 	if err := f.print(env, listed); err != nil {
 		return err
