@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -197,6 +200,38 @@ func TestStrategies(t *testing.T) {
 	if skip.Op != plan.Skip || always.Replace != plan.ReplaceAlways || always.Recreate == nil ||
 		fallback.Replace != plan.ReplaceImmutable || orphan.Op != plan.Orphan {
 		t.Errorf("plan:\n%s", op.Plan())
+	}
+}
+
+// An object that is always replaced and takes values from others is created again with them.
+func TestAlwaysReplacedTakesValues(t *testing.T) {
+	for _, serverSide := range []bool{false, true} {
+		c := newTestCluster()
+		texts := []string{"source",
+			"taker kapp.k14s.io/update-strategy: always-replace; " +
+				"config.kubernetes.io/apply-time-mutation: '[{sourceRef: {kind: ConfigMap, name: source}, " +
+				"sourcePath: $.data.key, targetPath: $.data.key}]'"}
+		o := bothOptions
+		o.ServerSide = serverSide
+		for _, value := range []string{"one", "two"} {
+			p := annotatedPackage(t, texts...)
+			for _, obj := range p.Objects {
+				if obj.GetName() == "source" {
+					obj.Object["data"] = map[string]any{"key": value}
+				}
+			}
+			op, err := prepared(t, c, p, o)
+			if err != nil {
+				t.Fatalf("server-side %v: %v", serverSide, err)
+			}
+			if _, err := run(t, op); err != nil {
+				t.Fatal(err)
+			}
+			live := c.Object(object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "taker"})
+			if got, _, _ := unstructured.NestedString(live.Object, "data", "key"); got != value {
+				t.Errorf("server-side %v: got %q, want %q", serverSide, got, value)
+			}
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ func (p *Plan) Complete(
 	if err := p.writeMode().decide(&step, want); err != nil {
 		return step, &mutation.Error{Err: err}
 	}
+	if err := p.setRecreate(&step); err != nil {
+		return step, &mutation.Error{Err: err}
+	}
 	if step.Sensitive {
 		step.Diff = redactDiff(step.Diff)
 	}

@@ -70,20 +70,28 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	return &next, nil
 }
 
-// setRecreated sets what is created in place of the objects that are always replaced.
+// setRecreated sets what is created in place of the objects that are always replaced. Those that
+// take values from others get it with these values.
 func (p *Plan) setRecreated() error {
 	for i := range p.Steps {
-		step := &p.Steps[i]
-		if step.Replace != ReplaceAlways || step.Op != Update {
+		if p.Steps[i].Draft != nil {
 			continue
 		}
-		manifest, err := p.Manifest(step)
-		if err != nil {
-			return fmt.Errorf("%s: %w", step.Ref, err)
+		if err := p.setRecreate(&p.Steps[i]); err != nil {
+			return fmt.Errorf("%s: %w", p.Steps[i].Ref, err)
 		}
-		step.Recreate = manifest
 	}
 	return nil
+}
+
+// setRecreate sets what is created in place of the object of a step if that is always replaced.
+func (p *Plan) setRecreate(step *Step) (err error) {
+	if step.Replace != ReplaceAlways || step.Op != Update {
+		return nil
+	}
+	step.Recreate = nil
+	step.Recreate, err = p.Manifest(step)
+	return err
 }
 
 // Manifest returns the object that is created in place of the live one of an update: what is
