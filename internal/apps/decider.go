@@ -77,7 +77,8 @@ func (d decider) Replan(
 	w := WorkOf(step.Tag)
 	c := w.Change
 	switch {
-	case step.Op == plan.Unchanged: // the user saw no change of it
+	case step.Op == plan.Unchanged, step.Op == plan.Orphan:
+		// The user saw no change of it, or that it stays.
 		next := *step
 		next.Have = live
 		return &next, nil

@@ -14,15 +14,19 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
-// packageRecords are the kinds in which packages keep their records, with their labels.
-var packageRecords = []struct {
+// packageRecord is a kind in which packages keep their records, with the labels of these.
+type packageRecord struct {
 	kind   schema.GroupKind
 	labels map[string]string
-}{
+}
+
+// packageRecords are the kinds in which packages keep their records, that with a definition first.
+var packageRecords = []packageRecord{
 	{kind: schema.GroupKind{Group: "kpt.dev", Kind: "ResourceGroup"}},
 	{schema.GroupKind{Kind: "ConfigMap"},
 		map[string]string{"cli-utils.sigs.k8s.io/inventory-id": cluster.AnyValue}},
@@ -30,22 +34,27 @@ var packageRecords = []struct {
 		map[string]string{"kustomize.config.k8s.io/inventory-id": cluster.AnyValue}},
 }
 
-// checkOtherRecords returns an error if changes delete a namespace that holds the record of another
-// app or of a package: their objects elsewhere would never be found again. Records that the user
-// may not list do not count. It sends requests only if a namespace is to be deleted.
+// checkOtherRecords returns an error if changes delete what holds the record of another app or of a
+// package: a namespace, or the definition of the kind in which packages keep theirs. The objects of
+// such a record would never be found again. Records that the user may not list do not count. It
+// sends requests only if such an object is to be deleted.
 func (r *Run) checkOtherRecords(ctx context.Context) error {
 	var problems []string
 	deleted := map[string]bool{} // objects, by description
 	var namespaces []string
+	defines := false
 	for _, c := range r.changes {
-		if c.ApplyOp() != change.Delete {
-			continue
+		strategy, err := c.Strategy()
+		if err != nil || c.ApplyOp() != change.Delete || strategy == change.Orphan {
+			continue // the error is reported when the plan is made
 		}
 		obj := c.Object()
 		deleted[resource.Describe(obj)] = true
 		if obj.GroupVersionKind().GroupKind() == namespaceKind {
 			namespaces = append(namespaces, obj.GetName())
 		}
+		defined, ok := plan.DefinedKind(obj)
+		defines = defines || ok && defined == packageRecords[0].kind
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range namespaces {
@@ -58,12 +67,22 @@ func (r *Run) checkOtherRecords(ctx context.Context) error {
 				strings.Join(others, ", ")))
 		}
 	}
-	if len(problems) == 0 {
+	if len(problems) > 0 {
+		return fmt.Errorf("Expected namespaces that are deleted to hold no records of others, but %s "+
+			"(hint: delete these first, or keep the namespace with annotation '%s: orphan')",
+			strings.Join(problems, "; "), resource.AnnDeleteStrategy)
+	}
+	if !defines {
 		return nil
 	}
-	return fmt.Errorf("Expected namespaces that are deleted to hold no records of others, but %s "+
-		"(hint: delete these first, or keep the namespace with annotation '%s: orphan')",
-		strings.Join(problems, "; "), resource.AnnDeleteStrategy)
+	others, err := r.packagesIn(ctx, packageRecords[0], "", deleted)
+	if err == nil && len(others) > 0 {
+		err = fmt.Errorf("Expected the kind %s not to be deleted with the records of others, but %s "+
+			"has its record in it (hint: delete these first, or keep the definition with annotation "+
+			"'%s: orphan')", packageRecords[0].kind, strings.Join(others, ", "),
+			resource.AnnDeleteStrategy)
+	}
+	return err
 }
 
 // otherRecords returns descriptions of the other apps and of the packages that have their record in
@@ -82,18 +101,32 @@ func (r *Run) otherRecords(
 		}
 	}
 	for _, record := range packageRecords {
-		found, err := r.Cluster.List(ctx, record.kind, namespace, record.labels)
-		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) ||
-			apierrors.IsForbidden(err) {
-			continue
-		}
+		found, err := r.packagesIn(ctx, record, namespace, deleted)
 		if err != nil {
 			return nil, err
 		}
-		for _, obj := range found {
-			if !deleted[resource.Describe(obj)] {
-				others = append(others, fmt.Sprintf("package '%s'", obj.GetName()))
-			}
+		others = append(others, found...)
+	}
+	return others, nil
+}
+
+// packagesIn returns descriptions of the packages that have their record in a namespace, empty for
+// all, and in a kind.
+func (r *Run) packagesIn(
+	ctx context.Context, record packageRecord, namespace string, deleted map[string]bool,
+) ([]string, error) {
+	found, err := r.Cluster.List(ctx, record.kind, namespace, record.labels)
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) ||
+		apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, obj := range found {
+		if !deleted[resource.Describe(obj)] {
+			others = append(others, fmt.Sprintf("package '%s'", obj.GetName()))
 		}
 	}
 	return others, nil

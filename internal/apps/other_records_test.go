@@ -1,6 +1,10 @@
 package apps
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/plan"
+)
 
 // A namespace is not deleted if it holds the record of another app or of a package.
 func TestNamespaceWithOtherRecords(t *testing.T) {
@@ -23,6 +27,49 @@ func TestNamespaceWithOtherRecords(t *testing.T) {
 				w := newWorld(t)
 				w.cluster.Serve(namespaceKind, false)
 				w.deploy(configMap("a", "1"), namespace)
+				if tc.other != "" {
+					w.put(tc.other)
+				}
+				before := w.objects()
+				var err error
+				if deletes {
+					_, err = w.Delete(t.Context(), w.deleteRequest())
+				} else {
+					_, err = w.Deploy(t.Context(), w.request(configMap("a", "1")))
+				}
+				checkError(t, err, tc.err)
+				if tc.err != "" {
+					check(t, "objects", w.objects(), before)
+				}
+			})
+		}
+	}
+}
+
+// The definition of ResourceGroups is not deleted with the record of a package in it, unless it
+// stays in the cluster.
+func TestDefinitionOfOtherRecords(t *testing.T) {
+	const group = "{apiVersion: kpt.dev/v1alpha1, kind: ResourceGroup, metadata: {name: p, " +
+		"namespace: shared}}"
+	const text = "Expected the kind ResourceGroup.kpt.dev not to be deleted with the records of " +
+		"others, but package 'p' has its record in it (hint: "
+	for _, tc := range []struct{ name, other, annotations, err string }{
+		{"no package", "", "{}", ""},
+		{"a package", group, "{}", text},
+		{"a package, and it stays", group, "{kapp.k14s.io/delete-strategy: orphan}", ""},
+	} {
+		for _, deletes := range []bool{false, true} {
+			t.Run(tc.name, func(t *testing.T) {
+				w := newWorld(t)
+				w.cluster.Serve(plan.DefinitionKind, false)
+				w.cluster.Serve(packageRecords[0].kind, true)
+				first := w.request(configMap("a", "1"), "{apiVersion: apiextensions.k8s.io/v1, kind: "+
+					"CustomResourceDefinition, metadata: {name: resourcegroups.kpt.dev, annotations: "+
+					tc.annotations+"}, spec: {group: kpt.dev, names: {kind: ResourceGroup}}}")
+				first.Run.Wait = false // nobody serves the kind
+				if _, err := w.Deploy(t.Context(), first); err != nil {
+					t.Fatal(err)
+				}
 				if tc.other != "" {
 					w.put(tc.other)
 				}

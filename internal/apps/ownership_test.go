@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -102,6 +104,46 @@ func TestOwnersKept(t *testing.T) {
 			return s.Ref.Name == "own" && s.Op == plan.Delete
 		}) {
 			t.Errorf("deletes %v: the app's own object stays: %+v", deletes, steps)
+		}
+	}
+}
+
+// TestOwnersKeptWithNamespace: a namespace stays with an object in it that another owner has taken.
+func TestOwnersKeptWithNamespace(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shared}}"
+	const taken = "{apiVersion: v1, kind: ConfigMap, metadata: {name: taken, namespace: shared}}"
+	for _, deletes := range []bool{false, true} {
+		w := newWorld(t)
+		w.cluster.Serve(namespaceKind, false)
+		w.deploy(configMap("a", "1"), namespace, taken)
+		live := w.cluster.Object(object.RefOf(parse(t, taken))).DeepCopy()
+		annotations := live.GetAnnotations()
+		annotations["meta.helm.sh/release-name"] = "web"
+		live.SetAnnotations(annotations)
+		w.cluster.Put(live)
+		var o operation
+		if deletes {
+			r := w.deleteRequest()
+			r.Review, r.Run.Native = Review{}, true
+			d, err := w.PrepareDelete(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o = d
+		} else {
+			o = w.prepare(w.nativeRequest(configMap("a", "1")))
+		}
+		if _, err := w.run(t.Context(), o, engine.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []object.Ref{object.RefOf(live), {Kind: "Namespace", Name: "shared"}} {
+			left := w.cluster.Object(ref)
+			if left == nil {
+				t.Fatalf("deletes %v: %s is gone", deletes, ref)
+			}
+			if label, ok := left.GetLabels()[resource.LabelApp]; ok {
+				t.Errorf("deletes %v: %s is still of the app: %s", deletes, ref, label)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (r *Run) buildPlan() error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	if r.options.Policy != nil {
+	if r.options.Policy != nil || r.options.Native {
 		if err := plan.SettleSkipped(steps, r.setRelease); err != nil {
 			return err
 		}

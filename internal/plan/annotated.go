@@ -40,7 +40,7 @@ func (s *Step) limit(w Waiting) {
 }
 
 // SettleSkipped lets the steps that need an object which an annotation leaves unchanged continue
-// when that step has settled, and keeps what retained objects cannot exist without: their
+// when that step has settled, and keeps what orphaned objects cannot exist without: their
 // namespaces and definitions are not deleted. Release sets the patch of an Orphan step.
 func SettleSkipped(steps []Step, release func(*Step) error) error {
 	for i := range steps {
@@ -62,7 +62,7 @@ func SettleSkipped(steps []Step, release func(*Step) error) error {
 			kept := &steps[k]
 			within := step.Ref.GroupKind() == NamespaceKind && kept.Ref.Namespace == step.Ref.Name ||
 				step.Ref.GroupKind() == DefinitionKind && defines && kept.Ref.GroupKind() == defined
-			if kept.Op != Orphan || kept.ReasonCode != ReasonRetained || !within {
+			if kept.Op != Orphan || !within {
 				continue
 			}
 			step.Op, step.Wait, step.ReasonCode, step.ReasonRef = Orphan, false, ReasonContains, kept.Ref
