@@ -193,6 +193,7 @@ that you give to any set of manifests.`,
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	kube.addFlags(root.PersistentFlags())
+	kube.addCompletion(root)
 	root.AddCommand(newVersion(env))
 	for _, group := range groups {
 		if group.Name != "" && group.Name == env.Name() {

@@ -16,7 +16,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	form := commands.InitForm{
 		Command: env.Name(), Arguments: cobra.MaximumNArgs(1), Object: "inventory info", Guard: true,
 	}
-	return []*cobra.Command{
+	all := []*cobra.Command{
 		commands.NewInit(env, kube, form),
 		newPlan(env, kube),
 		newApply(env, kube),
@@ -27,6 +27,10 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}
+	for _, cmd := range all {
+		completeNames(cmd, kube)
+	}
+	return all
 }
 
 // request returns the request for the set that an argument names.
