@@ -3,10 +3,12 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -78,7 +80,34 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 		}
 	}
 	printForgotten(r.env, op)
-	return cmp.Or(cli.RunOperation(ctx, op, r.options, r.show, held), heldResult(op))
+	return r.start(ctx, op, held)
+}
+
+// start runs the plan. If not everything succeeded, it prints at the end what did not.
+func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) error {
+	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
+	heard := heardOperation{Operation: op, listener: word.Event}
+	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
+	if incomplete := (*cli.ResultError)(nil); errors.As(err, &incomplete) {
+		word.Print(r.env.Err, r.env.Now().Sub(began))
+	}
+	return err
+}
+
+// heardOperation is an operation whose events a listener receives too, before the sink.
+type heardOperation struct {
+	sets.Operation
+	listener event.Sink
+}
+
+// Run runs the plan.
+func (o heardOperation) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	return o.Operation.Run(ctx, options, func(e event.Event) {
+		o.listener(e)
+		sink(e)
+	})
 }
 
 // confirm returns an error unless the plan is the saved one, or the user agrees to it.
