@@ -31,7 +31,10 @@ type DeployRequest struct {
 	Adopt             bool // adopt live objects without the label of the app
 	RefuseOthers      bool // refuse objects of owners that are no apps; native runs always do
 	OverrideOwnership bool // adopt objects of other apps and owners
-	ScopeSelectors    bool // add the label of the app to selectors
+	// AdoptFrom names the apps in the namespace of this app whose objects it may adopt; empty for
+	// those that OverrideOwnership allows.
+	AdoptFrom      []string
+	ScopeSelectors bool // add the label of the app to selectors
 
 	Run          RunOptions
 	Review       Review

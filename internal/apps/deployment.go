@@ -34,8 +34,8 @@ type Deployment struct {
 	inputs   []resource.Resource
 	selected []resource.Resource // the inputs that the filter selects
 	live     liveState
-	desired  []any             // the content of the inputs, before versions get their names
-	owners   map[string]string // descriptions of other apps, by label values
+	desired  []any               // the content of the inputs, before versions get their names
+	owners   map[string]*app.App // other apps, by label values; nil for those without a record
 	run      *Run
 	trimmed  int // how many change records the run deleted
 

@@ -38,14 +38,11 @@ func ownershipError(lines []string) error {
 // Notice.
 func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
 	if label := d.otherOwner(input, live); label != "" {
-		if d.owners == nil {
-			d.owners = map[string]string{}
+		other := d.ownerOf(ctx, label)
+		if !d.mayAdoptFrom(other) {
+			return fmt.Sprintf("- Resource '%s' is already associated with a %s",
+				resource.Describe(live), d.describeOwner(other, label))
 		}
-		if d.owners[label] == "" {
-			d.owners[label] = d.describeOwner(ctx, label)
-		}
-		return fmt.Sprintf("- Resource '%s' is already associated with a %s", resource.Describe(live),
-			d.owners[label])
 	}
 	others := d.othersOf(input, live)
 	refuses := d.req.Run.Native || d.req.RefuseOthers
@@ -140,28 +137,57 @@ func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 	return err
 }
 
-// otherOwner returns the label value of the other app that a live object belongs to; empty if this
-// app may adopt it.
+// otherOwner returns the label value of the other app that a live object belongs to; empty for
+// none, and if the input only describes the object.
 func (d *Deployment) otherOwner(input, live liveObject) string {
 	key, value, _ := d.app.Label() // loadInputs has returned its error
 	owner, labelled := live.GetLabels()[key]
-	if !labelled || owner == value || isExternal(input) || d.req.OverrideOwnership {
+	if !labelled || owner == value || isExternal(input) {
 		return ""
 	}
 	return owner
 }
 
-// describeOwner returns the description of the app with a label value.
-func (d *Deployment) describeOwner(ctx context.Context, value string) string {
+// mayAdoptFrom reports whether the app may adopt objects of another app; other is nil for one
+// without a record in the namespace of this app.
+func (d *Deployment) mayAdoptFrom(other *app.App) bool {
+	if len(d.req.AdoptFrom) == 0 {
+		return d.req.OverrideOwnership
+	}
+	return other != nil && slices.Contains(d.req.AdoptFrom, other.Name)
+}
+
+// ownerOf returns the app with a label value, of those in the namespace of this app; nil if there
+// is none, or if they cannot be listed.
+func (d *Deployment) ownerOf(ctx context.Context, value string) *app.App {
+	if other, known := d.owners[value]; known {
+		return other
+	}
+	if d.owners == nil {
+		d.owners = map[string]*app.App{}
+	}
+	d.owners[value] = nil
 	key, _, _ := d.app.Label()
-	label := fmt.Sprintf("label '%s=%s'", key, value)
-	apps, err := d.Records.List(ctx, d.req.App.Namespace, nil)
-	if err == nil {
-		for _, other := range apps {
-			if other.Meta.LabelKey == key && other.Meta.LabelValue == value {
-				return fmt.Sprintf("different %s (%s)", other, label)
-			}
+	found, err := d.Records.List(ctx, d.req.App.Namespace, nil)
+	if err != nil {
+		return nil
+	}
+	for _, other := range found {
+		if other.Meta.LabelKey == key && other.Meta.LabelValue == value {
+			d.owners[value] = other
+			break
 		}
 	}
-	return "different " + label
+	return d.owners[value]
+}
+
+// describeOwner returns the description of the app with a label value; other is nil if only the
+// value is known.
+func (d *Deployment) describeOwner(other *app.App, value string) string {
+	key, _, _ := d.app.Label()
+	label := fmt.Sprintf("label '%s=%s'", key, value)
+	if other == nil {
+		return "different " + label
+	}
+	return fmt.Sprintf("different %s (%s)", other, label)
 }

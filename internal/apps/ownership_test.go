@@ -147,3 +147,33 @@ func TestOwnersKeptWithNamespace(t *testing.T) {
 		}
 	}
 }
+
+// An app adopts the objects of the named apps alone, with and without the permission to adopt those
+// of all apps.
+func TestAdoptFrom(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"a", "b"} {
+		request := w.request(configMap(name, "1"))
+		request.App.Name = "app-" + name
+		if _, err := w.Deploy(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const line = "- Resource 'configmap/%s (v1) namespace: demo' is already associated with a " +
+		"different app 'app-%s' namespace: demo"
+	ofA, ofB := fmt.Sprintf(line, "a", "a"), fmt.Sprintf(line, "b", "b")
+	for _, override := range []bool{false, true} {
+		request := w.request(configMap("a", "2"), configMap("b", "2"))
+		request.App.Name, request.OverrideOwnership = "third", override
+		request.AdoptFrom = []string{"app-a"}
+		_, err := w.Deploy(t.Context(), request)
+		if err == nil || strings.Contains(err.Error(), ofA) || !strings.Contains(err.Error(), ofB) {
+			t.Errorf("override %t: got %v", override, err)
+		}
+	}
+	request := w.request(configMap("a", "2"), configMap("b", "2"))
+	request.App.Name, request.AdoptFrom = "third", []string{"app-a", "app-b"}
+	if _, err := w.Deploy(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+}

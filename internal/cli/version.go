@@ -49,8 +49,28 @@ func newBuild(info *debug.BuildInfo) build {
 	return b
 }
 
+// kptProgram is the name of the program under which the version is printed as kpt prints it.
+const kptProgram = "kpt"
+
+// kptText returns the lines of kpt version. The line of the commit is left out if it is unknown.
+func (b build) kptText(short bool) string {
+	if short {
+		return b.Version + "\n"
+	}
+	text := "Version: " + b.Version + "\n"
+	if b.Commit == "" {
+		return text
+	}
+	text += "Git commit: " + b.Commit
+	if b.Modified {
+		text += " (dirty)"
+	}
+	return text + "\n"
+}
+
 func newVersion(env *Env) *cobra.Command {
 	output := Choice{Meaning: "output", Allowed: []string{OutputJSON, OutputYAML}}
+	short := false
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
@@ -58,6 +78,11 @@ func newVersion(env *Env) *cobra.Command {
 		Example: "  " + env.Name() + " version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			info, _ := debug.ReadBuildInfo()
+			if output.Value == "" && env.Name() == kptProgram {
+				_, err := fmt.Fprint(env.Out, newBuild(info).kptText(short))
+				return err
+			}
 			if output.Value == "" {
 				_, err := fmt.Fprintf(env.Out, "%s version %s\n", env.Name(), Version())
 				return err
@@ -65,12 +90,14 @@ func newVersion(env *Env) *cobra.Command {
 			if err := output.Check(); err != nil {
 				return err
 			}
-			info, _ := debug.ReadBuildInfo()
 			return Encode(env.Out, output.Value, newBuild(info))
 		},
 	}
 	output.AddShortTo(cmd, "output", "o", "Output format")
 	cmd.Flags().Bool("client", false,
 		"Accepted for compatibility with kubectl: no cluster is contacted")
+	if env.Name() == kptProgram {
+		cmd.Flags().BoolVar(&short, "short", false, "Print only the version")
+	}
 	return cmd
 }

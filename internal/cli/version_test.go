@@ -18,3 +18,17 @@ func TestNewBuild(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 }
+
+// Under the name kpt the version is printed as kpt prints it.
+func TestKptVersion(t *testing.T) {
+	b := build{Version: "v1", Commit: "abc", Modified: true}
+	if got, want := b.kptText(false), "Version: v1\nGit commit: abc (dirty)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := (build{Version: "v1"}).kptText(false), "Version: v1\n"; got != want {
+		t.Errorf("without commit: got %q, want %q", got, want)
+	}
+	if got, want := b.kptText(true), "v1\n"; got != want {
+		t.Errorf("short: got %q, want %q", got, want)
+	}
+}

@@ -53,7 +53,8 @@ type PlanOptions struct {
 	// all kinds whose objects hold no data or other objects.
 	Recreation bool `json:"-"`
 	// OnlyInventories recognizes no owners but packages, as kpt does: objects of apps, Helm and
-	// others have no owner. Notice receives a line for each of them that is changed.
+	// others have no owner. Notice receives a line for each of them that is changed, and none about
+	// older formats of inventories.
 	OnlyInventories bool `json:"-"`
 }
 
@@ -162,7 +163,9 @@ func PrepareApply(
 	if err != nil {
 		return nil, err
 	}
-	inv.Advise(o.Notice)
+	if !o.OnlyInventories {
+		inv.Advise(o.Notice)
+	}
 	rules, err := NewRuleSet(ctx, c, o.Rules, refsOf(desired))
 	if err != nil {
 		return nil, err
@@ -203,7 +206,9 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 		o.honourApps(&rules)
 	}
 	rules.Held = o.held()
-	inv.Advise(o.Notice)
+	if !o.OnlyInventories {
+		inv.Advise(o.Notice)
+	}
 	op := newOperation(c, inv, nil, rules, !o.NoStatuses) // what is deleted is not judged
 	op.options, op.notice = o.PlanOptions, o.Notice
 	return op, nil

@@ -35,11 +35,14 @@ func (m *StatusTargets) add(inv object.Ref, refs []object.Ref) {
 // Inventories returns the inventories that an object belongs to.
 func (m *StatusTargets) Inventories(ref object.Ref) []object.Ref { return m.Owners[ref] }
 
-// LocalMembers returns the objects that one inventory lists.
+// LocalMembers returns the objects that one inventory lists. Notice receives advice on its format;
+// it may be nil.
 func LocalMembers(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, notice func(string),
 ) (*StatusTargets, error) {
-	inv.Advise(notice)
+	if notice != nil {
+		inv.Advise(notice)
+	}
 	if err := CheckDefinition(ctx, c, inv); err != nil {
 		return nil, err
 	}

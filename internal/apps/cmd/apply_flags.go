@@ -172,6 +172,7 @@ type deployFlags struct {
 	adopts            bool
 	adoptsAtOnce      int
 	overrides         bool
+	adoptFrom         []string
 	defaultScoping    bool
 	changesToKeep     int
 	logs, logsAll     bool
@@ -237,6 +238,10 @@ func (f *deployFlags) addObjects(flags *pflag.FlagSet) {
 	flags.BoolVar(
 		&f.overrides, "dangerous-override-ownership-of-existing-resources", false,
 		"Steal existing resources from another app",
+	)
+	flags.StringSliceVar(
+		&f.adoptFrom, "dangerous-ownership-override-allowed-apps", nil,
+		"Specify existing apps in the same namespace that existing resources can be stolen from",
 	)
 	flags.BoolVar(
 		&f.defaultScoping, "default-label-scoping-rules", true, "Use default label scoping rules",

@@ -120,6 +120,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		MaxPrune: d.deploy.maxPrune,
 		Search:   d.kinds.options(), AllKinds: d.deploy.allKinds,
 		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
+		AdoptFrom:      d.deploy.adoptFrom,
 		RefuseOthers:   s.native,
 		ScopeSelectors: d.deploy.defaultScoping,
 		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),

@@ -38,6 +38,7 @@ var flagSections = []flagSection{
 		[]string{
 			"dangerous-allow-empty-list-of-resources",
 			"dangerous-override-ownership-of-existing-resources",
+			"dangerous-ownership-override-allowed-apps",
 		},
 	},
 	{"Wait Flags:", "wait", nil},

@@ -61,6 +61,11 @@ func runApply(
 	if err != nil {
 		return err
 	}
+	if f.dryRun && !f.InstallGiven {
+		if err := packages.CheckDefinition(ctx, op.Cluster, op.Inventory); err != nil {
+			return err
+		}
+	}
 	if !f.dryRun {
 		held, run, err := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory), "apply")
 		if err != nil {

@@ -100,7 +100,7 @@ func (f statusFlags) targets(
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := packages.LocalMembers(ctx, client, inv, env.Notice)
+	m, err := packages.LocalMembers(ctx, client, inv, nil)
 	return m, client, err
 }
 
