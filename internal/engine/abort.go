@@ -9,7 +9,8 @@ import (
 // hopeless reports whether all objects that are waited for have failed, while no write is in
 // progress and no step can start.
 func (r *run) hopeless() bool {
-	return r.inFlight == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting
+	return r.inFlight == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting &&
+		!r.hasCertaintyExpired()
 }
 
 // giveUp settles the steps whose objects have failed.

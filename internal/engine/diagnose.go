@@ -55,6 +55,7 @@ func (r *run) diagnose(ctx context.Context, now time.Time) {
 	r.withEvidence(r.lingers(now), func(i int) {
 		t := &r.tracks[i]
 		causes := r.causes(t, now)
+		r.countReports(i, causes, now)
 		switch {
 		case addNew(&t.causes, causes):
 			r.progress = now
@@ -79,14 +80,17 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 }
 
 // causes returns the causes of an object. During a run that writes, those that are older than the
-// write do not count for a while, nor does a pod that is starting.
+// write do not count for a while, nor does a pod that is starting. Causes that are often transient
+// count once they have lasted.
 func (r *run) causes(t *track, now time.Time) []ready.Cause {
 	causes := r.related.evidence.Causes(t.seen.evidence, t.written)
 	if r.observing != nil {
 		return causes
 	}
+	t.keepDoubts(causes, now)
 	return slices.DeleteFunc(causes, func(c ready.Cause) bool {
-		return c.Idle || t.predatesWrite(c.Since) && !r.diagnosis.due(t.began.Add(stalePeriod), now)
+		return c.Idle || t.predatesWrite(c.Since) && !r.diagnosis.due(t.began.Add(stalePeriod), now) ||
+			c.Delay > 0 && !r.diagnosis.due(t.doubted(c).Add(c.Delay), now)
 	})
 }
 
@@ -150,7 +154,7 @@ func (r *run) isStuck(i int, causes []ready.Cause, now time.Time) bool {
 	}
 	found, stuck := false, false
 	for _, c := range causes {
-		if c.Stuck {
+		if c.Stuck && !r.mayProvide(c.Missing) {
 			if t.stuck.IsZero() {
 				t.stuck = now
 			}

@@ -63,7 +63,7 @@ func (r *run) applyVerdict(ctx context.Context, i int) {
 	case failed && (t.seen.verdict.Final || r.options.StopOn.WaitError):
 		r.settle(i, event.Failed, nil)
 	default:
-		r.setFailing(t, failed)
+		r.setFailing(t, failed || t.certain.over)
 		r.released(i)
 		r.wait(i)
 		if t.seen.children != nil && !t.queried && !r.interrupted && !r.ended {

@@ -56,6 +56,10 @@ type Options struct {
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool
 	LogLines int // lines quoted from the log of a container that failed; 0 quotes nothing
+
+	// GiveUp counts an object with a cause that is certain not to pass as failed, as soon as nothing
+	// else in the run may change that. See ready.Cause.Certain.
+	GiveUp bool
 }
 
 // Limits are how long a run waits. Zero means without limit.

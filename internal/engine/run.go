@@ -47,6 +47,8 @@ type track struct {
 
 	began     time.Time     // time of the write
 	stuck     time.Time     // first time of a cause that needs a change by the user; or zero
+	doubts    []doubt       // causes that must last before they are printed
+	certain   certainty     // the cause that is certain not to pass
 	causes    []ready.Cause // causes that were emitted
 	explained bool          // no more causes are emitted
 

@@ -24,7 +24,14 @@ type Cause struct {
 	Previous  bool       `json:"-"`                   // the log is that of the previous run
 	Idle      bool       `json:"-"`                   // the object is slow, without an error
 	Stuck     bool       `json:"stuck,omitempty"`     // unlikely to pass without a change
+	Certain   bool       `json:"-"`                   // cannot pass without a change; also Stuck
+	Once      bool       `json:"-"`                   // the cluster does not repeat its reports
+	Reports   int        `json:"-"`                   // Warning events about it so far
 
+	// Missing is the object that the cause lacks; zero if none, or if unknown.
+	Missing object.Ref `json:"-"`
+	// Delay is the time for which a cause must last before it is worth printing.
+	Delay time.Duration `json:"-"`
 	// Patience is the time for which a cause must last before Stuck counts.
 	Patience time.Duration `json:"-"`
 	// Since is the time at which the condition behind the cause was written; zero if unknown.
@@ -134,12 +141,17 @@ func (s *search) visit(r *Evidence) {
 	}
 	s.seen[r.UID] = true
 	before := len(s.found)
-	s.found = append(s.found, r.causes...)
+	for _, c := range r.causes {
+		if c.Certain && !c.Once {
+			c.Reports = s.reports(r)
+		}
+		s.found = append(s.found, c)
+	}
 	for _, child := range s.relevantChildren(r) {
 		first := len(s.found)
 		s.visit(child)
 		for i := first; i < len(s.found) && r.isOutdated(child); i++ {
-			s.found[i].Stuck = false // it is about to be replaced
+			s.found[i].Stuck, s.found[i].Certain = false, false // it is about to be replaced
 		}
 	}
 	if r.podSelector != "" && s.lacksEndpoints(r) {
@@ -199,6 +211,8 @@ func (s *search) warningCauses(r *Evidence) []Cause {
 	var causes []Cause
 	for _, w := range latest {
 		found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)}
+		found.grade(w.reason, w.message)
+		found.Reports = s.reports(r)
 		if r.Ref.GroupKind() == podKind {
 			found.similarity = w.reason // the message often has the address of the pod
 		}
@@ -208,6 +222,17 @@ func (s *search) warningCauses(r *Evidence) []Cause {
 	return causes
 }
 
+// reports returns the number of Warning events about an object, with their repetitions.
+func (s *search) reports(r *Evidence) int {
+	total := 0
+	for _, related := range s.related.byOwner[r.UID] {
+		if related.warning != nil {
+			total += related.warning.count
+		}
+	}
+	return total
+}
+
 // merged merges equal causes of objects of one kind.
 func (s *search) merged() []Cause {
 	var merged []Cause
@@ -215,6 +240,8 @@ func (s *search) merged() []Cause {
 		if i := slices.IndexFunc(merged, c.Same); i >= 0 {
 			merged[i].Count++
 			merged[i].Stuck = merged[i].Stuck || c.Stuck
+			merged[i].Certain = merged[i].Certain || c.Certain
+			merged[i].Reports += c.Reports
 			continue
 		}
 		merged = append(merged, c)

@@ -19,6 +19,7 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 		unscheduled.Stuck = c.Reason == "Unschedulable" &&
 			!strings.Contains(c.Message, "PersistentVolumeClaims")
 		unscheduled.Patience = schedulingPatience
+		unscheduled.Delay = claimDelay(c.Message)
 		return []Cause{unscheduled}
 	}
 	var causes []Cause
@@ -73,9 +74,13 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 		c := cause(pod, "container %s: image %q: %s",
 			name, str(container, "image"), pullMessage(reason, message))
 		c.Stuck = reason != "ErrImagePull" // the kubelet retries
+		c.Certain = reason == "InvalidImageName"
+		c.Once = c.Certain // a name that cannot be parsed stays so
 		return c, true
 	default:
-		return cause(pod, "container %s: %s", name, join(reason, message)), true
+		c := cause(pod, "container %s: %s", name, join(reason, message))
+		c.grade(reason, message)
+		return c, true
 	}
 }
 

@@ -37,6 +37,15 @@ func TestCauses(t *testing.T) {
 				if c.Stuck {
 					out.WriteString("    stuck\n")
 				}
+				if c.Certain {
+					fmt.Fprintf(&out, "    certain, reports %d, once %t\n", c.Reports, c.Once)
+				}
+				if c.Missing.Name != "" {
+					fmt.Fprintf(&out, "    missing %s\n", c.Missing)
+				}
+				if c.Delay > 0 {
+					fmt.Fprintf(&out, "    printed after %s\n", c.Delay)
+				}
 				if c.Container != "" {
 					fmt.Fprintf(&out, "    log of %s, previous %t\n", c.Container, c.Previous)
 				}

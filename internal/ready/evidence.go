@@ -35,7 +35,10 @@ type Evidence struct {
 }
 
 // warning is a Warning event.
-type warning struct{ reason, message, time string }
+type warning struct {
+	reason, message, time string
+	count                 int // how often it was reported
+}
 
 // RelatedKind is a kind of child objects and the labels that all of them carry; none if unknown.
 type RelatedKind struct {
@@ -60,6 +63,7 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 			reason:  text(obj, "reason"),
 			message: oneLine(text(obj, "message")),
 			time:    eventTime(obj),
+			count:   int(max(count(obj, 1, "series", "count"), count(obj, 1, "count"))),
 		}
 		r.healthy = text(obj, "type") != "Warning"
 		return r
@@ -199,7 +203,9 @@ func eventTime(event *unstructured.Unstructured) string {
 // replicaFailureCauses returns why pods cannot be created.
 func replicaFailureCauses(obj *unstructured.Unstructured) []Cause {
 	if c := ConditionOf(obj, "ReplicaFailure"); c.isTrue() {
-		return []Cause{cause(obj, "%s", join(c.Reason, oneLine(c.Message)))}
+		failure := cause(obj, "%s", join(c.Reason, oneLine(c.Message)))
+		failure.grade(c.Reason, oneLine(c.Message))
+		return []Cause{failure}
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 			Concurrency: apply.applyAtOnce,
 			Successors:  true,
 			NoCauses:    !s.native,
+			GiveUp:      s.native,
 			LogLines:    apply.logLines,
 		},
 		Debug: s.global.debug, DebugHistory: s.env.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true",

@@ -150,6 +150,7 @@ func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options 
 		StopOn:   engine.StopOn{WriteError: f.FailFast, WaitError: f.FailFast, Stuck: f.FailFast},
 		Retry:    engine.Retry{For: WebhookTimeout},
 		NoCauses: !causes && !f.FailFast,
+		GiveUp:   causes,
 		LogLines: f.LogLines,
 	}
 }

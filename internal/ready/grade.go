@@ -1,0 +1,70 @@
+package ready
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// How long a reported cause must last: missingPatience before it counts as stuck, since a
+// controller may still create what is missing, and doubtDelay before it is printed if it is often
+// transient.
+const (
+	missingPatience = 10 * time.Second
+	doubtDelay      = 5 * time.Second
+)
+
+// notFound matches the reports of Kubernetes about objects that do not exist, such as
+// `configmap "settings" not found`. Only their text names the object.
+var notFound = regexp.MustCompile(
+	`\b(configmap|secret|serviceaccount|storageclass)(?:\.storage\.k8s\.io)? "([^"]+)" not found`)
+
+// missingKinds are the kinds that notFound matches.
+var missingKinds = map[string]schema.GroupKind{
+	"configmap": {Kind: "ConfigMap"}, "secret": {Kind: "Secret"},
+	"serviceaccount": {Kind: "ServiceAccount"},
+	"storageclass":   {Group: "storage.k8s.io", Kind: "StorageClass"},
+}
+
+// grade sets how likely a reported cause is to pass without a change. A storage class that does not
+// exist and pods that pod security or permissions forbid are certain not to. Pods beyond a quota
+// are not: other pods may end, as in a rolling update. Nor is what a controller may still create.
+func (c *Cause) grade(reason, message string) {
+	if found := notFound.FindStringSubmatch(message); found != nil {
+		kind := missingKinds[found[1]]
+		c.Missing = object.Ref{Group: kind.Group, Kind: kind.Kind, Name: found[2]}
+		if kind.Group == "" {
+			c.Missing.Namespace = c.Object.Namespace
+		}
+		c.Stuck, c.Patience = true, missingPatience
+		c.Certain = reason == "ProvisioningFailed" && kind.Kind == "StorageClass"
+		if kind.Kind == "ServiceAccount" { // a new namespace gets its default one soon
+			c.Delay = doubtDelay
+		}
+	}
+	switch reason {
+	case "FailedCreate":
+		if strings.Contains(message, "is forbidden: ") {
+			c.Stuck, c.Patience = true, missingPatience
+			c.Certain = strings.Contains(message, "is forbidden: violates PodSecurity ") ||
+				strings.Contains(message, ` cannot create resource "pods" `)
+		}
+	case "FailedMount":
+		c.Delay = doubtDelay // what new namespaces get, and what the same run applies, is there soon
+	case "FailedScheduling":
+		c.Delay = claimDelay(message)
+	}
+}
+
+// claimDelay returns the delay of a scheduling failure: claims of new pods are often bound soon.
+func claimDelay(message string) time.Duration {
+	if strings.Contains(message, "PersistentVolumeClaims") ||
+		strings.Contains(message, "persistentvolumeclaim ") {
+		return doubtDelay
+	}
+	return 0
+}
