@@ -45,14 +45,23 @@ type run struct {
 	saved   *packages.SavedPlan // the plan must be the same; nil for any
 	held    *heldFlags
 	show    view.RunOptions
-	check   func(sets.Operation) error // looks at the plan before it is run; nil accepts all
+	// heartbeat is the output if that is no terminal, else nil.
+	heartbeat *view.Heartbeat
+	check     func(sets.Operation) error // looks at the plan before it is run; nil accepts all
 }
 
 // newRun returns a run with the given output format.
 func newRun(env *cli.Env, command, output string, w wording) run {
-	return run{env: env, command: command, show: view.RunOptions{
-		RunForm: runForm(env, w), Output: output, Out: env.Out, Now: env.Now, Terminal: env.Terminal(),
-	}}
+	r := run{env: env, command: command}
+	form, terminal := *env, env.Terminal()
+	if !terminal.Live {
+		r.heartbeat = view.NewHeartbeat(env.Out, env.Err)
+		form.Out = r.heartbeat
+	}
+	r.show = view.RunOptions{
+		RunForm: runForm(&form, w), Output: output, Out: form.Out, Now: env.Now, Terminal: terminal,
+	}
+	return r
 }
 
 // do locks the set, makes the plan and runs it. A dry run locks nothing.
@@ -87,6 +96,14 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) error {
 	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
 	heard := heardOperation{Operation: op, listener: word.Event}
+	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
+		r.heartbeat.Start(op.Plan())
+		defer r.heartbeat.Stop()
+		heard.listener = func(e event.Event) {
+			word.Event(e)
+			r.heartbeat.Event(e)
+		}
+	}
 	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
 	if incomplete := (*cli.ResultError)(nil); errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
