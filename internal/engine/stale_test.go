@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +101,10 @@ func TestRemovalOfChangedObject(t *testing.T) {
 // An object that was to stay is not deleted when its owner takes back the wish, and one that others
 // delete is waited for.
 func TestRemovalIsNotEscalated(t *testing.T) {
+	synctest.Test(t, testRemovalIsNotEscalated)
+}
+
+func testRemovalIsNotEscalated(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	w.meanwhile(t, retaining(), want(thing("ConfigMap/a", "on-remove=keep")), nil,
 		func(context.Context) { w.overwrite(thing("ConfigMap/a", "owner=me")) })
