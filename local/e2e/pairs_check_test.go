@@ -135,7 +135,7 @@ func (r *round) recorded(all contents) (keys []string) {
 	if all["ConfigMap/"+set] == nil {
 		return keys
 	}
-	cmd := exec.CommandContext(r.t.Context(), "muster", "inspect", "-a", set, "--json")
+	cmd := exec.CommandContext(r.t.Context(), "muster", "kapp", "inspect", "-a", set, "--json")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.path("kubeconfig"), "HOME="+r.dir)
 	out, err := cmd.Output()
 	check(r.t, err)
