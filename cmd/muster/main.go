@@ -15,12 +15,13 @@ func main() {
 	os.Exit(run())
 }
 
-// run is the program: the commands of packages and of apps, or those of the tool whose name it is
-// called by. A build with the tag profile puts its profiles around it.
+// run is the program: the native commands and those of compatible tools, or those of the tool whose
+// name it is called by. A build with the tag profile puts its profiles around it.
 var run = func() int {
+	const native, compatible = "Commands", "Compatibility"
 	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
-		cli.Group{Title: "Packages", Commands: setscmd.Commands},
-		cli.Group{Title: "Apps", Commands: appscmd.Commands},
-		cli.Group{Title: "Locks", Commands: lockcmd.Commands},
-		cli.Group{Title: "Compatibility", Name: "kpt", Commands: packagescmd.Commands})
+		cli.Group{Title: native, Commands: setscmd.Commands},
+		cli.Group{Title: native, Commands: appscmd.Commands},
+		cli.Group{Title: native, Commands: lockcmd.Commands},
+		cli.Group{Title: compatible, Name: "kpt", Commands: packagescmd.Commands})
 }

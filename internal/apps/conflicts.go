@@ -52,12 +52,21 @@ func (r *Run) recordedForm(
 func (r *Run) setOwnership(step *plan.Step, c *change.Change) {
 	owned := r.Ownership(c)
 	step.Contested = owned.Contested
-	if owned.Replicas != "" && step.Reason == "" {
+	if owned.Replicas != "" && step.Reason == "" && hasReplicas(c.New) {
 		step.Reason = owned.Replicas
 	}
 	if step.Op == plan.Update && r.options.ServerSide && len(step.Patch.Data) == 0 {
 		step.Want = owned.leaveOut(step.Want, c.Existing)
 	}
+}
+
+// hasReplicas reports whether an input says how many replicas there are.
+func hasReplicas(input *unstructured.Unstructured) bool {
+	if input == nil {
+		return false
+	}
+	_, found, _ := unstructured.NestedFieldNoCopy(input.Object, "spec", "replicas")
+	return found
 }
 
 // leaveOut returns what a server-side apply sends: without the fields that are left to others, and

@@ -257,6 +257,9 @@ func (d *Deletion) deleteRecord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.req.Run.Native { // what controllers created goes with its owners, and is not waited for
+		left = withoutTransient(left)
+	}
 	if len(left) > 0 {
 		return errors.New(
 			"Expected all resources to be gone, but found: " + strings.Join(describeAll(left),

@@ -51,7 +51,7 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 		return ""
 	case refuses:
 		return fmt.Sprintf("- Resource '%s' belongs to %s; %s", resource.Describe(live),
-			d.ownerText(others, live.GetNamespace()), overrideHint)
+			d.ownerText(others, live.GetNamespace()), d.overrideHint())
 	}
 	if d.Notice != nil {
 		d.Notice(fmt.Sprintf("Resource '%s' belongs to %s; this takes it over", resource.Describe(live),
@@ -60,8 +60,13 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 	return ""
 }
 
-// overrideHint is the way to adopt an object of others.
-const overrideHint = "--dangerous-override-ownership-of-existing-resources takes it over"
+// overrideHint returns the way to adopt an object of others.
+func (d *Deployment) overrideHint() string {
+	if d.req.Run.Native {
+		return "--adopt=all takes it over"
+	}
+	return "--dangerous-override-ownership-of-existing-resources takes it over"
+}
 
 // isExternal reports whether an input only describes what others create, or is ignored.
 func isExternal(input liveObject) bool {

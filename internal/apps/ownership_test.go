@@ -45,7 +45,7 @@ func TestOwners(t *testing.T) {
 	want := "Ownership errors:"
 	for i, owner := range owners {
 		want += fmt.Sprintf("\n- Resource 'configmap/%c (v1) namespace: demo' belongs to %s; "+
-			"--dangerous-override-ownership-of-existing-resources takes it over", 'a'+i, owner)
+			"--adopt=all takes it over", 'a'+i, owner)
 	}
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

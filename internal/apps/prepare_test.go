@@ -462,3 +462,23 @@ func TestPrepareObserve(t *testing.T) {
 		fmt.Sprint([]object.Ref{configMapRef("a"), configMapRef("b")}))
 	check(t, "app", o.App.Name, "web")
 }
+
+// A native deletion does not wait for what controllers created, as of a package; kapp's does.
+func TestNativeDeletionOfOwned(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"))
+	key, value, _ := w.find().Label()
+	pod := parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: demo}}")
+	pod.SetLabels(map[string]string{key: value})
+	_ = unstructured.SetNestedSlice(pod.Object, []any{map[string]any{
+		"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": true,
+	}}, "metadata", "ownerReferences")
+	w.cluster.Put(pod)
+	r := w.deleteRequest()
+	r.Review, r.Run.Native, r.Run.WaitIgnored = Review{}, true, false
+	d, err := w.PrepareDelete(t.Context(), r)
+	checkError(t, err, "")
+	_, err = w.run(t.Context(), d, engine.Options{})
+	checkError(t, err, "")
+	check(t, "objects", w.objects(), "pod/p")
+}

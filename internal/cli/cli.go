@@ -138,15 +138,20 @@ type Group struct {
 type Program func(context.Context, *Env, *Kube) int
 
 // command returns the command that runs the program below the root, with all that follows its name.
-func (p Program) command(env *Env, name string) *cobra.Command {
+// Flags of the root may be before that.
+func (p Program) command(env *Env, kube *Kube, name string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
-		Short:              "Run a command as the program " + name + " does",
+		Short:              "Run a command as " + name + " does, with its flags, output and exit codes",
 		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			args, err := kube.parseLeading(env.Args[1:])
+			if err != nil {
+				return err
+			}
 			as := *env
-			as.Args = append([]string{name}, args...)
-			if code := p(cmd.Context(), &as, newKube(&as)); code != exitDone {
+			as.Args = args // the first is the name
+			if code := p(cmd.Context(), &as, kube); code != exitDone {
 				return &ExitCodeError{Code: code}
 			}
 			return nil
@@ -202,15 +207,23 @@ that you give to any set of manifests.`,
 		}
 	}
 	root.Version = Version()
+	root.AddCommand(newOptions(env))
+	root.SetUsageTemplate(usageTemplate(root))
 	for _, group := range groups {
-		root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})
+		if !root.ContainsGroup(group.Title) {
+			root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})
+		}
 		for _, cmd := range group.Commands(env, kube) {
 			cmd.GroupID = group.Title
 			root.AddCommand(cmd)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(programs)) {
-		root.AddCommand(programs[name].command(env, name))
+		cmd := programs[name].command(env, kube, name)
+		if len(groups) > 0 {
+			cmd.GroupID = groups[len(groups)-1].Title
+		}
+		root.AddCommand(cmd)
 	}
 	return root
 }

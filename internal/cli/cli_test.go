@@ -133,7 +133,8 @@ func TestMainChoosesByName(t *testing.T) {
 	}
 	env, out, _ := testEnv("muster", "--help")
 	Main(env, programs, groups...)
-	for _, want := range []string{"Packages:\n  apply", "Apps:\n  deploy", "--kubeconfig"} {
+	for _, want := range []string{"Packages:\n  apply", "Apps:\n", "  deploy      Run",
+		`Use "muster options" for`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, out)
 		}

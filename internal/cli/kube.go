@@ -27,6 +27,7 @@ type Kube struct {
 	loader    clientcmd.ClientConfig // nil until first used
 	failing   string                 // prefix of errors of SetConfig's configuration
 	verbosity int
+	given     bool                  // parseLeading found flags for the cluster
 	sources   map[object.Ref]string // files and documents of objects
 }
 
@@ -37,6 +38,27 @@ func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(
 		&k.verbosity, "v", "v", 0, "log level verbosity; 6 and above print every request on stderr",
 	)
+}
+
+// parseLeading parses the flags before the first other argument, and returns the rest.
+func (k *Kube) parseLeading(args []string) ([]string, error) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SetInterspersed(false)
+	k.addFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	flags.Visit(func(flag *pflag.Flag) { k.given = k.given || flag.Name != "v" })
+	return flags.Args(), nil
+}
+
+// UseFlags reports whether flags before the name of a program say which cluster is used. If so,
+// errors about the configuration begin with failing.
+func (k *Kube) UseFlags(failing string) bool {
+	if k.given {
+		k.failing = failing
+	}
+	return k.given
 }
 
 // SetConfig replaces the configuration of the flags. Its errors begin with failing.
@@ -83,6 +105,17 @@ func (k *Kube) NamespaceFlag() (string, error) {
 // Client returns a client that prints the server's warnings on standard error. It sends no request.
 func (k *Kube) Client() (*cluster.Client, error) {
 	return k.Connect(cluster.Options{Warn: k.warn()})
+}
+
+// WriteClient returns a client like Client that prints only warnings about objects which are
+// written. The search for the objects of an app lists all kinds, deprecated ones too.
+func (k *Kube) WriteClient() (*cluster.Client, error) {
+	warn := k.warn()
+	return k.Connect(cluster.Options{Warn: func(about object.Ref, text string) {
+		if about != (object.Ref{}) {
+			warn(about, text)
+		}
+	}})
 }
 
 // Connect returns a client with the options and the user agent and cache of this program. With -v

@@ -258,15 +258,15 @@ func (o *Operation) AllowDelete(ctx context.Context) error {
 // EmptyError reports a package without objects whose apply would prune everything that the package
 // deployed.
 type EmptyError struct {
-	Package string // file of its inventory
+	Set     string // as in: the package of rg.yaml
 	Removed int    // number of objects that would be removed
 }
 
 func (e *EmptyError) Error() string {
-	return fmt.Sprintf("the package of %s describes no object, so everything that it deployed would "+
+	return fmt.Sprintf("%s describes no object, so everything that it deployed would "+
 		"be pruned (objects: %d); nothing was applied or deleted\n"+
 		"check that no manifest is missing, or use --allow-empty to prune, --no-prune to keep them",
-		e.Package, e.Removed)
+		e.Set, e.Removed)
 }
 
 // CheckEmpty returns an *EmptyError if nothing is desired and the plan removes objects, unless the
@@ -275,7 +275,7 @@ func (o *Operation) CheckEmpty() error {
 	if len(o.Desired) > 0 || o.plan.Destroys || o.options.AllowEmpty || !o.plan.Removes() {
 		return nil
 	}
-	return &EmptyError{Package: o.Inventory.Source, Removed: len(o.plan.Recorded)}
+	return &EmptyError{Set: "the package of " + o.Inventory.Source, Removed: len(o.plan.Recorded)}
 }
 
 // Plan returns the plan; nil before MakePlan.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -14,38 +13,57 @@ import (
 
 // packageSet is the set of a package.
 type packageSet struct {
+	request   Request
 	inventory *inventory.Inventory
 	pkg       *packages.Package // nil if only the record is known
 	rules     []ready.Rule
 }
 
-// Title returns what messages call the package.
-func (s *packageSet) Title() string { return fmt.Sprintf("package %q", s.inventory.Ref.Name) }
-
-// Record returns the object with the inventory.
-func (s *packageSet) Record() object.Ref { return s.inventory.Ref }
-
-// Expected returns the cluster that the inventory names.
-func (s *packageSet) Expected() (cluster, where string) {
-	return s.inventory.ExpectedCluster()
-}
-
-// PrepareApply returns the operation that applies the package.
-func (s *packageSet) PrepareApply(
-	ctx context.Context, c Cluster, scope packages.Scope, o packages.ApplyOptions,
-) (Operation, error) {
-	o.Rules = s.rules
-	op, err := s.pkg.Prepare(ctx, c, scope, o)
+// openPackage reads a package and its rules.
+func openPackage(ctx context.Context, r Request) (Set, error) {
+	p, err := packages.Open(ctx, r.input())
 	if err != nil {
 		return nil, err
 	}
-	return packageOperation{Operation: op, prepared: op.CheckRecordNamespace}, nil
+	if err := p.CheckAppAnnotations(); err != nil {
+		return nil, err
+	}
+	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}
+	s.rules, err = packages.ReadRules(ctx, r.folder(), r.Rules)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Title returns what messages call the package.
+func (s *packageSet) Title() string { return fmt.Sprintf("package %q", s.inventory.Ref.Name) }
+
+// Name returns the name and the namespace of the inventory.
+func (s *packageSet) Name() (namespace, name string) {
+	return s.inventory.Ref.Namespace, s.inventory.Ref.Name
+}
+
+// Expected returns the cluster that the inventory names.
+func (s *packageSet) Expected() (cluster, where string) { return s.inventory.ExpectedCluster() }
+
+// PrepareApply returns the operation that applies the package.
+func (s *packageSet) PrepareApply(
+	ctx context.Context, c Cluster, o packages.ApplyOptions,
+) (Operation, error) {
+	o.Rules, o.Notice = s.rules, s.request.Notice
+	op, err := s.pkg.Prepare(ctx, c, s.request.scope(), o)
+	if err != nil {
+		return nil, err
+	}
+	return packageOperation{Operation: op, check: op.CheckRecordNamespace}, nil
 }
 
 // PrepareDestroy returns the operation that deletes what the package deployed.
 func (s *packageSet) PrepareDestroy(
 	ctx context.Context, c Cluster, o packages.DestroyOptions,
 ) (Operation, error) {
+	o.Notice = s.request.Notice
 	op, err := packages.PrepareDestroy(c, s.inventory, o)
 	if err != nil {
 		return nil, err
@@ -57,16 +75,14 @@ func (s *packageSet) PrepareDestroy(
 }
 
 // Targets returns the objects that the inventory lists.
-func (s *packageSet) Targets(
-	ctx context.Context, c Cluster, notice func(string),
-) (*packages.StatusTargets, error) {
-	return packages.LocalMembers(ctx, c, s.inventory, notice)
+func (s *packageSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
+	return packages.LocalMembers(ctx, c, s.inventory, s.request.Notice)
 }
 
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation
-	prepared func(context.Context) error // checks the plan; nil checks nothing
+	check func(context.Context) error // checks the plan; nil checks nothing
 }
 
 // Lock returns what is locked during the operation.
@@ -74,10 +90,10 @@ func (o packageOperation) Lock() lock.Set { return packages.LockSet(o.Inventory)
 
 // MakePlan reads the record and the cluster, and makes the plan.
 func (o packageOperation) MakePlan(ctx context.Context) error {
-	if err := o.Operation.MakePlan(ctx); err != nil || o.prepared == nil {
+	if err := o.Operation.MakePlan(ctx); err != nil || o.check == nil {
 		return err
 	}
-	return o.prepared(ctx)
+	return o.check(ctx)
 }
 
 // Children returns what controllers created for objects of the package.

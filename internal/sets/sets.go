@@ -9,7 +9,9 @@ package sets
 import (
 	"context"
 	"io"
+	"time"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -22,31 +24,40 @@ import (
 // Cluster is what operations on sets need of a cluster.
 type Cluster interface {
 	packages.Cluster
+	apps.Cluster
 }
 
-// Request names a set.
+// Request names a set: an app by its name, a package by its folder or by its record.
 type Request struct {
-	Folder string    // of a package, or packages.Stdin
+	Files  []string  // of an app; of a package its folder alone
+	App    string    // the name of an app; empty for a package
+	Record string    // the name of a package's record; empty if its folder is known
 	Stream io.Reader // the standard input
-	Rules  []string  // files with readiness rules
-	Notice func(string)
+
+	Namespace string // of the flag or the context
+	Enforced  bool   // a flag gave the namespace
+
+	Rules     []string // files with readiness rules
+	FullNames bool     // records of apps have kapp's long names
+	Notice    func(string)
+	Now       func() time.Time
 }
 
 // Set is a set of objects that has, or will have, one record.
 type Set interface {
 	// Title returns what messages call the set, as in: package "shop".
 	Title() string
-	// Record returns the object that holds the record.
-	Record() object.Ref
+	// Name returns the name of the set and the namespace of its record.
+	Name() (namespace, name string)
 	// Expected returns the cluster that the set belongs to, and where that is written. Both are empty
 	// for any.
 	Expected() (cluster, where string)
 	// PrepareApply returns the operation that makes the cluster the same as the set.
-	PrepareApply(context.Context, Cluster, packages.Scope, packages.ApplyOptions) (Operation, error)
+	PrepareApply(context.Context, Cluster, packages.ApplyOptions) (Operation, error)
 	// PrepareDestroy returns the operation that deletes all objects of the set.
 	PrepareDestroy(context.Context, Cluster, packages.DestroyOptions) (Operation, error)
 	// Targets returns the objects of the set in the cluster.
-	Targets(ctx context.Context, c Cluster, notice func(string)) (*packages.StatusTargets, error)
+	Targets(context.Context, Cluster) (*packages.StatusTargets, error)
 }
 
 // Operation is what a command does to a set.
@@ -84,31 +95,51 @@ type Operation interface {
 
 // Open reads the set of a request.
 func Open(ctx context.Context, r Request) (Set, error) {
-	p, err := packages.Open(ctx, r.input())
-	if err != nil {
-		return nil, err
+	if r.App != "" {
+		return openApp(ctx, r)
 	}
-	if err := p.CheckAppAnnotations(); err != nil {
-		return nil, err
-	}
-	rules, err := packages.ReadRules(ctx, r.Folder, r.Rules)
-	if err != nil {
-		return nil, err
-	}
-	return &packageSet{inventory: p.Inventory, pkg: p, rules: rules}, nil
+	return openPackage(ctx, r)
 }
 
-// OpenRecord reads only what names the record of a set, so that broken manifests do not prevent its
-// objects from being deleted.
+// OpenRecord reads only what names the record of an app or of a package with a folder, so that
+// broken manifests do not prevent its objects from being deleted. Find opens other packages.
 func OpenRecord(ctx context.Context, r Request) (Set, error) {
+	if r.App != "" {
+		return &appSet{request: r}, nil
+	}
 	inv, err := packages.OpenInventory(ctx, r.input())
 	if err != nil {
 		return nil, err
 	}
-	return &packageSet{inventory: inv}, nil
+	return &packageSet{request: r, inventory: inv}, nil
+}
+
+// Find returns the package with the record of a request.
+func Find(ctx context.Context, c Cluster, r Request) (Set, error) {
+	inv, err := packages.FindInventory(ctx, c, r.Namespace, r.Record)
+	if err != nil {
+		return nil, err
+	}
+	return &packageSet{request: r, inventory: inv}, nil
+}
+
+// folder returns the folder of the package, or packages.Stdin; empty if it is not known.
+func (r Request) folder() string {
+	if len(r.Files) == 0 {
+		return ""
+	}
+	return r.Files[0]
 }
 
 // input returns the package that the request names.
 func (r Request) input() packages.Input {
-	return packages.Input{Folder: r.Folder, Stream: r.Stream, Notice: r.Notice}
+	return packages.Input{Folder: r.folder(), Stream: r.Stream, Notice: r.Notice}
 }
+
+// scope returns how objects get their namespaces.
+func (r Request) scope() packages.Scope {
+	return packages.Scope{Namespace: r.Namespace, Enforced: r.Enforced}
+}
+
+// warn passes a warning to the user.
+func (r Request) warn(text string) { r.Notice("Warning: " + text) }

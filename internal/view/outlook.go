@@ -22,8 +22,9 @@ type Outlook struct {
 	Err     error         // why it would fail
 	after   *unstructured.Unstructured
 
-	recreates   bool   // an update would delete the object and create it again
-	lastApplied string // annotation that differences leave out; may be empty
+	recreates   bool     // an update would delete the object and create it again
+	bookkeeping []string // annotations that differences leave out
+	Destroys    bool     // the plan deletes all of the set
 }
 
 // Outlooks runs a plan dry by the given function, and returns the outlook for each object, in the
@@ -52,7 +53,9 @@ func Outlooks(p *plan.Plan, run func(event.Sink) error) ([]Outlook, error) {
 func outlookOf(b *RunState, e event.Event) Outlook {
 	step := &b.Plan.Steps[e.Step]
 	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err,
-		recreates: e.Recreates, lastApplied: b.Plan.LastApplied}
+		recreates:   e.Recreates,
+		bookkeeping: append([]string{b.Plan.LastApplied}, b.Plan.Bookkeeping...),
+		Destroys:    b.Plan.Destroys}
 	if e.Outcome == event.Skipped {
 		o.Reason = SkipReason(b, e)
 	}
@@ -109,7 +112,7 @@ func (o Outlook) BeforeAfter() (before, after *unstructured.Unstructured) {
 // Comparable returns the object before and after without the fields that nobody writes.
 func (o Outlook) Comparable() (before, after *unstructured.Unstructured) {
 	before, after = o.BeforeAfter()
-	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: []string{o.lastApplied}})
+	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: o.bookkeeping})
 }
 
 // Verb is the operation of an outlook, as plans print it.

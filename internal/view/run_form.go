@@ -37,6 +37,7 @@ type RunOptions struct {
 	Output   string // one of the formats
 	Statuses bool   // new statuses are printed
 	Waves    bool   // the run is ordered in waves
+	NoWait   bool   // the run waits for nothing
 	Out      io.Writer
 	Now      func() time.Time
 	Terminal Terminal

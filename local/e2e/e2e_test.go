@@ -6,6 +6,7 @@
 // testscript, with the commands of commands_test.go:
 //
 //   - testdata/kpt and testdata/kapp: packages and apps, by any command
+//   - testdata/front: native commands, on a package and an app each
 //   - testdata/live and testdata/kappsessions: recorded sessions of kpt live and of kapp
 //   - testdata/sets: sets of objects, each deployed as a package and as an app
 //   - testdata/fresh: the first use of a cluster

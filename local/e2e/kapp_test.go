@@ -18,6 +18,11 @@ func TestKapp(t *testing.T) {
 	testscript.Run(t, linked(params("kapp"), "kapp"))
 }
 
+// TestFront runs the scripts of testdata/front: native commands on packages and apps alike.
+func TestFront(t *testing.T) {
+	testscript.Run(t, linked(params("front"), "kapp"))
+}
+
 // TestKappSessions replays sessions of kapp with a link of that name to the program, and compares
 // all that it prints. Where it differs on purpose the scripts say so; docs/compat-kapp.md has the
 // list.

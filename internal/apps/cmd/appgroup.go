@@ -59,7 +59,9 @@ those apps of the group whose folder is gone.` + exitCodes,
 		StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each "+
 			"folder in it is an app")
 	g.each.add(cmd)
-	g.each.apply.addNative(p, cmd)
+	if p.native {
+		g.each.apply.cluster.Add(cmd.Flags())
+	}
 	g.gone.add(cmd, "delete-", true)
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
@@ -71,10 +73,10 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.gone.check(ctx, s.global.output); err != nil {
+	if err := g.gone.check(); err != nil {
 		return err
 	}
-	if err := g.each.check(ctx, s); err != nil {
+	if err := g.each.check(); err != nil {
 		return err
 	}
 	s.guard = g.each.apply.cluster
@@ -165,7 +167,7 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if g.group == "" {
 		return errNoGroup
 	}
-	if err := g.apply.check(ctx, s.global.output); err != nil {
+	if err := g.apply.check(); err != nil {
 		return err
 	}
 	s.guard = g.apply.cluster

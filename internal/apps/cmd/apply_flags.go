@@ -8,8 +8,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // applyFlags are the flags for making changes and waiting for them.
@@ -33,13 +31,7 @@ type applyFlags struct {
 	mode        string
 	exitStatus  bool
 
-	// of the native commands alone
-	conflicts string
-	cluster   cli.ClusterGuard
-	failFast  bool
-	logLines  int
-	ruleFiles []string
-	userRules *ready.RuleSet // read from the files by check
+	cluster cli.ClusterGuard // of the native commands alone
 
 	prefix string // of the names of all flags
 }
@@ -114,44 +106,6 @@ func (f *applyFlags) addWaiting(flags *pflag.FlagSet, deletes bool) {
 	)
 }
 
-// addNative adds the flags that only the native commands have, in the words of the commands of
-// packages.
-func (f *applyFlags) addNative(p *program, cmd *cobra.Command) {
-	if !p.native {
-		return
-	}
-	flags := cmd.Flags()
-	f.cluster.Add(flags)
-	flags.BoolVar(
-		&f.failFast, "fail-fast", false,
-		"Stop at the first object that fails or cannot start (bad image, crash loop, unschedulable)",
-	)
-	flags.IntVar(
-		&f.logLines, "log-lines", defaultLogLines,
-		"Number of lines to print from the log of a container that failed",
-	)
-	flags.StringArrayVar(
-		&f.ruleFiles, "ready-rules", nil, "File with rules that say when objects are ready (can repeat)",
-	)
-	flags.StringVarP(
-		&p.global.output, "output", "o", "",
-		"Print the events of the run as JSON lines on the standard output, and all other text on the "+
-			"standard error (json)",
-	)
-}
-
-// addConflicts adds the flag about fields that others own.
-func (f *applyFlags) addConflicts(p *program, cmd *cobra.Command) {
-	if p.native {
-		cmd.Flags().StringVar(&f.conflicts, "conflicts", "",
-			"What to do with fields that others have changed or own: fail, take-from-humans, take-all or "+
-				"yield-to-controllers (default: overwrite and print them)")
-	}
-}
-
-// defaultLogLines is the default of --log-lines.
-const defaultLogLines = 3
-
 // The values of --apply-mode.
 const (
 	modeUpdate     = "update"
@@ -178,22 +132,12 @@ type deployFlags struct {
 	logs, logsAll     bool
 	metadataFile      string
 	allKinds          bool
-	maxPrune          plan.PruneLimit // of the native command alone
 }
 
 func (f *deployFlags) add(cmd *cobra.Command) {
 	f.addNamespaces(cmd.Flags())
 	f.addObjects(cmd.Flags())
 	f.addRecord(cmd.Flags())
-}
-
-// addNative adds the flags that only the native commands have.
-func (f *deployFlags) addNative(p *program, cmd *cobra.Command) {
-	if p.native {
-		cmd.Flags().Var(&f.maxPrune, "max-prune",
-			"Fail before the first write if more objects than this number, or than this percentage of "+
-				"the objects of the app, would be deleted (default: no limit)")
-	}
 }
 
 // addNamespaces adds the flags for the namespaces that resources may have and get.

@@ -37,7 +37,6 @@ func (p *program) newDelete() *cobra.Command {
 	d.diff.add(cmd, "diff-")
 	d.filter.add(cmd)
 	d.apply.add(cmd, "", true)
-	d.apply.addNative(p, cmd)
 	d.kinds.add(cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	p.lock.Add(cmd.Flags())
@@ -49,10 +48,9 @@ func (p *program) newDelete() *cobra.Command {
 
 // run runs the command.
 func (d *deleteCommand) run(ctx context.Context, s *session) error {
-	if err := d.apply.check(ctx, s.global.output); err != nil {
+	if err := d.apply.check(); err != nil {
 		return err
 	}
-	s.guard = d.apply.cluster
 	name, err := s.open(ctx, d.app)
 	if err != nil {
 		return err

@@ -47,9 +47,6 @@ those of the app that the files do not have any more.` + exitCodes,
 	d.files.add(cmd)
 	d.kinds.add(cmd)
 	d.add(cmd)
-	d.apply.addNative(p, cmd)
-	d.deploy.addNative(p, cmd)
-	d.apply.addConflicts(p, cmd)
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
@@ -72,10 +69,9 @@ func (d *deployCommand) add(cmd *cobra.Command) {
 
 // run runs the command.
 func (d *deployCommand) run(ctx context.Context, s *session) error {
-	if err := d.check(ctx, s); err != nil {
+	if err := d.check(); err != nil {
 		return err
 	}
-	s.guard = d.apply.cluster
 	name, err := s.open(ctx, d.app)
 	if err != nil {
 		return err
@@ -98,11 +94,11 @@ func (d *deployCommand) run(ctx context.Context, s *session) error {
 }
 
 // check validates the flags.
-func (d *deployCommand) check(ctx context.Context, s *session) error {
+func (d *deployCommand) check() error {
 	if err := checkKept("app-changes-max-to-keep", d.deploy.changesToKeep); err != nil {
 		return err
 	}
-	return d.apply.check(ctx, s.global.output)
+	return d.apply.check()
 }
 
 // request returns the request of the flags, without the name of the app.
@@ -117,8 +113,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 			AllowCluster: d.deploy.allowCluster,
 		},
 		Filter: d.filter.Flags, Patch: d.deploy.patch, AllowEmpty: d.deploy.allowEmpty,
-		MaxPrune: d.deploy.maxPrune,
-		Search:   d.kinds.options(), AllKinds: d.deploy.allKinds,
+		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
 		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
 		AdoptFrom:      d.deploy.adoptFrom,
 		RefuseOthers:   s.native,

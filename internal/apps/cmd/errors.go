@@ -1,21 +1,15 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/ui"
-	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/ready/rules"
 )
 
 // refusal returns the error of a change that could not be applied. The last request was op.
@@ -85,29 +79,8 @@ func checkKept(flag string, count int) error {
 }
 
 // check validates the flags, and reads the files that they name.
-func (f *applyFlags) check(ctx context.Context, output string) error {
-	if output != "" && output != outputJSON {
-		return fmt.Errorf("Expected --output to be %s, but was '%s'", outputJSON, output)
-	}
-	var given []ready.Rule
-	for _, file := range f.ruleFiles {
-		text, err := boundedio.ReadNamed(ctx, file)
-		if err != nil {
-			return fmt.Errorf("read rules: %w", err)
-		}
-		parsed, err := rules.Parse(file, text)
-		if err != nil {
-			return err
-		}
-		given = append(given, parsed...)
-	}
-	f.userRules = ready.NewRuleSet(given...)
+func (f *applyFlags) check() error {
 	switch {
-	case f.conflicts != "" && !slices.Contains(plan.ConflictModes, plan.Conflicts(f.conflicts)):
-		return fmt.Errorf("Expected --conflicts to be one of %s, but was '%s'", plan.ConflictModes,
-			f.conflicts)
-	case f.logLines < 0:
-		return fmt.Errorf("Expected --log-lines to be at least 0, but was %d", f.logLines)
 	case f.applyAtOnce < 0:
 		return fmt.Errorf("Expected --%sapply-concurrency to be at least 1, but was %d", f.prefix,
 			f.applyAtOnce)

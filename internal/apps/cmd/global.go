@@ -13,7 +13,6 @@ import (
 type globalFlags struct {
 	color, json, yes, debug, warnings bool
 	columns                           []string
-	output                            string // of the native commands: outputJSON, or empty
 }
 
 func (f *globalFlags) add(flags *pflag.FlagSet) {
@@ -73,6 +72,9 @@ func (f *clusterFlags) apply(p *program) error {
 			return fmt.Errorf("Parsing kubeconfig YAML: %w", err)
 		}
 		p.kube.SetConfig(config, configError+" (explicit config given)")
+		return nil
+	}
+	if path == "" && context == "" && p.kube.UseFlags(configError) {
 		return nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

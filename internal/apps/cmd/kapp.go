@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,21 +27,14 @@ type program struct {
 	closed bool // a command has printed its end
 }
 
-// shared are the commands that packages and apps have in common, which package sets/cmd holds.
-var shared = []string{"inspect", "list"}
-
-// Commands returns the native commands of apps.
+// Commands returns the commands of apps that are at the root of muster beside the native ones.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	p := &program{env: env, kube: kube, native: true, lock: cli.NewLockFlags()}
-	var all []*cobra.Command
-	for _, group := range p.commands() {
-		for _, cmd := range group {
-			if slices.Contains(shared, cmd.Name()) {
-				continue
-			}
-			p.addGlobal(cmd)
-			all = append(all, cmd)
-		}
+	all := []*cobra.Command{
+		p.newLogs(), p.newRename(), p.newLabel(), p.newAppGroup(),
+	}
+	for _, cmd := range all {
+		p.addGlobal(cmd)
 	}
 	return all
 }

@@ -40,18 +40,15 @@ func TestErrorsOfARun(t *testing.T) {
 	late := func(step int, own bool) event.Event {
 		return event.Event{Kind: event.Settled, Step: step, Outcome: event.TimedOut, StepTimeout: own}
 	}
-	const failFast = "the first ends it with --fail-fast"
 	for _, tc := range []struct {
 		name   string
-		late   bool // the run continues after an error, unless it has --fail-fast
+		late   bool // the run continues after an error
 		events []event.Event
 		want   string
 	}{
 		{"all goes well", false, []event.Event{written(0),
 			{Kind: event.Settled, Step: 0, Outcome: event.Succeeded}}, ""},
 		{"the first ends it", false, append(refused(0, "no"), refused(1, "nor")...),
-			"create configmap/a (v1) cluster: no"},
-		{failFast, true, append(refused(0, "no"), refused(1, "nor")...),
 			"create configmap/a (v1) cluster: no"},
 		{"a change that could not be applied is reported once", true,
 			refused(0, "[a field: is wrong, another: is, Too]"),
@@ -77,7 +74,6 @@ func TestErrorsOfARun(t *testing.T) {
 			flags := applyFlags{
 				earlyApplyError: !tc.late,
 				earlyWaitError:  !tc.late,
-				failFast:        tc.name == failFast,
 				waitTimeout:     time.Minute,
 				resourceTimeout: 3 * time.Second,
 			}

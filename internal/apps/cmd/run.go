@@ -1,19 +1,15 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/ui"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/view"
 )
+
+// logLines is how many lines of the log of a failed container are printed.
+const logLines = 3
 
 // runOptions returns how the flags want changes to be calculated and made.
 func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) apps.RunOptions {
@@ -22,9 +18,8 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
 		Wait: apply.wait, WaitIgnored: apply.waitIgnored, AwaitUnchanged: apply.holdUnready,
 		ServerSide: apply.merges(), HintRecreation: s.native, LeaveReplicas: s.native,
-		Conflicts:                apply.conflictMode(s.native),
 		IgnoreFailingAPIServices: kinds.ignoreFailing,
-		WaitTimeout:              apply.resourceTimeout, Rules: apply.userRules, ShowChildren: !s.native,
+		WaitTimeout:              apply.resourceTimeout, ShowChildren: !s.native,
 		Engine: engine.Options{
 			Limits:      apply.limits(),
 			Retry:       engine.Retry{Every: apply.applyInterval, For: limitOf(apply.applyTimeout)},
@@ -33,7 +28,7 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 			Successors:  true,
 			NoCauses:    !s.native,
 			GiveUp:      s.native,
-			LogLines:    apply.logLines,
+			LogLines:    logLines,
 		},
 		Debug: s.global.debug, DebugHistory: s.env.Getenv("KAPP_DEBUG_RESOURCE_WITH_HISTORY") == "true",
 	}
@@ -56,94 +51,21 @@ func (f *applyFlags) limits() engine.Limits {
 // stopOn returns the failures that end a run early.
 func (f *applyFlags) stopOn() engine.StopOn {
 	return engine.StopOn{
-		WriteError: f.earlyApplyError || f.failFast, WaitError: f.earlyWaitError || f.failFast,
-		Stuck: f.failFast,
+		WriteError: f.earlyApplyError, WaitError: f.earlyWaitError,
 	}
 }
 
 // review returns how a command prints changes and their progress.
 func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
 	review := apps.Review{
-		Print: func(r *apps.Run) error {
-			if err := s.changes(diff, r).print(); err != nil {
-				return err
-			}
-			s.printOwners(r)
-			return nil
-		},
+		Print:  func(r *apps.Run) error { return s.changes(diff, r).print() },
 		DryRun: diff.run, Fields: diff.changes,
 		NewPrinter: func(r *apps.Run) apps.RunPrinter {
-			lines := newEventPrinter(s.ui, apply, r.Plan().Steps)
-			if s.global.output != outputJSON {
-				return lines
-			}
-			options := view.PhaseOptions{Waits: apply.wait}
-			return jsonPrinter{lines, view.Phases(r.Plan(), options, s.jsonLines().Print)}
+			return newEventPrinter(s.ui, apply, r.Plan().Steps)
 		},
 	}
 	if diff.page {
 		review.Serve = func(ctx context.Context, r *apps.Run) error { return s.serve(ctx, r) }
 	}
 	return review
-}
-
-// printOwners prints which fields of changed objects others own.
-func (s *session) printOwners(r *apps.Run) {
-	for _, c := range r.Changes() {
-		owned := r.Ownership(c)
-		lines := view.Contests(&plan.Step{Contested: owned.Contested}, c.ApplyOp() != change.Update)
-		if owned.Replicas != "" {
-			lines = append(lines, owned.Replicas)
-		}
-		for _, line := range lines {
-			s.ui.Line(c.Description() + ": " + line)
-		}
-	}
-}
-
-// conflictMode returns what happens with fields that others own.
-func (f *applyFlags) conflictMode(native bool) plan.Conflicts {
-	switch {
-	case !native:
-		return plan.ConflictsIgnored
-	case f.conflicts != "":
-		return plan.Conflicts(f.conflicts)
-	default:
-		return plan.NoteConflicts
-	}
-}
-
-// outputJSON is the value of --output that prints the events of a run as JSON lines. All other text
-// goes to the standard error then.
-const outputJSON = "json"
-
-func (s *session) jsonLines() view.JSONLines {
-	return view.JSONLines{Out: s.env.Out, Now: s.env.Now, Reason: view.PlainReason, Detailed: true}
-}
-
-// jsonPrinter prints the events of a run as JSON, beside kapp's lines.
-type jsonPrinter struct {
-	*eventPrinter
-	json view.Printer
-}
-
-// Event prints an event in both forms.
-func (p jsonPrinter) Event(e event.Event) {
-	p.json.Event(e)
-	p.eventPrinter.Event(e)
-}
-
-// Close ends both forms. An error of the JSON output matters only if the run has none.
-func (p jsonPrinter) Close(complete bool) error {
-	failed := p.eventPrinter.Close(complete)
-	return cmp.Or(failed, p.json.Close(failed))
-}
-
-// printJSONError prints the error of a command as JSON, if that is its output, and returns it.
-func (s *session) printJSONError(err error) error {
-	exit := (*ui.ExitError)(nil)
-	if err != nil && s.global.output == outputJSON && !errors.As(err, &exit) {
-		_ = s.jsonLines().Fail(err.Error()) // the error itself matters more
-	}
-	return err
 }

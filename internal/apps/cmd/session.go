@@ -63,7 +63,7 @@ func (p *program) command(
 		s.ui.Debug("start", "CommandRun")
 		err := check(cmd, args)
 		if err == nil {
-			err = s.printJSONError(run(cmd.Context(), s))
+			err = run(cmd.Context(), s)
 		}
 		s.ui.Debug(fmt.Sprintf("end (%s)", p.env.Now().Sub(started)), "CommandRun")
 		return p.end(cmd.Context(), s.ui, err)
@@ -142,9 +142,6 @@ func (p *program) newUI(tty bool) *ui.UI {
 		Name: p.env.Name(), Out: p.env.Out, Err: p.env.Err, Mode: ui.Plain,
 		Colour: ui.Colours(terminal, p.env.Getenv), NoColour: !p.global.color,
 		Columns: p.global.columns, Yes: p.global.yes, Debug: p.global.debug,
-	}
-	if p.global.output == outputJSON {
-		options.Out = p.env.Err
 	}
 	switch {
 	case p.global.json:

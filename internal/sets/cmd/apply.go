@@ -20,18 +20,22 @@ import (
 // applyFlags are the flags of apply and, but for those that only a run has, of plan.
 type applyFlags struct {
 	commands.ApplyFlags
-	dryRun     bool
+	setFlags
+	dryRun     cli.DryRunFlag
+	yes        bool
+	wait       bool
+	timeout    time.Duration
 	unchanged  bool // unchanged objects are listed
 	held       heldFlags
 	noPrune    bool
 	allowEmpty bool
 	conflicts  cli.Choice
+	adopt      cli.Choice
 	filter     filter.Flags // of the objects that are written or deleted
 	stall      stallLimit
 	recreate   []string // kinds of objects with immutable fields
 	plan       string   // file of a saved plan
 	maxPrune   plan.PruneLimit
-	cluster    cli.ClusterGuard
 	changed    []string // of the flags that shape a plan, those that were typed
 	output     cli.Choice
 }
@@ -47,47 +51,40 @@ func newApplyFlags(output cli.Choice) applyFlags {
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := newApplyFlags(outputs())
 	cmd := &cobra.Command{
-		Use:   "apply [FOLDER | -]",
-		Short: "Apply a package: create, update, wait until ready, prune",
+		Use:     "apply [FOLDER | -] | -a NAME -f FILE...",
+		Aliases: []string{"deploy"},
+		Short:   "Apply a package or an app: create, update, wait until ready, prune",
 		Long: `Apply the package in a folder (default: the working folder) or on the standard input
-(-). Objects are created or updated in the order of their kinds and dependencies and waited for
-until they are ready; objects that the package deployed earlier and no longer has are pruned.
+(-), or an app: a name (-a) and its manifests (-f). Objects are created or updated in the order of
+their kinds and dependencies and waited for until they are ready; objects that the set deployed
+earlier and no longer has are pruned. On a terminal the plan is shown first, and applied after you
+have confirmed it.
 
 ` + cli.ExitCodes,
 		Example: "  " + env.Name() + " apply wordpress --dry-run\n" +
-			"  " + env.Name() + " apply wordpress --reconcile-timeout=2m",
-		Args:              cobra.MaximumNArgs(1),
+			"  " + env.Name() + " apply wordpress --reconcile-timeout=2m\n" +
+			"  " + env.Name() + " apply -a web -f config/ -f https://example.com/more.yaml",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
 			f.changed = changedPlanFlags(cmd)
-			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+			return f.run(cmd, env, kube, args)
 		},
 	}
 	f.Add(cmd)
 	f.addPlanned(cmd)
 	f.stall.add(cmd, "reconcile-timeout")
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false,
-		"Only print what would be done; with --server-side, the server validates it")
+	f.dryRun.Add(flags, "Only print what would be done")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before the plan is applied")
+	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready")
+	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	flags.BoolVar(&f.unchanged, "show-unchanged", false,
 		"List objects that are unchanged and ready; otherwise they are only counted")
 	flags.StringVar(&f.plan, "plan", "",
 		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
-	f.output.AddTo(cmd, "output", "Output format")
+	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
-}
-
-// dryRunMode returns the mode for --dry-run and --server-side.
-func (f *applyFlags) dryRunMode() engine.DryRun {
-	switch {
-	case !f.dryRun:
-		return engine.DryRunNone
-	case f.ServerSide:
-		return engine.DryRunServer
-	default:
-		return engine.DryRunClient
-	}
 }
 
 // check returns an error for invalid flags.
@@ -98,28 +95,39 @@ func (f *applyFlags) check() error {
 	if err := f.checkConflicts(); err != nil {
 		return err
 	}
+	if f.adopt.Value != "" {
+		if err := f.adopt.Check(); err != nil {
+			return err
+		}
+	}
 	if f.FieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
-	return errors.Join(f.Check(&f.output), f.stall.check())
+	return errors.Join(
+		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout))
 }
 
-func (f *applyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+func (f *applyFlags) run(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
+) error {
+	ctx := cmd.Context()
 	saved, err := f.planFile(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
 		return err
 	}
+	mode := f.dryRun.Mode(f.ServerSide)
 	r := newRun(env, "apply", f.output.Value, wording{
 		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
 	})
-	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(f.dryRunMode(), true)
+	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
+	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.check, r.held = f.checkPruned, &f.held
-	client, op, err := f.prepare(ctx, env, kube, dir)
+	client, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
 		return err
 	}
@@ -128,24 +136,15 @@ func (f *applyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 
 // prepare opens the set and connects.
 func (f *applyFlags) prepare(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (sets.Cluster, sets.Operation, error) {
-	set, err := sets.Open(ctx, request(env, dir, f.RuleFiles))
+	set, client, err := f.open(ctx, env, kube, args, f.RuleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := connect(ctx, env, kube, f.cluster, set)
-	if err != nil {
-		return nil, nil, err
-	}
-	namespace, explicit, err := kube.Namespace()
-	if err != nil {
-		return nil, nil, err
-	}
-	scope := packages.Scope{Namespace: namespace, Enforced: explicit}
-	options := f.ApplyOptions(f.dryRun, env.Notice)
+	options := f.ApplyOptions(dryRun, env.Notice)
 	options.PlanOptions = f.options(env.Now())
-	op, err := set.PrepareApply(ctx, client, scope, options)
+	op, err := set.PrepareApply(ctx, client, options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,6 +155,7 @@ func (f *applyFlags) prepare(
 // options returns the options that shape the plan. Filters compare ages with now.
 func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o := f.Options()
+	o.InventoryPolicy = f.inventoryPolicy()
 	o.LeaveReplicas, o.Recreation, o.Recreate = true, true, f.recreate
 	o.NoPrune, o.AllowEmpty, o.AppAnnotations = f.noPrune, f.allowEmpty, true
 	o.Filter, o.Now = f.filter, now

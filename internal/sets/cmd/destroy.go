@@ -1,9 +1,9 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +16,9 @@ import (
 // destroyFlags are the flags of destroy.
 type destroyFlags struct {
 	commands.DestroyFlags
-	dryRun  bool
-	cluster cli.ClusterGuard
+	setFlags
+	dryRun  cli.DryRunFlag
+	timeout time.Duration
 	held    heldFlags
 	stall   stallLimit
 	output  cli.Choice
@@ -27,45 +28,53 @@ func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs()}
 	f.Lock = cli.NewLockFlags()
 	cmd := &cobra.Command{
-		Use:   "destroy [FOLDER | -]",
-		Short: "Delete everything that a package deployed",
-		Long: `Delete every object that the package in a folder (default: the working folder) or on
-the standard input (-) deployed, in the reverse order of applying, wait until all are gone, and
-then delete the record.
+		Use:     "destroy [FOLDER | -] | -a NAME | --record NAME",
+		Aliases: []string{"delete"},
+		Short:   "Delete everything that a package or an app deployed",
+		Long: `Delete every object that a set deployed, in the reverse order of applying, wait until all are
+gone, and then delete the record. The set is the package in a folder (default: the working folder)
+or on the standard input (-), an app (-a), or a package whose folder is gone (--record). On a
+terminal the plan is shown first, and run after you have confirmed it; without one, an app is
+destroyed only with --yes.
 
 ` + cli.ExitCodes,
-		Example:           "  " + env.Name() + " destroy wordpress",
-		Args:              cobra.MaximumNArgs(1),
+		Example: "  " + env.Name() + " destroy wordpress\n" +
+			"  " + env.Name() + " destroy -a web -n shop --yes\n" +
+			"  " + env.Name() + " destroy --record inventory-12345678 -n shop",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+			return f.run(cmd, env, kube, args)
 		},
 	}
 	f.Add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print what would be deleted")
-	f.cluster.Add(flags)
+	f.dryRun.Add(flags, "Only print what would be deleted")
+	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
+	f.addRecord(cmd)
 	f.held.add(cmd, true)
 	f.stall.add(cmd, "delete-timeout")
-	f.output.AddTo(cmd, "output", "Output format")
+	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
 
-func (f *destroyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
-	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
-		return err
-	}
-	mode := engine.DryRunNone
-	if f.dryRun {
-		mode = engine.DryRunClient
-	}
-	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
-	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
-	set, err := sets.OpenRecord(ctx, request(env, dir, nil))
+func (f *destroyFlags) run(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
+) error {
+	ctx := cmd.Context()
+	err := errors.Join(
+		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout),
+		f.checkFlags(cmd))
 	if err != nil {
 		return err
 	}
-	client, err := connect(ctx, env, kube, f.cluster, set)
+	mode := f.dryRun.Mode(false)
+	if f.app != "" && mode == engine.DryRunNone && !f.held.yes && !env.IsInteractive() {
+		return errors.New("standard input is no terminal: give --yes to destroy the app without asking")
+	}
+	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
+	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
+	r.yes, r.timeout = f.held.yes, f.timeout
+	set, client, err := f.openRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}
@@ -75,9 +84,9 @@ func (f *destroyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, di
 	r.show.Statuses, r.show.Waves = f.Statuses, o.Waves()
 	r.check = func(op sets.Operation) error {
 		if !op.Recorded() {
-			fmt.Fprintf(
-				env.Err, "there is no record %s in the cluster: nothing to delete\n", set.Record(),
-			)
+			namespace, _ := set.Name()
+			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
+				set.Title(), namespace)
 		}
 		return nil
 	}

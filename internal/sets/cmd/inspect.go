@@ -2,29 +2,26 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // inspectFlags are the flags of inspect.
 type inspectFlags struct {
-	status      commands.StatusFlags
-	app, record string
-	output      cli.Choice
+	setFlags
+	status commands.StatusFlags
+	output cli.Choice
 }
 
 func newInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -45,16 +42,12 @@ Exit codes:
   1  they could not be read: the error says why`,
 		Example: "  " + env.Name() + " inspect wordpress\n" +
 			"  " + env.Name() + " tree -a web -n shop -o json",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVarP(&f.app, "app", "a", "", "Name of the app; its record is in the namespace of -n")
-	flags.StringVar(&f.record, "record", "",
-		"Name of the package's record in the namespace of -n, instead of its folder")
+	f.addRecord(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
@@ -65,16 +58,7 @@ func (f *inspectFlags) run(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
-	dir := cli.Folder(args)
-	switch named := f.app != "" || f.record != ""; {
-	case f.app != "" && f.record != "":
-		return errors.New("--app names an app and --record a package: give one of them")
-	case named && len(args) > 0:
-		return errors.New("give either the folder of a package, or --app or --record")
-	case named:
-		dir = ""
-	}
-	rules, err := packages.ReadRules(ctx, dir, nil)
+	rules, err := f.readyRules(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}
@@ -82,7 +66,7 @@ func (f *inspectFlags) run(
 	_, err = f.status.Run(ctx, env, commands.StatusForm{
 		Rules: rules, JSON: document, Children: packages.AllChildRows,
 		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
-			return f.targets(ctx, env, kube, dir)
+			return f.targets(ctx, env, kube, args)
 		},
 		Printer: func(
 			out io.Writer, m *packages.StatusTargets, children view.ChildRows,
@@ -100,35 +84,6 @@ func (f *inspectFlags) run(
 		return (&treeDocument{out: env.Out, format: f.output.Value}).Close(nil)
 	}
 	return err
-}
-
-// targets connects and returns the objects of the set.
-func (f *inspectFlags) targets(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
-) (*packages.StatusTargets, packages.Cluster, error) {
-	client, err := kube.Client()
-	if err != nil {
-		return nil, nil, err
-	}
-	namespace, _, err := kube.Namespace()
-	if err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case f.app != "":
-		name := apps.Name{Name: f.app, Namespace: namespace}
-		m, err := sets.AppTargets(ctx, client, name, env.Now, env.Notice)
-		return m, client, err
-	case f.record != "":
-		m, err := sets.RecordTargets(ctx, client, namespace, f.record)
-		return m, client, err
-	}
-	set, err := sets.OpenRecord(ctx, request(env, dir, nil))
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := set.Targets(ctx, client, env.Notice)
-	return m, client, err
 }
 
 // treeRows returns a row for each object.

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -21,18 +21,16 @@ type planFlags struct {
 }
 
 func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := planFlags{applyFlags: newApplyFlags(cli.Choice{
-		Value: view.OutputText, Meaning: "output",
-		Allowed: []string{view.OutputText, "krm", view.OutputJSON},
-	})}
-	f.dryRun = true
+	output := outputs()
+	output.Allowed = append(output.Allowed, "krm")
+	f := planFlags{applyFlags: newApplyFlags(output)}
 	cmd := &cobra.Command{
-		Use:   "plan [FOLDER | -]",
+		Use:   "plan [FOLDER | -] | -a NAME -f FILE...",
 		Short: "Show what apply would do to each object",
 		Long: `Show what apply would do to each object of the package in a folder (default: the
-working folder) or on the standard input (-): create, configure with the difference, prune, orphan
-or skip it, and why. Nothing is changed and nothing is recorded. The content of Secrets is not
-shown.
+working folder) or on the standard input (-), or of an app (-a NAME -f FILE): create, configure with
+the difference, prune, orphan or skip it, and why. Nothing is changed and nothing is recorded. The
+content of Secrets is not shown.
 
 Exit codes:
   0    the plan was made
@@ -43,10 +41,9 @@ Exit codes:
 		Example: "  " + env.Name() + " plan wordpress\n" +
 			"  " + env.Name() + " plan wordpress --server-side --out wordpress.plan\n" +
 			"  " + env.Name() + " apply wordpress --plan wordpress.plan",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+			return f.run(cmd, env, kube, args)
 		},
 	}
 	f.PlanFlags.Add(cmd)
@@ -54,15 +51,17 @@ Exit codes:
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
-	f.output.AddTo(cmd, "output", "Output format")
+	cli.AddRules(cmd, &f.RuleFiles)
+	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
 
-func (f *planFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
-	if err := f.check(); err != nil {
+func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string) error {
+	ctx := cmd.Context()
+	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
 		return err
 	}
-	_, op, err := f.prepare(ctx, env, kube, dir)
+	_, op, err := f.prepare(ctx, env, kube, args, true)
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,11 @@ func (f *planFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir s
 		return err
 	}
 	printForgotten(env, op)
-	outlooks, err := cli.Outlooks(ctx, op, f.dryRunMode())
+	mode := engine.DryRunClient
+	if f.ServerSide {
+		mode = engine.DryRunServer
+	}
+	outlooks, err := cli.Outlooks(ctx, op, mode)
 	if err != nil {
 		return err
 	}
@@ -104,6 +107,8 @@ func (f *planFlags) print(env *cli.Env, outlooks []view.Outlook) error {
 		return packages.PlanKRM(env.Out, outlooks)
 	case view.OutputJSON:
 		return planJSON(env.Out, outlooks)
+	case view.OutputTable:
+		return planTable(env.Out, outlooks)
 	default:
 		return planText(env.Out, env.Terminal(), outlooks)
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ var planFlagNames = []string{
 	"prune-after-failure",
 	"ordering",
 	"inventory-policy",
+	"adopt",
 	"prune-propagation-policy",
 	"recreate",
 	"allow-delete",
@@ -84,10 +86,25 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 		"Prune everything if no object is described, instead of failing")
 	f.filter.Add(flags)
 	f.held.add(cmd, false)
-	f.cluster.Add(flags)
+	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}
+	f.adopt.AddTo(cmd, "adopt", "Which existing objects the set may adopt: none, those without an "+
+		"owner, or those of other owners too (default: none for packages, unowned for apps)")
+	f.addFiles(cmd)
 	flags.Var(&f.maxPrune, "max-prune",
 		"Fail before the first write if more objects than this number, or than this percentage of "+
 			"the recorded objects, would be pruned (default: no limit)")
+}
+
+// policies are the inventory policies of the values of --adopt.
+var policies = map[string]string{"none": "strict", "unowned": "adopt", "all": "force-adopt"}
+
+// inventoryPolicy returns which objects may be adopted. That of apps is wider by default.
+func (f *applyFlags) inventoryPolicy() string {
+	policy := policies[f.adopt.Value]
+	if policy == "" && f.app != "" && f.Adoption.Value == policies["none"] {
+		policy = policies["unowned"]
+	}
+	return cmp.Or(policy, f.Adoption.Value)
 }
 
 // checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -48,6 +51,9 @@ func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
 
 func rowOf(o view.Outlook) (view.Row, error) {
 	phrase := phrases[o.Verb()]
+	if o.Verb() == view.ToPrune && o.Destroys {
+		phrase.text = "would be deleted"
+	}
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == view.ToFail {
 		text := failureText(o.Step, o.Err)
@@ -120,6 +126,9 @@ func totals(outlooks []view.Outlook) string {
 		view.ToSkip:      "skipped",
 		view.ToFail:      "would fail",
 	}
+	if slices.ContainsFunc(outlooks, func(o view.Outlook) bool { return o.Destroys }) {
+		words[view.ToPrune] = "to delete"
+	}
 	var parts []string
 	changes := false
 	for _, v := range view.Verbs {
@@ -136,6 +145,25 @@ func totals(outlooks []view.Outlook) string {
 	default:
 		return "plan: " + strings.Join(parts, ", ")
 	}
+}
+
+// planTable prints a row for each object.
+func planTable(out io.Writer, outlooks []view.Outlook) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tRESOURCE\tACTION\tREASON")
+	for _, o := range outlooks {
+		reason := o.Reason
+		if o.Err != nil {
+			reason, _, _ = strings.Cut(o.Err.Error(), "\n")
+		}
+		ref := o.Step.Ref
+		fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, o.Verb(),
+			plaintext.Printable(reason))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
 }
 
 func count(outlooks []view.Outlook) map[view.Verb]int {

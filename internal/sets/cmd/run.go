@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -44,6 +47,9 @@ type run struct {
 	options engine.Options
 	saved   *packages.SavedPlan // the plan must be the same; nil for any
 	held    *heldFlags
+	yes     bool          // nothing is asked before the plan is run
+	noWait  bool          // nothing is waited for
+	timeout time.Duration // of the whole run; 0 is without limit
 	show    view.RunOptions
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
@@ -66,6 +72,11 @@ func newRun(env *cli.Env, command, output string, w wording) run {
 
 // do locks the set, makes the plan and runs it. A dry run locks nothing.
 func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
+	if r.timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
 	held := (*lock.Lock)(nil)
 	if r.options.DryRun == engine.DryRunNone {
 		var err error
@@ -94,6 +105,10 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 
 // start runs the plan. If not everything succeeded, it prints at the end what did not.
 func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) error {
+	if r.noWait {
+		awaitNothing(op.Plan())
+		r.show.NoWait = true
+	}
 	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
 	heard := heardOperation{Operation: op, listener: word.Event}
 	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
@@ -107,6 +122,11 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
 	if incomplete := (*cli.ResultError)(nil); errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
+	}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		fmt.Fprintf(r.env.Err, "error: %v %s; the record is complete, and the same command continues\n",
+			errTimeout, r.timeout)
+		return &cli.ResultError{}
 	}
 	return err
 }
@@ -127,6 +147,18 @@ func (o heardOperation) Run(
 	})
 }
 
+// errTimeout is the cause of a context that --timeout ended.
+var errTimeout = errors.New("the run has not ended within --timeout")
+
+// awaitNothing changes a plan so that objects which are applied are not waited for.
+func awaitNothing(p *plan.Plan) {
+	for i := range p.Steps {
+		if p.Steps[i].Op.Applies() {
+			p.Steps[i].Wait = false
+		}
+	}
+}
+
 // confirm returns an error unless the plan is the saved one, or the user agrees to it.
 func (r run) confirm(ctx context.Context, op sets.Operation) error {
 	switch {
@@ -134,9 +166,36 @@ func (r run) confirm(ctx context.Context, op sets.Operation) error {
 		return op.Check(ctx, r.saved)
 	case r.options.DryRun != engine.DryRunNone:
 		return nil
-	default:
-		return r.held.confirm(ctx, r.env, op)
+	case !r.yes && r.env.IsInteractive():
+		if err := r.ask(ctx, op); err != nil {
+			return err
+		}
 	}
+	return r.held.confirm(ctx, r.env, op)
+}
+
+// ask shows the plan on a terminal and returns an error unless the user agrees to it. Nothing is
+// asked if nothing would change.
+func (r run) ask(ctx context.Context, op sets.Operation) error {
+	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
+	if err != nil {
+		return err
+	}
+	terminal := view.Terminal{Colour: r.show.Terminal.Colour}
+	if err := planText(r.env.Err, terminal, outlooks); err != nil {
+		return err
+	}
+	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
+		return o.Verb().Changes() || o.Verb() == view.ToFail
+	})
+	if !changes {
+		return nil
+	}
+	ok, err := r.env.Confirm(ctx, strings.ToUpper(r.command[:1])+r.command[1:]+"?")
+	if err == nil && !ok {
+		err = errors.New("cancelled: nothing was changed")
+	}
+	return err
 }
 
 // printForgotten prints the objects that leave the record because their kind does not exist.

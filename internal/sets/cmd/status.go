@@ -10,26 +10,25 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
-	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // statusFlags are the flags of status.
 type statusFlags struct {
 	commands.StatusFlags
-	cluster cli.ClusterGuard
-	output  cli.Choice
+	setFlags
+	output cli.Choice
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := statusFlags{StatusFlags: commands.NewStatusFlags(), output: outputs()}
 	cmd := &cobra.Command{
-		Use:   "status [FOLDER | -]",
-		Short: "Show the status of the objects of a package",
-		Long: `Show the status of the objects that the package in a folder (default: the working
-folder) or on the standard input (-) deployed: once, or as it changes until all are ready or
-deleted. With --inv-type remote, show the objects of all inventories in the cluster, or in the
-namespace of --namespace.
+		Use:   "status [FOLDER | -] | -a NAME | --record NAME",
+		Short: "Show the status of the objects of a package or an app",
+		Long: `Show the status of the objects that a set deployed: once, or as it changes until all are ready
+or deleted. The set is the package in a folder (default: the working folder) or on the standard
+input (-), an app (-a), or a package without its folder (--record). With --inv-type remote, show the
+objects of all inventories in the cluster, or in the namespace of --namespace.
 
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
@@ -39,33 +38,34 @@ Exit codes:
   130  interrupted`,
 		Example: "  " + env.Name() + " status wordpress\n" +
 			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), env, kube, cli.Folder(args))
+			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	f.output.AddTo(cmd, "output", "Output format")
+	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	f.Add(cmd)
-	f.cluster.Add(cmd.Flags())
+	f.addRecord(cmd)
 	return cmd
 }
 
-func (f *statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir string) error {
+func (f *statusFlags) run(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) error {
 	if err := f.Check(&f.output); err != nil {
 		return err
 	}
-	if f.Remote() {
-		dir = ""
+	rules, err := packages.ReadRules(ctx, "", f.RuleFiles)
+	if !f.Remote() {
+		rules, err = f.readyRules(ctx, env, kube, args, f.RuleFiles)
 	}
-	rules, err := packages.ReadRules(ctx, dir, f.RuleFiles)
 	if err != nil {
 		return err
 	}
 	met, err := f.Run(ctx, env, commands.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
 		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
-			return f.targets(ctx, env, kube, dir)
+			return f.targets(ctx, env, kube, args)
 		},
 		Printer: func(out io.Writer, m *packages.StatusTargets, _ view.ChildRows) view.Printer {
 			return f.printer(env, out, m)
@@ -79,30 +79,21 @@ func (f *statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir
 
 // targets connects and returns the objects to show.
 func (f *statusFlags) targets(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*packages.StatusTargets, packages.Cluster, error) {
 	if f.Remote() {
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {
 			return nil, nil, err
 		}
-		client, err := connect(ctx, env, kube, f.cluster, nil)
+		client, err := f.connect(ctx, env, kube, nil)
 		if err != nil {
 			return nil, nil, err
 		}
 		m, err := packages.RemoteMembers(ctx, client, namespace, f.Records, env.Notice)
 		return m, client, err
 	}
-	set, err := sets.OpenRecord(ctx, request(env, dir, nil))
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := connect(ctx, env, kube, f.cluster, set)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := set.Targets(ctx, client, env.Notice)
-	return m, client, err
+	return f.setFlags.targets(ctx, env, kube, args)
 }
 
 func (f *statusFlags) printer(

@@ -1,0 +1,240 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// appSet is the set of an app.
+type appSet struct {
+	request Request
+	objects []manifest.Object // empty if only the record is known
+	rules   []ready.Rule
+}
+
+// openApp reads the files of an app and its rules.
+func openApp(ctx context.Context, r Request) (Set, error) {
+	s := &appSet{request: r}
+	var err error
+	s.objects, err = files.Read(ctx, files.Options{Paths: r.Files, Stdin: r.Stream, Warn: r.warn})
+	if err != nil {
+		return nil, err
+	}
+	if s.rules, err = files.ReadRules(ctx, r.Files, r.Rules); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Title returns what messages call the app.
+func (s *appSet) Title() string { return fmt.Sprintf("app %q", s.request.App) }
+
+// Name returns the name of the app and the namespace of its record.
+func (s *appSet) Name() (namespace, name string) { return s.request.Namespace, s.request.App }
+
+// Expected returns nothing: files of apps do not name a cluster.
+func (s *appSet) Expected() (cluster, where string) { return "", "" }
+
+// name returns the name of the app for its use cases.
+func (s *appSet) name() apps.Name {
+	return apps.Name{Name: s.request.App, Namespace: s.request.Namespace}
+}
+
+// client returns the use cases of apps on a cluster.
+func (s *appSet) client(c Cluster) *apps.Client {
+	return &apps.Client{
+		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,
+		Notice: s.request.Notice,
+		Records: &app.Store{
+			Cluster: c, Manager: apps.Manager, Now: s.request.Now, FullNames: s.request.FullNames,
+		},
+	}
+}
+
+// PrepareApply returns the operation that deploys the app.
+func (s *appSet) PrepareApply(
+	ctx context.Context, c Cluster, o packages.ApplyOptions,
+) (Operation, error) {
+	resources, err := files.Resolve(ctx, c, s.objects, s.request.scope(), s.request.warn)
+	if err != nil {
+		return nil, err
+	}
+	refs, sources := make([]object.Ref, len(resources)), map[object.Ref]string{}
+	for i, r := range resources {
+		refs[i] = object.RefOf(r.Unstructured)
+		sources[refs[i]] = r.Origin
+	}
+	rules, err := packages.NewRuleSet(ctx, c, s.rules, refs)
+	if err != nil {
+		return nil, err
+	}
+	client := s.client(c)
+	return &appOperation{
+		set: s, cluster: c, rules: rules, sources: sources, options: o.PlanOptions,
+		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
+			return client.PrepareDeploy(ctx, apps.DeployRequest{
+				App: s.name(), Resources: copies(resources), Filter: o.Filter, Patch: o.NoPrune,
+				AllowEmpty: true, // CheckEmpty looks at the plan
+				Adopt:      o.Adoption() != plan.AdoptNone, ScopeSelectors: true,
+				OverrideOwnership: o.Adoption() == plan.AdoptAll,
+				Summarize:         true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
+			})
+		},
+		recorded: func(p prepared) bool { return p.(*apps.Deployment).App().Exists() },
+	}, nil
+}
+
+// copies returns copies of resources: the use case changes its inputs.
+func copies(resources []resource.Resource) []resource.Resource {
+	copied := make([]resource.Resource, len(resources))
+	for i, r := range resources {
+		copied[i] = resource.Resource{Unstructured: r.DeepCopy(), Origin: r.Origin}
+	}
+	return copied
+}
+
+// PrepareDestroy returns the operation that deletes the app.
+func (s *appSet) PrepareDestroy(
+	_ context.Context, c Cluster, o packages.DestroyOptions,
+) (Operation, error) {
+	client := s.client(c)
+	return &appOperation{
+		set: s, cluster: c, options: o.PlanOptions,
+		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
+			return client.PrepareDelete(ctx,
+				apps.DeleteRequest{App: s.name(), Run: runOptions(o, nil)})
+		},
+		recorded: func(p prepared) bool { return p.(*apps.Deletion).Found() },
+	}, nil
+}
+
+// Targets returns the objects that carry the label of the app.
+func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
+	found, err := s.client(c).PrepareObserve(ctx, apps.ObserveRequest{App: s.name()})
+	if err != nil {
+		return nil, err
+	}
+	return packages.NewStatusTargets(found.App.RecordRef(), found.Refs), nil
+}
+
+// runOptions returns how apps calculate and make changes for the options of packages.
+func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
+	policy := packages.AnnotationPolicy()
+	policy.Replacement = o.Replacement
+	r := apps.RunOptions{
+		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
+		ServerSide: o.ServerSide, KeepConflicts: !o.ForceConflicts, Conflicts: o.Conflicts,
+		LeaveReplicas: o.LeaveReplicas,
+		Native:        true, PruneAfterFailure: o.PruneAfterFailure, Policy: &policy,
+	}
+	if o.Hold {
+		r.Held = o.AllowDelete.Held()
+	}
+	return r
+}
+
+// notes passes the notes of use cases to the user.
+type notes struct{ Request }
+
+// Line prints nothing: use cases that only prepare have no lines of their own.
+func (n notes) Line(string) {}
+
+// Info passes a note to the user.
+func (n notes) Info(text string, _ ...string) { n.Notice("note: " + text) }
+
+// Debug prints nothing.
+func (n notes) Debug(string, ...string) {}
+
+// prepared is a prepared deployment or deletion.
+type prepared interface {
+	Plan() *plan.Plan
+	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
+}
+
+// appOperation is an operation on an app.
+type appOperation struct {
+	prepared // nil before MakePlan
+	set      *appSet
+	cluster  Cluster
+	rules    *ready.RuleSet
+	sources  map[object.Ref]string
+	options  packages.PlanOptions
+	prepare  func(context.Context, packages.PlanOptions) (prepared, error)
+	recorded func(prepared) bool
+}
+
+// Lock returns what is locked during the operation.
+func (o *appOperation) Lock() lock.Set { return apps.LockSet(o.set.name()) }
+
+// MakePlan reads the record and the cluster, and makes the plan.
+func (o *appOperation) MakePlan(ctx context.Context) (err error) {
+	o.prepared, err = o.prepare(ctx, o.options)
+	return err
+}
+
+// AllowDelete makes the plan again, so that it deletes the objects that it held back.
+func (o *appOperation) AllowDelete(ctx context.Context) error {
+	for _, ref := range o.Plan().HeldBack() {
+		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
+	}
+	return o.MakePlan(ctx)
+}
+
+// CheckEmpty returns an error if the files describe no object and the plan removes some, unless the
+// options allow that.
+func (o *appOperation) CheckEmpty() error {
+	p := o.Plan()
+	if len(o.sources) > 0 || p.Destroys || o.options.AllowEmpty || !p.Removes() {
+		return nil
+	}
+	return &packages.EmptyError{Set: o.set.Title(), Removed: len(p.Recorded)}
+}
+
+// Sources returns the file and document that describes each object.
+func (o *appOperation) Sources() map[object.Ref]string { return o.sources }
+
+// Recorded reports whether the app existed when the plan was made.
+func (o *appOperation) Recorded() bool { return o.recorded(o.prepared) }
+
+// Forgotten returns nothing: the record of an app lists kinds, and no objects.
+func (o *appOperation) Forgotten() []string { return nil }
+
+// LeavesUnknown returns false: a deletion that does not see all kinds of the app is refused.
+func (o *appOperation) LeavesUnknown() bool { return false }
+
+// Children returns what controllers created for objects of the app.
+func (o *appOperation) Children(ctx context.Context) view.ChildRows {
+	return packages.ChildRows(ctx, o.cluster, o.rules)
+}
+
+// Save returns the plan of a deployment in the format of a file.
+func (o *appOperation) Save(ctx context.Context, version string) (*packages.SavedPlan, error) {
+	d := o.prepared.(*apps.Deployment)
+	return packages.SavePlan(ctx, o.cluster, packages.PlanSource{
+		Version: version, Record: d.Identity(), Objects: d.Objects(), Options: o.options,
+		Plan: d.Plan(), Random: d.Random(),
+	})
+}
+
+// Check returns an error unless the plan is the same as a saved one.
+func (o *appOperation) Check(ctx context.Context, saved *packages.SavedPlan) error {
+	now, err := o.Save(ctx, "")
+	if err != nil {
+		return err
+	}
+	return saved.Compare(now, "app")
+}

@@ -1,0 +1,222 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/files"
+)
+
+// setFlags name the set of a command, together with its arguments.
+type setFlags struct {
+	files     []string
+	kustomize string
+	app       string
+	record    string
+	cluster   cli.ClusterGuard
+}
+
+// addFiles adds the flags for a set with its files.
+func (f *setFlags) addFiles(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil,
+		"Folder of the package; with --app: folders, files, URLs or - with manifests (can repeat)")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "file" { // as kapp calls it
+			name = "filename"
+		}
+		return pflag.NormalizedName(name)
+	})
+	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "Folder with a kustomization")
+	f.addName(cmd)
+}
+
+// addRecord adds the flags for a set without its files.
+func (f *setFlags) addRecord(cmd *cobra.Command) {
+	f.addFiles(cmd)
+	cmd.Flags().StringVar(&f.record, "record", "",
+		"Name of the package's record in the namespace of -n, instead of its folder")
+}
+
+func (f *setFlags) addName(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.app, "app", "a", "",
+		"Name of the app; its record is in the namespace of -n")
+	f.cluster.Add(cmd.Flags())
+}
+
+// request returns the request for the set that the flags and arguments name. Readiness rules may be
+// in ruleFiles.
+func (f *setFlags) request(
+	env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+) (sets.Request, error) {
+	namespace, explicit, err := kube.Namespace()
+	r := sets.Request{
+		Files: append(append([]string{}, args...), f.files...), App: f.app, Record: f.record,
+		Stream: env.In, Namespace: namespace, Enforced: explicit, Rules: ruleFiles, Notice: env.Notice,
+		Now: env.Now, FullNames: strings.EqualFold(env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+	}
+	if f.kustomize != "" {
+		r.Files = append(r.Files, f.kustomize)
+	}
+	switch {
+	case err != nil:
+		return r, err
+	case f.app != "" && f.record != "":
+		return r, errors.New("--app names an app and --record a package: give one of them")
+	case f.record != "" && len(r.Files) > 0:
+		return r, errors.New("--record names a package without its folder: give one of them")
+	case f.app != "" || f.record != "":
+		return r, nil
+	case len(r.Files) > 1:
+		return r, fmt.Errorf("a package is one folder, but %s were given; several files are deployed "+
+			"as an app: give its name with -a", strings.Join(r.Files, " and "))
+	case len(r.Files) == 0:
+		r.Files = []string{"."}
+	}
+	return r, checkPackage(r.Files[0])
+}
+
+// checkPackage returns an error for an argument that is no folder, and says what it could be meant
+// for.
+func checkPackage(arg string) error {
+	if strings.Contains(arg, "://") {
+		return fmt.Errorf("%s: a package is a folder; manifests at a URL are deployed as an app: give "+
+			"its name with -a, as in -a NAME -f URL", arg)
+	}
+	info, err := os.Stat(arg)
+	if arg == packages.Stdin || err != nil || info.IsDir() || !info.Mode().IsRegular() {
+		return nil // whoever opens the folder says what is wrong with it
+	}
+	return fmt.Errorf("%q is a file, but a package is a folder: name the folder that the file is in, "+
+		"or deploy the file as an app: -a NAME -f %s", arg, arg)
+}
+
+// open reads the set with its files and connects.
+func (f *setFlags) open(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+) (sets.Set, sets.Cluster, error) {
+	r, err := f.request(env, kube, args, ruleFiles)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.App != "" && len(r.Files) == 0 {
+		return nil, nil, fmt.Errorf(
+			"no manifests are given for the app %q: name files or folders with -f", r.App)
+	}
+	set, err := sets.Open(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := f.connect(ctx, env, kube, set)
+	return set, c, err
+}
+
+// openRecord reads what names the record of the set, and connects.
+func (f *setFlags) openRecord(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+) (sets.Set, sets.Cluster, error) {
+	r, err := f.request(env, kube, args, ruleFiles)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Record == "" {
+		set, err := sets.OpenRecord(ctx, r)
+		if err != nil {
+			return nil, nil, withHint(err, r)
+		}
+		c, err := f.connect(ctx, env, kube, set)
+		return set, c, err
+	}
+	c, err := f.connect(ctx, env, kube, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := sets.Find(ctx, c, r)
+	return set, c, err
+}
+
+// readyRules returns the readiness rules of the set and of files.
+func (f *setFlags) readyRules(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+) ([]ready.Rule, error) {
+	r, err := f.request(env, kube, args, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.App != "":
+		return files.ReadRules(ctx, r.Files, ruleFiles)
+	case r.Record != "":
+		return packages.ReadRules(ctx, "", ruleFiles)
+	}
+	return packages.ReadRules(ctx, r.Files[0], ruleFiles)
+}
+
+// targets connects and returns the objects of the set in the cluster.
+func (f *setFlags) targets(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) (*packages.StatusTargets, packages.Cluster, error) {
+	set, client, err := f.openRecord(ctx, env, kube, args, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := set.Targets(ctx, client)
+	return m, client, err
+}
+
+// withHint adds to the error of a package whose folder does not exist what could be meant.
+func withHint(err error, r sets.Request) error {
+	missing := (*packages.NoFolderError)(nil)
+	if !errors.As(err, &missing) || strings.ContainsAny(r.Files[0], "/.") {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean the app of this name, -a %s?", err, r.Files[0])
+}
+
+// connect connects to the cluster, and returns an error if the user expects another one, or the set
+// belongs to another one. The set may be nil.
+func (f *setFlags) connect(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, set sets.Set,
+) (sets.Cluster, error) {
+	connect := kube.Client
+	if f.app != "" {
+		connect = kube.WriteClient
+	}
+	client, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	expected := cli.ExpectedCluster{}
+	if set != nil {
+		expected.Value, expected.Where = set.Expected()
+	}
+	return client, f.cluster.Check(ctx, env, kube, client, expected)
+}
+
+// packageFlags are flags that mean something for packages alone.
+var packageFlags = []string{
+	"field-manager", "ordering", "prune-propagation-policy", "delete-propagation-policy",
+	"status-policy", "install-resource-group", "allow-delete",
+}
+
+// checkFlags returns an error for a flag that means nothing for the kind of set.
+func (f *setFlags) checkFlags(cmd *cobra.Command) error {
+	if f.app == "" {
+		return nil
+	}
+	for _, name := range packageFlags {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for packages, and %q is an app; omit it", name, f.app)
+		}
+	}
+	return nil
+}
