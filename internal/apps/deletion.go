@@ -37,6 +37,7 @@ type Deletion struct {
 // caller holds the lock of the app (LockSet) until the deletion has run. Of the request, Review and
 // Run.Engine do not count.
 func (c *Client) PrepareDelete(ctx context.Context, r DeleteRequest) (*Deletion, error) {
+	r.Search.RecordedKinds = r.Run.Native
 	d, err := c.openDeletion(ctx, r)
 	if err != nil || !d.Found() {
 		return d, err

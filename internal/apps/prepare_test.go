@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
@@ -338,10 +339,16 @@ func TestPrepareDelete(t *testing.T) {
 
 	w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, "+
 		"annotations: {kapp.k14s.io/delete-strategy: orphan}}}")
+	w.forget()
 	d, err = w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
 	lines, err := w.run(t.Context(), d, engine.Options{})
 	checkError(t, err, "")
+	for _, selection := range w.cluster.Selections {
+		if !slices.Equal(selection.Kinds, []schema.GroupKind{configMapKind}) {
+			t.Errorf("searched the kinds %v", selection.Kinds)
+		}
+	}
 	check(t, "events", lines, "acted delete configmap/a succeeded\nacted orphan configmap/b skipped\n"+
 		"settled delete configmap/a succeeded\nsettled orphan configmap/b skipped")
 	check(t, "objects", w.objects(), "configmap/b")

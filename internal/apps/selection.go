@@ -22,6 +22,9 @@ const clusterScope = "(cluster)"
 type SearchOptions struct {
 	IgnoreFailing bool // ignore API groups that the server cannot describe or list
 	OnlyFallback  bool // search the fallback namespaces alone
+	// RecordedKinds searches only the kinds of the record, which cover all objects that exist because
+	// of the app. kapp also finds objects of other kinds to which somebody has given the label.
+	RecordedKinds bool
 }
 
 // objects returns all objects of an app. With owners they keep their managed fields. The function
@@ -32,6 +35,9 @@ func (c *Client) objects(
 ) ([]liveObject, error) {
 	selection := c.selection(target, o, owners)
 	selection.Unlisted = missed
+	if used := target.Meta.UsedGKs; o.RecordedKinds && used != nil && len(*used) > 0 {
+		selection.Kinds = uniqueKinds(slices.Clone(*used))
+	}
 	if err := c.awaitDiscovery(ctx, selection.Ignore); err != nil {
 		return nil, err
 	}
