@@ -208,7 +208,7 @@ that you give to any set of manifests.`,
 	}
 	root.Version = Version()
 	root.AddCommand(newOptions(env))
-	root.SetUsageTemplate(usageTemplate(root))
+	root.SetUsageFunc(usage(root.UsageFunc()))
 	for _, group := range groups {
 		if !root.ContainsGroup(group.Title) {
 			root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})

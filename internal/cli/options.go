@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,17 +22,31 @@ func newOptions(env *Env) *cobra.Command {
 	}
 }
 
-// usageTemplate returns the template of help: like kubectl's it names the command options instead
-// of listing the flags that every command has.
-func usageTemplate(root *cobra.Command) string {
-	const inherited, end = "{{if .HasAvailableInheritedFlags}}", "{{end}}"
-	before, rest, ok := strings.Cut(root.UsageTemplate(), inherited)
-	if !ok {
-		return root.UsageTemplate()
+// usage returns a function that prints the usage of a command as inner does. As in kubectl, it
+// names the command options instead of listing the flags that every command has. It edits the text,
+// since templates call methods by name, for which the linker would keep a quarter more code.
+func usage(inner func(*cobra.Command) error) func(*cobra.Command) error {
+	return func(cmd *cobra.Command) error {
+		out := cmd.OutOrStderr()
+		var text strings.Builder
+		cmd.SetOut(&text)
+		err := inner(cmd)
+		cmd.SetOut(out)
+		if err != nil {
+			return err
+		}
+		parts := slices.DeleteFunc(strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n\n"),
+			func(part string) bool {
+				return strings.HasPrefix(part, "Global Flags:\n") ||
+					!cmd.HasParent() && strings.HasPrefix(part, "Flags:\n")
+			})
+		end := len(parts)
+		if cmd.HasAvailableSubCommands() {
+			end-- // how to get help about them
+		}
+		hint := fmt.Sprintf("Use \"%s options\" for a list of the options that every command has.",
+			cmd.Root().Name())
+		_, err = fmt.Fprintln(out, strings.Join(slices.Insert(parts, end, hint), "\n\n"))
+		return err
 	}
-	_, after, _ := strings.Cut(rest, end)
-	before = strings.Replace(before, "{{if .HasAvailableLocalFlags}}",
-		"{{if and .HasParent .HasAvailableLocalFlags}}", 1)
-	return before + "\n\nUse \"" + root.Name() +
-		" options\" for a list of the options that every command has." + after
 }
