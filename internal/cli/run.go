@@ -27,7 +27,8 @@ func RunOperation(
 		fmt.Fprintf(show.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
 	p := op.Plan()
-	printer := show.Printer(p, o.DryRun == engine.DryRunNone && !show.NoWait)
+	show.DryRun = o.DryRun != engine.DryRunNone
+	printer := show.Printer(p)
 	summary, err := op.Run(ctx, o, held.Count(len(p.Refs()), printer.Event))
 	closed := printer.Close(err)
 	switch {

@@ -45,6 +45,7 @@ type PhaseEvent struct {
 type PhaseOptions struct {
 	Rounds    bool // hold events back until their round begins, in the order of the plan
 	Waits     bool // the run waits
+	DryRun    bool // the run changes nothing
 	Statuses  bool // print new statuses
 	Unstarted bool // print steps that an interrupt prevented, as interrupted waits
 }

@@ -37,6 +37,7 @@ type RunOptions struct {
 	Output   string // one of the formats
 	Statuses bool   // new statuses are printed
 	Waves    bool   // the run is ordered in waves
+	DryRun   bool   // the run changes nothing, and waits for nothing
 	NoWait   bool   // the run waits for nothing
 	Out      io.Writer
 	Now      func() time.Time
@@ -58,8 +59,9 @@ func (o RunOptions) Fail(err error) error {
 }
 
 // Printer returns the printer for the run of a plan.
-func (o RunOptions) Printer(p *plan.Plan, waits bool) Printer {
-	options := PhaseOptions{Rounds: o.Waves, Waits: waits, Statuses: o.Statuses}
+func (o RunOptions) Printer(p *plan.Plan) Printer {
+	waits := !o.DryRun && !o.NoWait
+	options := PhaseOptions{Rounds: o.Waves, Waits: waits, DryRun: o.DryRun, Statuses: o.Statuses}
 	switch o.Output {
 	case OutputJSON:
 		options.Unstarted = o.Detailed

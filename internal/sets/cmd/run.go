@@ -31,7 +31,7 @@ func outputs() cli.Choice {
 func runForm(env *cli.Env, w wording) view.RunForm {
 	return view.RunForm{
 		Lines: func(p *plan.Plan, o view.PhaseOptions) view.Printer {
-			w.dryRun, w.statuses = !o.Waits, o.Statuses
+			w.dryRun, w.waits, w.statuses = o.DryRun, o.Waits, o.Statuses
 			return view.Lines(env.Out, p, w.formatter())
 		},
 		Columns: runTable, RowDetails: rowDetails, Reason: view.PlainReason, ErrorText: error.Error,

@@ -16,7 +16,8 @@ import (
 type wording struct {
 	removed     string // the past participle for deletions
 	onlyDeletes bool   // the run applies nothing
-	dryRun      bool   // nothing is written or waited for
+	dryRun      bool   // nothing is written
+	waits       bool   // the run waits
 	unchanged   bool   // unchanged objects are listed
 	serverSide  bool   // objects are written by server-side apply
 	statuses    bool   // every new status is printed
@@ -137,7 +138,7 @@ func (w wording) pastTense(op plan.Op) string {
 
 // settledText returns the outcome of a wait.
 func (w wording) settledText(b *view.RunState, e event.Event) string {
-	if w.dryRun {
+	if !w.waits {
 		return ""
 	}
 	if e.Outcome != event.Interrupted && b.Rows[e.Step].Acted != event.Succeeded {
@@ -214,7 +215,7 @@ func (w wording) totals(b *view.RunState) []view.Total {
 	line := fmt.Sprintf("%d resource(s) %s, %d skipped, %d %s",
 		removes.Done[plan.Delete], w.removed, removes.Skipped, removes.Failed, failed)
 	totals = append(totals, view.Total{Complete: removes.Complete(), Line: w.mark(line)})
-	if !w.dryRun {
+	if w.waits {
 		line := fmt.Sprintf("%d resource(s) reconciled, %d skipped, %d failed to reconcile, %d timed out",
 			waits.Succeeded, waits.Skipped, waits.Failed, waits.TimedOut)
 		if waits.Interrupted > 0 {

@@ -15,21 +15,23 @@ import (
 
 // TestWording prints runs. An archive has the steps of a plan (packagestest.Steps) and the events
 // as JSON lines; their references are filled in from the steps. The command is apply, or what the
-// section command says: destroy, server-side, dry-run or show-unchanged. A section failure is the
-// error that ends the run.
+// section command says: destroy, server-side, dry-run, no-wait or show-unchanged. A section failure
+// is the error that ends the run.
 func TestWording(t *testing.T) {
 	golden.Run(
 		t,
 		"testdata/wording_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			w := wording{removed: "pruned"}
+			w := wording{removed: "pruned", waits: true}
 			switch strings.TrimSpace(files["command"]) {
 			case "destroy":
-				w = wording{removed: "deleted", onlyDeletes: true}
+				w = wording{removed: "deleted", waits: true, onlyDeletes: true}
 			case "server-side":
 				w.serverSide = true
 			case "dry-run":
-				w.dryRun = true
+				w.dryRun, w.waits = true, false
+			case "no-wait":
+				w.waits = false
 			case "show-unchanged":
 				w.unchanged = true
 			}
