@@ -205,7 +205,7 @@ func (f *setFlags) connect(
 // packageFlags are flags that mean something for packages alone.
 var packageFlags = []string{
 	"field-manager", "ordering", "prune-propagation-policy", "delete-propagation-policy",
-	"status-policy", "install-resource-group", "allow-delete",
+	"status-policy", "install-resource-group",
 }
 
 // checkFlags returns an error for a flag that means nothing for the kind of set.
