@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
@@ -12,6 +13,7 @@ import (
 )
 
 func main() {
+	debug.SetTraceback("none") // a panic of a goroutine is one line, unless GOTRACEBACK asks for more
 	os.Exit(run())
 }
 

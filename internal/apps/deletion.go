@@ -258,8 +258,12 @@ func (d *Deletion) deleteRecord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.req.Run.Native { // what controllers created goes with its owners, and is not waited for
-		left = withoutTransient(left)
+	if d.req.Run.Native {
+		// What controllers created goes with its owners. The run has waited for everything else but
+		// what the user does not want to wait for.
+		left = slices.DeleteFunc(withoutTransient(left), func(o liveObject) bool {
+			return o.GetDeletionTimestamp() != nil
+		})
 	}
 	if len(left) > 0 {
 		return errors.New(

@@ -161,11 +161,15 @@ func (p Program) command(env *Env, kube *Kube, name string) *cobra.Command {
 
 // Main runs the command line of the environment and returns the exit code. The name of the called
 // program selects a program, else a group, else all groups. A panic is printed and returns the code
-// of an error, since that of the runtime means something else to some commands.
+// of an error, since that of the runtime means something else to some commands. Stack traces are
+// printed only if GOTRACEBACK asks for them.
 func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			fmt.Fprintf(env.Err, "panic: %v\n\n%s", cause, debug.Stack())
+			fmt.Fprintf(env.Err, "error: internal error: %v; GOTRACEBACK=all prints where\n", cause)
+			if env.Getenv("GOTRACEBACK") != "" {
+				fmt.Fprintf(env.Err, "%s", debug.Stack())
+			}
 			code = exitError
 		}
 	}()

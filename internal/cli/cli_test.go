@@ -127,8 +127,8 @@ func TestMainChoosesByName(t *testing.T) {
 		}
 	}
 	env, _, errs := testEnv("broken")
-	if code := Main(env, programs); code != exitError ||
-		!strings.Contains(errs.String(), "panic: no map\n\ngoroutine ") {
+	const internal = "error: internal error: no map; GOTRACEBACK=all prints where\n"
+	if code := Main(env, programs); code != exitError || errs.String() != internal {
 		t.Errorf("a panic: exit code %d, %q", code, errs)
 	}
 	env, out, _ := testEnv("muster", "--help")

@@ -63,7 +63,7 @@ func (f *destroyFlags) run(
 	ctx := cmd.Context()
 	err := errors.Join(
 		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout),
-		f.checkFlags(cmd))
+		f.checkFlags(cmd, "inventory-policy"))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ type run struct {
 	show    view.RunOptions
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
-	check     func(sets.Operation) error // looks at the plan before it is run; nil accepts all
+	check     func(sets.Operation) error // looks at the plan before anything is asked or run
 }
 
 // newRun returns a run with the given output format.
@@ -91,10 +91,14 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 		return r.show.Fail(err)
 	}
 	r.show.Children = op.Children(ctx)
+	if err := r.check(op); err != nil {
+		return r.show.Fail(err)
+	}
+	checked := op.Plan()
 	if err := r.confirm(ctx, op); err != nil {
 		return err
 	}
-	if r.check != nil {
+	if op.Plan() != checked { // the user has allowed more
 		if err := r.check(op); err != nil {
 			return r.show.Fail(err)
 		}
@@ -120,10 +124,11 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 		}
 	}
 	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
-	if incomplete := (*cli.ResultError)(nil); errors.As(err, &incomplete) {
+	incomplete := (*cli.ResultError)(nil)
+	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
 	}
-	if errors.Is(context.Cause(ctx), errTimeout) {
+	if incomplete != nil && incomplete.Interrupted && errors.Is(context.Cause(ctx), errTimeout) {
 		fmt.Fprintf(r.env.Err, "error: %v %s; the record is complete, and the same command continues\n",
 			errTimeout, r.timeout)
 		return &cli.ResultError{}

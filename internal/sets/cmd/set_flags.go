@@ -208,12 +208,13 @@ var packageFlags = []string{
 	"status-policy", "install-resource-group",
 }
 
-// checkFlags returns an error for a flag that means nothing for the kind of set.
-func (f *setFlags) checkFlags(cmd *cobra.Command) error {
+// checkFlags returns an error for a flag that means nothing for the kind of set: packageFlags, and
+// more of the command's.
+func (f *setFlags) checkFlags(cmd *cobra.Command, more ...string) error {
 	if f.app == "" {
 		return nil
 	}
-	for _, name := range packageFlags {
+	for _, name := range append(more, packageFlags...) {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s is for packages, and %q is an app; omit it", name, f.app)
 		}
