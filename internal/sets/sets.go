@@ -136,9 +136,10 @@ func (r Request) input() packages.Input {
 	return packages.Input{Folder: r.folder(), Stream: r.Stream, Notice: r.Notice}
 }
 
-// scope returns how objects get their namespaces.
+// scope returns how objects get their namespaces. For an app, a flag names the namespace of the
+// record: objects may name others.
 func (r Request) scope() packages.Scope {
-	return packages.Scope{Namespace: r.Namespace, Enforced: r.Enforced}
+	return packages.Scope{Namespace: r.Namespace, Enforced: r.Enforced && r.App == ""}
 }
 
 // warn passes a warning to the user.
