@@ -3,11 +3,8 @@ package apps
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/changegraph"
@@ -55,7 +52,7 @@ func (r *Run) nodes() ([]changegraph.Node, error) {
 			return nil, err
 		}
 		if err != nil {
-			errs[i] = r.objectError(c, r.annotationError(c.Object(), err))
+			errs[i] = r.objectError(c, changegraph.Explain(err, c.Object(), r.config))
 		}
 		node.Waits = c.WaitOp() == change.AwaitReconcile
 		nodes[i] = node
@@ -89,36 +86,6 @@ func (r *Run) objectError(c *change.Change, err error) error {
 		return errors.Join(errs...)
 	}
 	return &plan.ObjectError{Ref: object.RefOf(c.Object()), Source: r.sources[c.New], Err: err}
-}
-
-// ruleForm is how a change rule is written.
-const ruleForm = "(upsert|delete) (before|after) (upserting|deleting) GROUP"
-
-// annotationError returns the error of a change group or rule with the annotation that has it.
-func (r *Run) annotationError(obj *unstructured.Unstructured, err error) error {
-	all := obj.GetAnnotations()
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		isRule := strings.HasPrefix(key, resource.AnnChangeRule)
-		if !isRule && !strings.HasPrefix(key, resource.AnnChangeGroup) {
-			continue
-		}
-		single := obj.DeepCopy()
-		single.SetAnnotations(map[string]string{key: all[key]})
-		_, problem := changegraph.NodeOf("", changegraph.Upsert, single, r.config)
-		if problem == nil {
-			continue
-		}
-		form := fmt.Sprintf("%q is not a change group; write a name such as example.com/database",
-			all[key])
-		if isRule {
-			form = fmt.Sprintf("%q is not a change rule; write %s", all[key], ruleForm)
-		}
-		if strings.Contains(all[key], "{") {
-			form += "; placeholders must have a value for the object"
-		}
-		return fmt.Errorf("annotation %s: %s", key, form)
-	}
-	return err
 }
 
 // dependency returns the group of changes that an object has for what depends on it. No group of a

@@ -64,6 +64,9 @@ func (r *Run) buildPlan() error {
 	}
 	if r.options.HintRecreation {
 		r.plan.RecreateHint = recreateHint
+		if p := r.options.Policy; p != nil && p.RecreateHint != "" {
+			r.plan.RecreateHint = p.RecreateHint
+		}
 	}
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true

@@ -219,6 +219,9 @@ that you give to any set of manifests.`,
 		}
 		for _, cmd := range group.Commands(env, kube) {
 			cmd.GroupID = group.Title
+			if group.Name == "" { // the others have the texts of the tools whose name they have
+				cmd.SetFlagErrorFunc(flagError)
+			}
 			root.AddCommand(cmd)
 		}
 	}
@@ -229,6 +232,7 @@ that you give to any set of manifests.`,
 		}
 		root.AddCommand(cmd)
 	}
+	suggest(root, env.Args[1:])
 	return root
 }
 

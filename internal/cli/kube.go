@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -147,9 +150,23 @@ func (k *Kube) unreadable(err error) error {
 		return fmt.Errorf("%s: %w", k.failing, err)
 	}
 	if clientcmd.IsContextNotFound(err) && k.flags.overrides.CurrentContext != "" {
-		err = fmt.Errorf("context %q does not exist", k.flags.overrides.CurrentContext)
+		err = k.noContext(k.flags.overrides.CurrentContext)
 	}
 	return fmt.Errorf("read the kubeconfig: %w", err)
+}
+
+// noContext returns the error for a context that does not exist, with those that do.
+func (k *Kube) noContext(name string) error {
+	text, files := fmt.Sprintf("context %q does not exist", name), k.lookedIn()
+	raw, err := k.config().RawConfig()
+	if err != nil || files == "" {
+		return errors.New(text)
+	}
+	contexts := "none"
+	if names := slices.Sorted(maps.Keys(raw.Contexts)); len(names) > 0 {
+		contexts = strings.Join(names, ", ")
+	}
+	return fmt.Errorf("%s (looked in %s, which has: %s)", text, files, contexts)
 }
 
 // checkFound returns an error if nothing names a cluster. The library would then try a server on

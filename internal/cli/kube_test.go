@@ -60,7 +60,7 @@ func TestNamespace(t *testing.T) {
 		{args: "--context two -n other", want: "other", explicit: true},
 		{args: "-n UPPER", err: `--namespace "UPPER": `},
 		{args: "--context bad", err: `the context of the kubeconfig has the namespace "Not_Valid"`},
-		{args: "--context none", err: `read the kubeconfig: context "none" does not exist`},
+		{args: "--context none", err: `read the kubeconfig: context "none" does not exist (looked in `},
 		{args: "--kubeconfig /missing/config", err: "read the kubeconfig: "},
 	} {
 		k, _ := newTestKube(t, strings.Fields(tc.args)...)

@@ -22,15 +22,17 @@ type ImmutableError struct {
 	Err    error    // the answer of the server; nil if it could not be asked
 }
 
-func (e *ImmutableError) Error() string {
-	if e.Err == nil {
-		return e.Summary()
-	}
-	return e.Summary() + "\n" + e.Err.Error()
-}
+// maxAnswer is the length of the longest answer of the server that is printed. A longer one quotes
+// whole fields.
+const maxAnswer = 300
 
-// Summary returns the error in one line, without the answer of the server.
-func (e *ImmutableError) Summary() string { return e.reason() + "; " + e.Hint }
+func (e *ImmutableError) Error() string {
+	text := e.reason() + "; " + e.Hint
+	if e.Err == nil || len(e.Err.Error()) > maxAnswer {
+		return text
+	}
+	return text + "\n" + e.Err.Error()
+}
 
 func (e *ImmutableError) reason() string {
 	return strings.Join(e.Fields, ", ") + " cannot be changed"

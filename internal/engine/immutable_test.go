@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -106,5 +107,18 @@ func TestImmutable(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A server quotes whole fields as Go structs. Only the fields and the hint are printed then.
+func TestImmutableErrorIsShort(t *testing.T) {
+	for _, tc := range []struct{ answer, want string }{
+		{"spec: Forbidden: ask", "spec cannot be changed; hint\nspec: Forbidden: ask"},
+		{strings.Repeat("{\"Volumes\":null}", 100), "spec cannot be changed; hint"},
+	} {
+		err := &engine.ImmutableError{Fields: []string{"spec"}, Hint: "hint", Err: errors.New(tc.answer)}
+		if got := err.Error(); got != tc.want {
+			t.Errorf("error %q, want %q", got, tc.want)
+		}
 	}
 }

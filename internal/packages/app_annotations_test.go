@@ -107,7 +107,7 @@ func TestChangeRuleErrors(t *testing.T) {
 		"invalid": {
 			[]string{"a kapp.k14s.io/change-rule: upsert eventually"},
 			[]string{"a.yaml", "configmap/a", "annotation kapp.k14s.io/change-rule",
-				"was 'upsert eventually'"},
+				"\"upsert eventually\" is not a change rule"},
 		},
 		"deletion first": {
 			[]string{"a kapp.k14s.io/change-rule: upsert after deleting old"},

@@ -15,7 +15,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/changegraph"
 	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -109,7 +108,7 @@ func constraints(objects []plan.Ordered) (waits [][]int, errs []error) {
 	for i, o := range objects {
 		node, err := changegraph.Read(o.Object, groups)
 		if err != nil {
-			errs[i] = &AnnotationError{resource.AnnChangeRule + " or " + resource.AnnChangeGroup, err}
+			errs[i] = changegraph.Explain(err, o.Object, groups)
 			node = changegraph.Node{}
 		}
 		if node.Op = changegraph.Upsert; o.Removed {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -127,9 +126,8 @@ func (p *Package) CheckAppAnnotations() error {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
 		}
 		_, labelled := obj.GetLabels()[resource.LabelConfig]
-		if obj.GetAPIVersion() == config.DocVersion || labelled {
-			add(errors.New("it is a configuration of kapp, which packages do not have; remove it, or " +
-				"deploy the objects as an app"))
+		if isAppConfig(obj.Object) || labelled {
+			add(errAppConfig)
 			continue
 		}
 		annotations := obj.GetAnnotations()

@@ -3,6 +3,8 @@ package packages
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -42,10 +44,27 @@ type SeveralInventoriesError struct {
 }
 
 func (e *SeveralInventoriesError) Error() string {
-	return fmt.Sprintf(
-		"%s has several inventories, in %s; keep one %s", e.Package,
-		strings.Join(e.Places, " and in "), e.Format,
-	)
+	way := "keep one " + e.Format
+	if folders := e.folders(); len(folders) > 1 {
+		way = "name one of its folders, each of which is a package (" + strings.Join(folders, ", ") +
+			"), or " + way
+	}
+	return fmt.Sprintf("%s has several inventories, in %s; %s", e.Package,
+		strings.Join(e.Places, " and in "), way)
+}
+
+// folders returns the folders of the inventories if each is in another one, else nil.
+func (e *SeveralInventoriesError) folders() []string {
+	var folders []string
+	for _, place := range e.Places {
+		file, _, _ := strings.Cut(place, ": ")
+		folder := path.Dir(file)
+		if folder == "." || slices.Contains(folders, folder) {
+			return nil
+		}
+		folders = append(folders, folder)
+	}
+	return folders
 }
 
 // TwoFormatsError reports a package with inventories in two formats, as after an interrupted

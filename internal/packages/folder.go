@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
@@ -37,7 +38,7 @@ type source struct {
 	excluded      string // a file at the top that is not read; empty: none
 	problems      error  // what is wrong with the files that say how
 	warn          func(string)
-	unnamed       func(obj map[string]any) bool // objects that need no name; nil: none
+	unnamed       func(obj map[string]any) bool // objects that need no name
 }
 
 // openFolder returns the source of a folder. It returns an error only if the folder does not exist.
@@ -48,7 +49,7 @@ func openFolder(dir string) (*source, error) {
 		}
 		return nil, err
 	}
-	s := &source{dir: dir}
+	s := &source{dir: dir, unnamed: isAppConfig}
 	var badIgnore, badKptfile error
 	s.ignore, badIgnore = readIgnore(dir)
 	s.kptfile, badKptfile = inventory.ReadKptfile(dir)
@@ -208,7 +209,8 @@ func withoutInventories(found []manifest.Object, dir string) ([]manifest.Object,
 // and may have an inventory of its own.
 func (s *source) classify(objects []manifest.Object, err error) *contents {
 	c := &contents{problems: errors.Join(s.problems, err)}
-	c.name, c.remedy = fmt.Sprintf("package %q", s.dir), "run init on it first"
+	c.name = fmt.Sprintf("package %q", s.dir)
+	c.remedy = "run 'muster init " + s.dir + "' first"
 	for _, obj := range objects {
 		c.add(obj, func() bool { return inSubpackage(s.dir, obj.Origin.Path) })
 	}
@@ -216,10 +218,19 @@ func (s *source) classify(objects []manifest.Object, err error) *contents {
 	return c
 }
 
+// isAppConfig reports whether an object is a configuration of kapp, which needs no name.
+func isAppConfig(obj map[string]any) bool { return obj["apiVersion"] == config.DocVersion }
+
+// errAppConfig reports a configuration of kapp in a package.
+var errAppConfig = errors.New("it is a configuration of kapp, which packages do not have; remove " +
+	"it, or deploy the objects as an app")
+
 // add adds an object. A ResourceGroup of a subpackage is ignored; a ConfigMap inventory of one is
 // refused later, as other objects with the label of inventories are.
 func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 	switch {
+	case isAppConfig(obj.Object) && obj.GetName() == "":
+		c.addError(fmt.Errorf("%s: %w", obj.Origin, errAppConfig))
 	case isGroup(obj.Object):
 		if obj.GroupVersionKind() == inventory.ResourceGroupKind && !inSubpackage() {
 			c.groups = append(c.groups, obj)

@@ -86,7 +86,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
 	p.LeaveReplicas, p.NoPrune = o.LeaveReplicas, o.NoPrune
 	if o.Recreation {
-		p.Replacement, p.RecreateHint = o.Replacement, recreateHint
+		p.Replacement, p.RecreateHint = o.Replacement, RecreateHint
 	}
 	p.Held = o.held()
 	if o.AppAnnotations {

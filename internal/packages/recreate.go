@@ -12,8 +12,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// recreateHint is what users may do about an immutable field.
-const recreateHint = `--recreate KIND, or the annotation ` + recreateKey + `: "true", ` +
+// RecreateHint is what users may do about an immutable field. KIND stands for that of the object.
+const RecreateHint = `--recreate KIND, or the annotation ` + recreateKey + `: "true", ` +
 	`deletes the object and creates it again`
 
 // isHeld reports whether objects of a kind hold data or other objects, which a deletion may lose.

@@ -134,7 +134,7 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 // runOptions returns how apps calculate and make changes for the options of packages.
 func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	policy := packages.AnnotationPolicy()
-	policy.Replacement = o.Replacement
+	policy.Replacement, policy.RecreateHint = o.Replacement, packages.RecreateHint
 	r := apps.RunOptions{
 		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
 		ServerSide: o.ServerSide, KeepConflicts: !o.ForceConflicts, Conflicts: o.Conflicts,

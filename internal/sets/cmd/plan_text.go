@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -56,11 +54,7 @@ func rowOf(o view.Outlook) (view.Row, error) {
 	}
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == view.ToFail {
-		text := failureText(o.Step, o.Err)
-		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
-			text = immutable.Summary() + sourceSuffix(o.Step.Source) // the server may quote all of the field
-		}
-		first, more, _ := strings.Cut(text, "\n")
+		first, more, _ := strings.Cut(failureText(o.Step, o.Err), "\n")
 		c.Line += ": " + first
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))

@@ -94,11 +94,11 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 	if err := r.check(op); err != nil {
 		return r.show.Fail(err)
 	}
-	checked := op.Plan()
+	heldBack := len(op.Plan().HeldBack())
 	if err := r.confirm(ctx, op); err != nil {
 		return err
 	}
-	if op.Plan() != checked { // the user has allowed more
+	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
 		if err := r.check(op); err != nil {
 			return r.show.Fail(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -176,10 +178,12 @@ func (f *setFlags) targets(
 // withHint adds to the error of a package whose folder does not exist what could be meant.
 func withHint(err error, r sets.Request) error {
 	missing := (*packages.NoFolderError)(nil)
-	if !errors.As(err, &missing) || strings.ContainsAny(r.Files[0], "/.") {
+	if !errors.As(err, &missing) {
 		return err
 	}
-	return fmt.Errorf("%w; did you mean the app of this name, -a %s?", err, r.Files[0])
+	name := path.Base(filepath.ToSlash(r.Files[0]))
+	return fmt.Errorf("%w; without its folder a package is named by its record (--record %s), and an "+
+		"app is named by -a %s; muster list shows both", err, name, name)
 }
 
 // connect connects to the cluster, and returns an error if the user expects another one, or the set
