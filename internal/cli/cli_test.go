@@ -117,7 +117,7 @@ func TestMainChoosesByName(t *testing.T) {
 		{"kapp deploy", "program\n", 9},
 		{"muster kapp deploy --unknown", "program\n", 9},
 		{"muster version", "muster version " + Version() + "\n", 0},
-		{"kpt version --short", Version() + "\n", 0},
+		{"kpt version --short", newBuild(nil).kptText(true), 0},
 		{"muster version --short", "", 1},
 	} {
 		env, out, _ := testEnv(strings.Fields(tc.args)...)

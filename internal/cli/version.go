@@ -8,11 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// unversioned is the version of a build from a work tree without version control.
+const unversioned = "devel"
+
+// shortCommit is the length of a commit that stands for the version.
+const shortCommit = 7
+
 // Version returns the version of the module, or "devel" for a build from a work tree.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
+		return unversioned
 	}
 	return info.Main.Version
 }
@@ -52,12 +58,20 @@ func newBuild(info *debug.BuildInfo) build {
 // kptProgram is the name of the program under which the version is printed as kpt prints it.
 const kptProgram = "kpt"
 
-// kptText returns the lines of kpt version. The line of the commit is left out if it is unknown.
+// kptText returns the lines of kpt version, or the one of kpt version --short. If the version is
+// unknown, the short form is the commit's. The line of the commit is left out if it is unknown.
 func (b build) kptText(short bool) string {
-	if short {
-		return b.Version + "\n"
+	version := b.Version
+	if version == unversioned {
+		version = "unknown"
+		if short && b.Commit != "" {
+			version = b.Commit[:min(len(b.Commit), shortCommit)]
+		}
 	}
-	text := "Version: " + b.Version + "\n"
+	if short {
+		return version + "\n"
+	}
+	text := "Version: " + version + "\n"
 	if b.Commit == "" {
 		return text
 	}

@@ -31,4 +31,14 @@ func TestKptVersion(t *testing.T) {
 	if got, want := b.kptText(true), "v1\n"; got != want {
 		t.Errorf("short: got %q, want %q", got, want)
 	}
+	unknown := build{Version: unversioned, Commit: "0123456789"}
+	if got, want := unknown.kptText(true), "0123456\n"; got != want {
+		t.Errorf("short without version: got %q, want %q", got, want)
+	}
+	if got, want := unknown.kptText(false), "Version: unknown\nGit commit: 0123456789\n"; got != want {
+		t.Errorf("without version: got %q, want %q", got, want)
+	}
+	if got, want := (build{Version: unversioned}).kptText(true), "unknown\n"; got != want {
+		t.Errorf("short without anything: got %q, want %q", got, want)
+	}
 }

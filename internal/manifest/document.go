@@ -23,26 +23,46 @@ type document struct {
 
 // problem is an error or a warning in a document.
 type problem struct {
-	line    int // in the stream
-	message string
+	line     int    // in the stream
+	subject  string // the prefix of the message
+	message  string
+	metadata bool // it becomes a *MetadataError
 }
+
+// MetadataError reports labels or annotations that are not strings.
+type MetadataError struct {
+	Place   string // the file, document, line and object, as a prefix of the problem
+	Problem string // such as: label "on" must be a string, got boolean
+}
+
+func (e *MetadataError) Error() string { return e.Place + e.Problem }
 
 // failAt records a problem on a line of the parsed text. It ignores repetitions through aliases.
 func (d *document) failAt(line int, format string, args ...any) {
-	if !d.hasMaxProblems() {
-		d.problems = d.addProblem(d.problems, line, fmt.Sprintf(format, args...))
-	}
+	d.addProblem(problem{line: line, message: fmt.Sprintf(format, args...)})
+}
+
+// failMetadataAt records a problem with labels or annotations as failAt records others.
+func (d *document) failMetadataAt(line int, format string, args ...any) {
+	d.addProblem(problem{line: line, message: fmt.Sprintf(format, args...), metadata: true})
 }
 
 // warnAt records a warning as failAt records a problem.
 func (d *document) warnAt(line int, format string, args ...any) {
 	if len(d.warnings) < maxProblems {
-		d.warnings = d.addProblem(d.warnings, line, fmt.Sprintf(format, args...))
+		d.warnings = d.add(d.warnings, problem{line: line, message: fmt.Sprintf(format, args...)})
 	}
 }
 
-func (d *document) addProblem(to []problem, line int, message string) []problem {
-	p := problem{d.start + line, d.subject + message}
+func (d *document) addProblem(p problem) {
+	if !d.hasMaxProblems() {
+		d.problems = d.add(d.problems, p)
+	}
+}
+
+// add appends a problem, whose line is that of the parsed text, unless it is a repetition.
+func (d *document) add(to []problem, p problem) []problem {
+	p.line, p.subject = d.start+p.line, d.subject
 	if slices.Contains(to, p) {
 		return to
 	}

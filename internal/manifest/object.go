@@ -157,12 +157,12 @@ func (d *document) checkString(m map[string]any, n *yaml.Node, key, field string
 func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key string) {
 	values, ok := metadata[key].(map[string]any)
 	if !ok && metadata[key] != nil {
-		d.failAt(child(n, key).Line, "metadata.%s must be a string map", key)
+		d.failMetadataAt(child(n, key).Line, "metadata.%s must be a string map", key)
 	}
 	at := child(n, key)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := values[name].(string); !ok && !d.hasMaxProblems() {
-			d.failAt(child(at, name).Line, "%s %q must be a string, got %s", word, name,
+			d.failMetadataAt(child(at, name).Line, "%s %q must be a string, got %s", word, name,
 				typeName(values[name]))
 		}
 	}

@@ -154,7 +154,12 @@ func (m *messages) add(where string, problems []problem) {
 			m.omitted++
 			continue
 		}
-		m.texts = append(m.texts, fmt.Errorf("%s %d: %s", where, p.line, p.message))
+		place := fmt.Sprintf("%s %d: %s", where, p.line, p.subject)
+		if p.metadata {
+			m.texts = append(m.texts, &MetadataError{place, p.message})
+			continue
+		}
+		m.texts = append(m.texts, errors.New(place+p.message))
 	}
 }
 

@@ -61,11 +61,6 @@ func runApply(
 	if err != nil {
 		return err
 	}
-	if f.dryRun && !f.InstallGiven {
-		if err := packages.CheckDefinition(ctx, op.Cluster, op.Inventory); err != nil {
-			return err
-		}
-	}
 	if !f.dryRun {
 		held, run, err := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory), "apply")
 		if err != nil {
@@ -91,7 +86,8 @@ func runApply(
 	return cli.RunOperation(ctx, op, f.RunOptions(mode, false), show.RunOptions, show.Lock)
 }
 
-// prepare opens the package and connects.
+// prepare opens the package and connects. A dry run that does not install the definition of
+// ResourceGroup needs it.
 func (f applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.Package, *packages.Operation, error) {
@@ -116,6 +112,11 @@ func (f applyFlags) prepare(
 	op, err := p.Prepare(ctx, client, scope, options)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.dryRun && !f.InstallGiven {
+		if err := packages.CheckDefinition(ctx, op.Cluster, op.Inventory); err != nil {
+			return nil, nil, err
+		}
 	}
 	kube.SetSources(op.Sources())
 	return p, op, nil

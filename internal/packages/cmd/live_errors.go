@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
@@ -22,13 +23,17 @@ type liveErrorText struct{ form, text string }
 const (
 	asKubectl = "error: %s\n"
 	asMessage = "%s\n \n"
+	asLine    = "%s \n"
 )
 
-// liveInitialized is the error of kpt live init for a package that has an inventory.
-const liveInitialized = `
-Error: Inventory information has already been added to the package %s object. ` +
-	`Changing it after a package has been applied to the cluster can lead to undesired results. ` +
-	`Use the --force flag to suppress this error.`
+// liveInitialized are the ends of the errors of kpt live init for a package that has an inventory,
+// by the object that holds it.
+var liveInitialized = map[string]string{
+	"ResourceGroup": `Changing it after a package has been applied to the cluster can lead to ` +
+		`undesired results. Use the --force flag to suppress this error.`,
+	"Kptfile": `Please consider migrating to a standalone resourcegroup object using the ` +
+		`'kpt live migrate' command.`,
+}
 
 // liveError returns an error that is printed as kpt live prints it.
 func liveError(err error) error {
@@ -41,7 +46,7 @@ func liveError(err error) error {
 }
 
 // liveMessage returns the text of kpt live for an error, without its prefix.
-func liveMessage(err error) string { return liveErrorOf(err).text }
+func liveMessage(err error) string { return strings.TrimSpace(liveErrorOf(err).text) }
 
 // liveErrorOf returns the text of kpt live for an error, or the error's own.
 func liveErrorOf(err error) *liveErrorText {
@@ -77,14 +82,10 @@ func liveErrorOf(err error) *liveErrorText {
 // wordPackageErrors sets the text for an error of a package's files or of the ResourceGroup
 // definition.
 func wordPackageErrors(own *liveErrorText, err error) {
-	incomplete, several, two := (*inventory.IncompleteError)(
-		nil,
-	), (*packages.SeveralInventoriesError)(nil), (*packages.TwoFormatsError)(nil)
-	folder, scoped, other := (*packages.NoFolderError)(nil), (*packages.ClusterScopedError)(
-		nil,
-	), (*packages.OtherNamespaceError)(nil)
-	initialized, install := (*packages.InitializedError)(nil), (*packages.InstallError)(nil)
-	file := (*commands.FileNameError)(nil)
+	incomplete, two := (*inventory.IncompleteError)(nil), (*packages.TwoFormatsError)(nil)
+	folder, scoped := (*packages.NoFolderError)(nil), (*packages.ClusterScopedError)(nil)
+	other, file := (*packages.OtherNamespaceError)(nil), (*commands.FileNameError)(nil)
+	metadata := (*manifest.MetadataError)(nil)
 	switch {
 	case errors.As(err, &file):
 		own.text = "rg-file must be a valid filename"
@@ -103,19 +104,39 @@ func wordPackageErrors(own *liveErrorText, err error) {
 			"found namespace %q, but all resources must be in namespace %q", other.Namespace,
 			other.Want,
 		)
+	case errors.As(err, &metadata):
+		own.text = metadata.Problem
+	default:
+		wordInventoryErrors(own, err)
+	}
+}
+
+// wordInventoryErrors sets the text for an error of a package's inventory or of the ResourceGroup
+// definition.
+func wordInventoryErrors(own *liveErrorText, err error) {
+	several, initialized := (*packages.SeveralInventoriesError)(nil), (*packages.InitializedError)(nil)
+	install := (*packages.InstallError)(nil)
+	switch {
+	case errors.As(err, &several) && several.Format == "Kptfile":
+		own.text = "multiple Kptfile inventories found in package"
 	case errors.As(err, &several):
 		own.form, own.text = asMessage, fmt.Sprintf(
-			"Error: Multiple %s objects found, at most one is allowed.", several.Format,
+			"\nError: Multiple %[1]s objects found. Please make sure at most one %[1]s object exists "+
+				"within the package.", several.Format,
 		)
 	case errors.As(err, &initialized):
-		own.form, own.text = asMessage, fmt.Sprintf(liveInitialized, initialized.Object)
-	case errors.As(err, &install):
 		own.form, own.text = asMessage, fmt.Sprintf(
-			"Error: Unable to install the ResourceGroup CRD.\n\nDetails:\n%s", install.Err,
+			"\nError: Inventory information has already been added to the package %s object. %s",
+			initialized.Object, liveInitialized[initialized.Object],
+		)
+	case errors.As(err, &install):
+		own.form, own.text = asLine, fmt.Sprintf(
+			"Error: Unable to install the ResourceGroup CRD.\nDetails: %v", install.Err,
 		)
 	case errors.Is(err, packages.ErrNoDefinition):
-		own.form, own.text = asMessage, "Error: The ResourceGroup CRD was not found in the cluster. "+
-			"Use the --install-resource-group flag of apply, or the command install-resource-group."
+		own.form, own.text = asMessage, "\nError: The ResourceGroup CRD was not found in the cluster. "+
+			"Please install it either by using the '--install-resource-group' flag or the "+
+			"'kpt live install-resource-group' command."
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/packagestest"
@@ -128,8 +129,21 @@ func TestLiveErrors(t *testing.T) {
 		{errors.New("own"), "error: own\n"},
 		{one, "error: " + words + "\n"},
 		{errors.Join(one), "error: " + words + "\n"},
-		{&packages.SeveralInventoriesError{Format: "Kptfile"}, "Error: Multiple Kptfile objects " +
-			"found, at most one is allowed.\n \n"},
+		{&packages.SeveralInventoriesError{Format: "Kptfile"},
+			"error: multiple Kptfile inventories found in package\n"},
+		{&packages.SeveralInventoriesError{Format: "ResourceGroup"}, "\nError: Multiple " +
+			"ResourceGroup objects found. Please make sure at most one ResourceGroup object exists " +
+			"within the package.\n \n"},
+		{&packages.InitializedError{Object: "Kptfile", Err: errors.New("own")},
+			"\nError: Inventory information has already been added to the package Kptfile object. " +
+				"Please consider migrating to a standalone resourcegroup object using the 'kpt live " +
+				"migrate' command.\n \n"},
+		{&packages.InstallError{Err: errors.New("own")},
+			"Error: Unable to install the ResourceGroup CRD.\nDetails: own \n"},
+		{packages.ErrNoDefinition, "\nError: The ResourceGroup CRD was not found in the cluster. " +
+			"Please install it either by using the '--install-resource-group' flag or the 'kpt live " +
+			"install-resource-group' command.\n \n"},
+		{&manifest.MetadataError{Place: "a.yaml: line 5: ", Problem: "own"}, "error: own\n"},
 		{
 			errors.Join(one, errors.New("own\nand more")),
 			"error: 2 errors:\n- " + words + "\n- own\n  and more\n",
