@@ -151,7 +151,7 @@ func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 			// Nothing is wrong with the pod as far as one can see, and yet that is all there is to
 			// say.
 			w.explained()
-			w.expect(t, "explained create deployment.apps/failed: is being started by node n")
+			w.expect(t, "explained create deployment.apps/failed: being started by node n")
 		})
 	}
 }

@@ -79,7 +79,7 @@ func TestStall(t *testing.T) {
 				}
 				w.explained()
 				if diff := cmp.Diff([]string{
-					"explained create deployment.apps/a: is being started by node n"}, w.lines); diff != "" {
+					"explained create deployment.apps/a: being started by node n"}, w.lines); diff != "" {
 					t.Errorf("causes at the end (-want +got):\n%s", diff)
 				}
 			})

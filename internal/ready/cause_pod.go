@@ -55,7 +55,7 @@ func pendingCauses(obj *unstructured.Unstructured) []Cause {
 	if text(obj, "status", "phase") != "Pending" || text(obj, "spec", "nodeName") == "" {
 		return nil
 	}
-	idle := cause(obj, "is being started by node %s", text(obj, "spec", "nodeName"))
+	idle := cause(obj, "being started by node %s", text(obj, "spec", "nodeName"))
 	idle.Idle = true
 	return []Cause{idle}
 }

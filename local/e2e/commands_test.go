@@ -25,6 +25,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"expand":           expand,
 		"sorted":           sorted,
 		"terminal":         terminal,
+		"readme":           readme,
 		"compare":          compare,
 		"replay":           replay,
 		"replayapp":        replayApp,

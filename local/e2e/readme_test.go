@@ -1,0 +1,35 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// block matches a block of commands with a mark in the README.
+var block = regexp.MustCompile("(?ms)^```sh (\\w+)\n(.*?)^```$")
+
+// readme writes the commands of the README's blocks with a mark to files MARK-1.sh, MARK-2.sh and
+// so on.
+func readme(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1, neg, "readme MARK")
+	text, err := os.ReadFile(filepath.Join(ts.Getenv("EXAMPLES"), "..", "README.md"))
+	ts.Check(err)
+	count := 0
+	for _, found := range block.FindAllSubmatch(text, -1) {
+		if string(found[1]) != args[0] {
+			continue
+		}
+		count++
+		commands := strings.TrimRight(string(found[2]), "\n") + "\n"
+		name := fmt.Sprintf("%s-%d.sh", args[0], count)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(commands), 0o600))
+	}
+	if count == 0 {
+		ts.Fatalf("the README has no block with the mark %q", args[0])
+	}
+}
