@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,5 +32,25 @@ func readme(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if count == 0 {
 		ts.Fatalf("the README has no block with the mark %q", args[0])
+	}
+}
+
+// script matches the name of a script in a table.
+var script = regexp.MustCompile("`([a-z]+/[a-z_0-9]+)`")
+
+// TestFeatures checks that the scripts which docs/features.md names exist.
+func TestFeatures(t *testing.T) {
+	text, err := os.ReadFile("../../docs/features.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := script.FindAllSubmatch(text, -1)
+	if len(names) == 0 {
+		t.Error("docs/features.md names no script")
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join("testdata", string(name[1])+".txtar")); err != nil {
+			t.Errorf("docs/features.md: %v", err)
+		}
 	}
 }
