@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 
@@ -128,6 +129,23 @@ func ClusterUID(ctx context.Context, c ClusterReader) (string, error) {
 		return string(obj.GetUID()), nil
 	}
 	return "", nil
+}
+
+// Place returns the context of the kubeconfig, if there is one, and the address of the server, as
+// in: context prod, cluster https://10.0.0.1:6443.
+func (k *Kube) Place(address string) (string, error) {
+	name, err := k.context()
+	if err != nil {
+		return "", err
+	}
+	if u, err := url.Parse(address); err == nil {
+		address = u.Redacted()
+	}
+	text := "cluster " + address
+	if name != "" {
+		text = fmt.Sprintf("context %s, %s", name, text)
+	}
+	return text, nil
 }
 
 // context returns the name of the kubeconfig context; empty without one.

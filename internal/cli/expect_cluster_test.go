@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -71,5 +72,22 @@ func TestClusterGuard(t *testing.T) {
 		if reader.requests != tc.requests {
 			t.Errorf("%+v: %d requests", tc, reader.requests)
 		}
+	}
+}
+
+// TestPlace checks the words for a cluster: its context if there is one, and no password.
+func TestPlace(t *testing.T) {
+	for _, tc := range []struct{ context, address, want string }{
+		{"two", "https://c.example:6443", "context two, cluster https://c.example:6443"},
+		{"two", "https://me:secret@c.example", "context two, cluster https://me:xxxxx@c.example"},
+	} {
+		kube, _ := newTestKube(t, "--context", tc.context)
+		if got, err := kube.Place(tc.address); err != nil || got != tc.want {
+			t.Errorf("%+v: %q, %v", tc, got, err)
+		}
+	}
+	kube, _ := newTestKube(t, "--kubeconfig", os.DevNull)
+	if got, err := kube.Place("https://c.example"); err != nil || got != "cluster https://c.example" {
+		t.Errorf("without a context: %q, %v", got, err)
 	}
 }

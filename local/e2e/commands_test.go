@@ -24,6 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"exits":            exits,
 		"expand":           expand,
 		"sorted":           sorted,
+		"target":           target,
 		"terminal":         terminal,
 		"readme":           readme,
 		"compare":          compare,
@@ -113,6 +114,29 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, file := range args {
 		text := strings.ReplaceAll(ts.ReadFile(file), "${NS}", ts.Getenv("NS"))
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
+}
+
+// target checks that the last command named once on standard error what it was about, by a
+// regular expression such as: 2 objects of package "shop". The other lines are those of a file, or
+// none.
+func target(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 1 || len(args) == 2, neg, "target PATTERN [FILE]")
+	want, about, others := "", 0, ""
+	if len(args) == 2 {
+		want = ts.ReadFile(args[1])
+	}
+	line := regexp.MustCompile(`^context \S+, cluster https://\S+: ` + args[0] +
+		" in namespace " + ts.Getenv("NS") + "\n$")
+	for text := range strings.Lines(ts.ReadFile("stderr")) {
+		if line.MatchString(text) {
+			about++
+		} else {
+			others += text
+		}
+	}
+	if about != 1 || others != want {
+		ts.Fatalf("%d lines are about %s, and the others are:\n%s", about, args[0], others)
 	}
 }
 

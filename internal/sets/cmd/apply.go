@@ -127,29 +127,33 @@ func (f *applyFlags) run(
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.check, r.held = f.checkPruned, &f.held
-	client, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
+	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
 		return err
 	}
-	return r.do(ctx, client, op)
+	return r.do(ctx, t, op)
 }
 
 // prepare opens the set and connects.
 func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
-) (sets.Cluster, sets.Operation, error) {
+) (target, sets.Operation, error) {
 	set, client, err := f.open(ctx, env, kube, args, f.RuleFiles)
 	if err != nil {
-		return nil, nil, err
+		return target{}, nil, err
+	}
+	t, err := newTarget(kube, client, set)
+	if err != nil {
+		return target{}, nil, err
 	}
 	options := f.ApplyOptions(dryRun, env.Notice)
 	options.PlanOptions = f.options(env.Now())
 	op, err := set.PrepareApply(ctx, client, options)
 	if err != nil {
-		return nil, nil, err
+		return target{}, nil, err
 	}
 	kube.SetSources(op.Sources())
-	return client, op, nil
+	return t, op, nil
 }
 
 // options returns the options that shape the plan. Filters compare ages with now.

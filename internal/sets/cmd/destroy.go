@@ -90,11 +90,15 @@ func (f *destroyFlags) run(
 		}
 		return nil
 	}
+	t, err := newTarget(kube, client, set)
+	if err != nil {
+		return err
+	}
 	op, err := set.PrepareDestroy(ctx, client, o)
 	if err != nil {
 		return r.show.Fail(err)
 	}
-	if err := r.do(ctx, client, op); err != nil || !op.LeavesUnknown() {
+	if err := r.do(ctx, t, op); err != nil || !op.LeavesUnknown() {
 		return err
 	}
 	return &cli.ResultError{}

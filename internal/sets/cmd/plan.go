@@ -61,13 +61,14 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
 		return err
 	}
-	_, op, err := f.prepare(ctx, env, kube, args, true)
+	t, op, err := f.prepare(ctx, env, kube, args, true)
 	if err != nil {
 		return err
 	}
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
+	t.print(env, f.output.Value, op)
 	printForgotten(env, op)
 	mode := engine.DryRunClient
 	if f.ServerSide {

@@ -71,7 +71,7 @@ func newRun(env *cli.Env, command, output string, w wording) run {
 }
 
 // do locks the set, makes the plan and runs it. A dry run locks nothing.
-func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
+func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 	if r.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 		defer cancel()
@@ -81,7 +81,7 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 	if r.options.DryRun == engine.DryRunNone {
 		var err error
 		locked := ctx
-		if held, locked, err = r.lock.Acquire(ctx, r.env, c, op.Lock(), r.command); err != nil {
+		if held, locked, err = r.lock.Acquire(ctx, r.env, t.cluster, op.Lock(), r.command); err != nil {
 			return r.show.Fail(err)
 		}
 		defer held.Release(ctx)
@@ -90,6 +90,7 @@ func (r run) do(ctx context.Context, c lock.Cluster, op sets.Operation) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return r.show.Fail(err)
 	}
+	t.print(r.env, r.show.Output, op)
 	r.show.Children = op.Children(ctx)
 	if err := r.check(op); err != nil {
 		return r.show.Fail(err)
