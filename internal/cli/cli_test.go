@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,7 +171,7 @@ func TestSignals(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	env, _, _ := testEnv("muster")
-	if env.IsTerminal() || env.Terminal() != (view.Terminal{}) {
+	if env.IsTerminal() || !reflect.DeepEqual(env.Terminal(), view.Terminal{}) {
 		t.Error("a buffer is a terminal")
 	}
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

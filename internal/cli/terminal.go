@@ -24,8 +24,11 @@ func (e *Env) Terminal() view.Terminal {
 	dumb := os.Getenv("TERM") == "dumb"
 	t := view.Terminal{Live: !dumb, Colour: !dumb && os.Getenv("NO_COLOR") == ""}
 	t.Stderr, _ = e.Err.(*view.TerminalWriter)
-	if width, height, err := term.GetSize(int(file.Fd())); err == nil {
-		t.Width, t.Height = width, height
+	size := func() (width, height int) {
+		width, height, _ = term.GetSize(int(file.Fd())) // without a size there is no limit
+		return width, height
 	}
+	t.Size = size
+	t.Width, t.Height = size()
 	return t
 }

@@ -45,7 +45,18 @@ type screen struct {
 	drawn    string // the text on the screen
 	latest   string
 	pending  bool // the latest text is not on the screen
+	narrowed bool // the terminal may have wrapped the lines of the text that is drawn
 	err      error
+}
+
+// measure reads the size of the terminal. Call it before a text is made for its width.
+func (s *screen) measure() {
+	if s.terminal.Size == nil {
+		return
+	}
+	width, height := s.terminal.Size()
+	s.narrowed = s.narrowed || width < s.terminal.Width
+	s.terminal.Width, s.terminal.Height = width, height
 }
 
 // draw writes a text over the previous one. If the terminal is too low for it, drawing stops: lines
@@ -67,11 +78,11 @@ func (s *screen) finish() {
 	}
 }
 
-// show writes the latest text over the previous one.
+// show writes the latest text over the previous one, or below it if that may be wrapped.
 func (s *screen) show() {
 	s.terminal.Stderr.draw(func(wrote bool) {
 		text := s.latest
-		if !wrote {
+		if !wrote && !s.narrowed {
 			text = overwrite(s.drawn, s.latest)
 		}
 		if text == "" {
@@ -81,7 +92,7 @@ func (s *screen) show() {
 			s.err = err
 		}
 	})
-	s.drawn, s.pending = s.latest, false
+	s.drawn, s.pending, s.narrowed = s.latest, false, false
 }
 
 // overwrite returns what to write below the lines of one text to have those of another there: the

@@ -105,3 +105,17 @@ func TestRedraw(t *testing.T) {
 		t.Errorf("written:\n%q\nwant\n%q", got, want)
 	}
 }
+
+// TestNarrowed shows that a table in a window that was made narrower has its width, and is not
+// drawn over lines that the terminal may have wrapped.
+func TestNarrowed(t *testing.T) {
+	var out bytes.Buffer
+	width := 40
+	size := func() (int, int) { return width, 10 }
+	got := seen(t, view.Terminal{Live: true, Width: width, Height: 10, Size: size}, &out, 3,
+		func() { width = 20 })
+	const narrow = "NAMESPACE  RESOURCE…\n           Pod/p0  …\n           Pod/p1  …\n"
+	if want := onePod + narrow + "           Pod/p2  …\n"; got != want {
+		t.Errorf("written:\n%q\nwant\n%q", got, want)
+	}
+}

@@ -131,6 +131,7 @@ func (t *statusTable) Close(error) error {
 }
 
 func (t *statusTable) text() string {
+	t.measure()
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	below := "\t\t\t  "

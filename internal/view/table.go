@@ -162,6 +162,7 @@ func (t *table) below() string {
 
 // text returns the table as lines.
 func (t *table) text() string {
+	t.measure()
 	var rows [][][]Span
 	owners := []object.Ref{{}} // of the rows; the first are the titles
 	t.truncated = map[object.Ref]bool{}

@@ -10,8 +10,10 @@ import (
 type Terminal struct {
 	Live   bool // lines can be drawn over
 	Colour bool
-	Width  int             // in columns; 0 is without limit
-	Height int             // in lines; 0 is without limit
+	Width  int // in columns; 0 is without limit
+	Height int // in lines; 0 is without limit
+	// Size returns the width and height of now, since users resize windows. Nil means that they stay.
+	Size   func() (width, height int)
 	Stderr *TerminalWriter // other output to the same terminal; nil if none
 }
 
