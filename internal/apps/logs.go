@@ -3,12 +3,15 @@ package apps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/podlogs"
 )
 
 // LogPrinter prints the logs of containers.
@@ -42,19 +45,59 @@ func (c *Client) Logs(ctx context.Context, r LogsRequest) error {
 	if err != nil {
 		return err
 	}
-	tail := &logTail{
-		cluster: c.Cluster,
-		printer: r.Printer,
-		now:     c.Now,
-		follow:  r.Follow,
-		lines:   r.Lines,
+	print := kappLogs{r.Printer}
+	tail := &podlogs.Tail{
+		Cluster: c.Cluster, Printer: print, Now: c.Now,
+		Log: cluster.LogOptions{Follow: r.Follow},
+		Choose: func(_ context.Context, pod liveObject) (func(string) bool, bool) {
+			return matching(r.Containers), r.Pod == "" || filter.MatchPattern(r.Pod, pod.GetName())
+		},
 	}
-	tail.choose = func(pod liveObject) ([]string, bool) {
-		return r.Containers, r.Pod == "" || filter.MatchPattern(r.Pod, pod.GetName())
+	if r.Lines > 0 {
+		tail.Log.Lines = &r.Lines
 	}
-	tail.run(ctx, target.Selector(), c.fallback(target))
+	tail.Run(ctx, podlogs.Selection{
+		Labels: target.Selector(), Everywhere: true, Namespaces: c.fallback(target),
+	}, print.failed)
 	return nil
 }
+
+// matching returns whether a name matches one of some patterns, or there are none.
+func matching(patterns []string) func(string) bool {
+	return func(name string) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+			return filter.MatchPattern(pattern, name)
+		})
+	}
+}
+
+// kappLogs prints logs in kapp's words.
+type kappLogs struct{ LogPrinter }
+
+// tag returns what kapp calls a container.
+func (kappLogs) tag(c podlogs.Container) string { return c.Pod.Name + " > " + c.Name }
+
+// Line prints a line of a log.
+func (p kappLogs) Line(c podlogs.Container, text string) { p.LogPrinter.Line(p.tag(c), text) }
+
+// Event prints what happens with a log.
+func (p kappLogs) Event(c podlogs.Container, e podlogs.Event, err error) {
+	switch e {
+	case podlogs.Waiting:
+		p.Note(fmt.Sprintf("waiting for '%s' logs to become available...", p.tag(c)))
+	case podlogs.Started:
+		p.Note(fmt.Sprintf("starting tailing '%s' logs", p.tag(c)))
+	case podlogs.Stopped:
+		p.Note(fmt.Sprintf("container stopped '%s' logs", p.tag(c)))
+	case podlogs.Ended:
+		p.Note(fmt.Sprintf("ending tailing '%s' logs", p.tag(c)))
+	case podlogs.Broken:
+		p.Note(fmt.Sprintf("reading '%s' logs: %v", p.tag(c), err))
+	}
+}
+
+// failed prints an error of listing pods.
+func (p kappLogs) failed(err error) { p.Block(fmt.Sprintf("Pod watching error: %v\n", err)) }
 
 // logsTimeout limits how long an ended deployment reads logs that were written before its end.
 const logsTimeout = 3 * time.Second
@@ -64,22 +107,28 @@ func (d *Deployment) followLogs(ctx context.Context) (stop func()) {
 	if !d.wantsLogs() {
 		return func() {}
 	}
-	tail := &logTail{
-		cluster: d.Cluster, printer: d.req.Logs, now: d.Now, follow: true,
-		choose: d.chooseContainers,
-		listed: make(chan struct{}), ending: make(chan struct{}),
+	print := kappLogs{d.req.Logs}
+	tail := &podlogs.Tail{
+		Cluster: d.Cluster, Printer: print, Now: d.Now, Log: cluster.LogOptions{Follow: true},
+		Choose: func(_ context.Context, pod liveObject) (func(string) bool, bool) {
+			patterns, ok := d.chooseContainers(pod)
+			return matching(patterns), ok
+		},
+		Listed: make(chan struct{}), Ending: make(chan struct{}),
 	}
 	tailing, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	// The caller waits for it by the returned function.
 	go func() {
 		defer close(ended)
-		tail.run(tailing, d.app.Selector(), d.fallback)
+		tail.Run(tailing, podlogs.Selection{
+			Labels: d.app.Selector(), Everywhere: true, Namespaces: d.fallback,
+		}, print.failed)
 	}()
 	return func() {
 		timeout := time.AfterFunc(logsTimeout, cancel)
-		<-tail.listed // so that an error of listing pods is printed
-		close(tail.ending)
+		<-tail.Listed // so that an error of listing pods is printed
+		close(tail.Ending)
 		<-ended
 		timeout.Stop()
 		cancel()

@@ -84,7 +84,9 @@ func TestFollow(t *testing.T) {
 	}
 	c := a.start(t)
 	pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
-	for want, o := range map[string]LogOptions{"one\ntwo\n": {Follow: true}, "two\n": {Lines: 10}} {
+	for want, o := range map[string]LogOptions{
+		"one\ntwo\n": {Follow: true}, "two\n": {Lines: new(10)},
+	} {
 		stream, err := c.StreamLog(t.Context(), pod, "app", o)
 		if err != nil {
 			t.Fatal(err)

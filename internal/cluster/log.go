@@ -36,9 +36,11 @@ func (c *Client) Log(
 
 // LogOptions select a part of a log. The zero value selects all that was written so far.
 type LogOptions struct {
-	Lines  int       // number of last lines; 0 for all
-	Follow bool      // stream new lines until the container ends
-	Since  time.Time // skip older lines; zero for none
+	Lines      *int      // number of last lines; nil for all
+	Follow     bool      // stream new lines until the container ends
+	Since      time.Time // skip older lines; zero for none
+	Previous   bool      // the log of the run before the last restart
+	Timestamps bool      // lines begin with the time at which they were written
 }
 
 // StreamLog streams the log of a container. The stream ends with the container, with the context,
@@ -47,8 +49,14 @@ func (c *Client) StreamLog(
 	ctx context.Context, pod object.Ref, container string, o LogOptions,
 ) (io.ReadCloser, error) {
 	request := c.log(pod, container).Param("follow", strconv.FormatBool(o.Follow))
-	if o.Lines > 0 {
-		request = request.Param("tailLines", strconv.Itoa(o.Lines))
+	if o.Lines != nil {
+		request = request.Param("tailLines", strconv.Itoa(*o.Lines))
+	}
+	if o.Previous {
+		request = request.Param("previous", "true")
+	}
+	if o.Timestamps {
+		request = request.Param("timestamps", "true")
 	}
 	if !o.Since.IsZero() {
 		request = request.Param("sinceTime", o.Since.UTC().Format(time.RFC3339))

@@ -163,8 +163,8 @@ func (c *Cluster) StreamLog(
 	if !ok {
 		return nil, errors.New("there is no log")
 	}
-	if o.Lines > 0 {
-		log = log[max(0, len(log)-o.Lines):]
+	if o.Lines != nil {
+		log = log[max(0, len(log)-*o.Lines):]
 	}
 	text := io.Reader(strings.NewReader(strings.Join(append(slices.Clone(log), ""), "\n")))
 	if o.Follow {

@@ -20,6 +20,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newStatus(env, kube),
 		newList(env, kube),
 		newInspect(env, kube),
+		newLogs(env, kube),
 		newDestroy(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),

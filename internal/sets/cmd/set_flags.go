@@ -46,6 +46,16 @@ func (f *setFlags) addFiles(cmd *cobra.Command) {
 // addRecord adds the flags for a set without its files.
 func (f *setFlags) addRecord(cmd *cobra.Command) {
 	f.addFiles(cmd)
+	f.addRecordFlag(cmd)
+}
+
+// addRecordName adds the flags that name a record.
+func (f *setFlags) addRecordName(cmd *cobra.Command) {
+	f.addName(cmd)
+	f.addRecordFlag(cmd)
+}
+
+func (f *setFlags) addRecordFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.record, "record", "",
 		"Name of the package's record in the namespace of -n, instead of its folder")
 }

@@ -1,4 +1,4 @@
-package apps
+package podlogs
 
 import (
 	"context"
@@ -13,18 +13,20 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// logPod is the last known state of a pod whose logs are read.
-type logPod struct {
+// podState is the last known state of a pod whose logs are read.
+type podState struct {
 	ref object.Ref
 	uid types.UID
+	// late is set if the pod was not among those that Run listed.
+	late bool
 
 	mu      sync.Mutex
-	pod     liveObject    // nil when it is gone
-	changed chan struct{} // closed by the next update
+	pod     *unstructured.Unstructured // nil when it is gone
+	changed chan struct{}              // closed by the next update
 }
 
 // update sets the state of the pod; nil if it is gone.
-func (p *logPod) update(pod liveObject) {
+func (p *podState) update(pod *unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pod = pod
@@ -33,7 +35,7 @@ func (p *logPod) update(pod liveObject) {
 }
 
 // state returns the pod, and a channel that the next update closes.
-func (p *logPod) state() (liveObject, <-chan struct{}) {
+func (p *podState) state() (*unstructured.Unstructured, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pod, p.changed
@@ -43,10 +45,10 @@ func (p *logPod) state() (liveObject, <-chan struct{}) {
 const rereadTimeout = 2 * time.Second
 
 // reread reads a pod. If that fails, its state stays.
-func (t *logTail) reread(ctx context.Context, p *logPod) {
+func (t *Tail) reread(ctx context.Context, p *podState) {
 	ctx, cancel := context.WithTimeout(ctx, rereadTimeout)
 	defer cancel()
-	found, err := t.cluster.Read(ctx, []cluster.Target{{Ref: p.ref, Version: "v1"}})
+	found, err := t.Cluster.Read(ctx, []cluster.Target{{Ref: p.ref, Version: "v1"}})
 	if err != nil {
 		return
 	}
@@ -56,7 +58,7 @@ func (t *logTail) reread(ctx context.Context, p *logPod) {
 }
 
 // containerNames returns the names of a pod's containers, init containers first.
-func containerNames(pod liveObject) []string {
+func containerNames(pod *unstructured.Unstructured) []string {
 	var names []string
 	for _, field := range []string{"initContainers", "containers"} {
 		for _, fields := range mapsAt(pod, "spec", field) {
@@ -69,8 +71,10 @@ func containerNames(pod liveObject) []string {
 }
 
 // containerRun returns an identifier of the present or last run of a container, empty if it has not
-// started, and whether it is running.
-func containerRun(pod liveObject, container string) (run string, running bool) {
+// started, and whether it is running. With last, a run that a restart will follow counts.
+func containerRun(
+	pod *unstructured.Unstructured, container string, last bool,
+) (run string, running bool) {
 	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
 		for _, status := range mapsAt(pod, "status", field) {
 			if status["name"] != container {
@@ -78,8 +82,9 @@ func containerRun(pod liveObject, container string) (run string, running bool) {
 			}
 			_, running, _ = unstructured.NestedMap(status, "state", "running")
 			_, terminated, _ := unstructured.NestedMap(status, "state", "terminated")
+			_, crashed, _ := unstructured.NestedMap(status, "lastState", "terminated")
 			restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
-			if running || terminated {
+			if running || terminated || last && crashed {
 				run = strconv.FormatInt(restarts, 10)
 			}
 			return run, running
@@ -89,7 +94,7 @@ func containerRun(pod liveObject, container string) (run string, running bool) {
 }
 
 // mapsAt returns the maps of a list field.
-func mapsAt(obj liveObject, path ...string) []map[string]any {
+func mapsAt(obj *unstructured.Unstructured, path ...string) []map[string]any {
 	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	items, _ := value.([]any)
 	var all []map[string]any
