@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
 )
@@ -18,10 +18,13 @@ import (
 type heldFlags struct {
 	allow plan.AllowDelete
 	yes   bool // all may be deleted
+	// destroys makes the question about the whole plan include all of them, unless allow names some.
+	destroys bool
 }
 
 // add adds the flags to a command. A destroy may be confirmed beforehand.
 func (h *heldFlags) add(cmd *cobra.Command, destroys bool) {
+	h.destroys = destroys
 	flags := cmd.Flags()
 	flags.Var(&h.allow, "allow-delete",
 		"Delete objects of this KIND[.GROUP], or of all kinds (*), although they hold other objects or "+
@@ -31,7 +34,7 @@ func (h *heldFlags) add(cmd *cobra.Command, destroys bool) {
 		append(plan.HeldKindNames(), "*"), cobra.ShellCompDirectiveNoFileComp))
 	if destroys {
 		flags.BoolVarP(&h.yes, "yes", "y", false,
-			"Do not ask before objects that hold other objects or data are deleted")
+			"Do not ask, and delete objects that hold other objects or data too")
 	}
 }
 
@@ -43,17 +46,35 @@ func (h *heldFlags) allowed() plan.AllowDelete {
 	return h.allow
 }
 
-// confirm asks on a terminal whether objects that the plan holds back may be deleted, and makes the
-// plan again if so.
-func (h *heldFlags) confirm(ctx context.Context, env *cli.Env, op sets.Operation) error {
+// include makes a plan that destroys a set again, so that it deletes the objects that it holds
+// back, and returns them.
+func (h *heldFlags) include(ctx context.Context, op sets.Operation) ([]object.Ref, error) {
 	held := op.Plan().HeldBack()
-	if len(held) == 0 || !env.IsInteractive() {
-		return nil
+	if !h.destroys || len(h.allow) > 0 || len(held) == 0 {
+		return nil, nil
+	}
+	return held, op.AllowDelete(ctx)
+}
+
+// printHeld prints objects that hold other objects or data.
+func printHeld(env *cli.Env, held []object.Ref) {
+	if len(held) == 0 {
+		return
 	}
 	fmt.Fprintln(env.Err, "These objects hold other objects or data, which would be lost:")
 	for _, ref := range held {
-		fmt.Fprintln(env.Err, "- "+plaintext.Printable(ref.String()))
+		env.Notice("- " + ref.String())
 	}
+}
+
+// confirm asks on a terminal whether objects that the plan holds back may be deleted, and makes the
+// plan again if so. A destroy has asked about the whole plan.
+func (h *heldFlags) confirm(ctx context.Context, env *cli.Env, op sets.Operation) error {
+	held := op.Plan().HeldBack()
+	if h.destroys || len(held) == 0 || !env.IsInteractive() {
+		return nil
+	}
+	printHeld(env, held)
 	if ok, err := env.Confirm(ctx, "Delete them?"); err != nil || !ok {
 		return err
 	}

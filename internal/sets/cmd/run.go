@@ -183,6 +183,10 @@ func (r run) confirm(ctx context.Context, op sets.Operation) error {
 // ask shows the plan on a terminal and returns an error unless the user agrees to it. Nothing is
 // asked if nothing would change.
 func (r run) ask(ctx context.Context, op sets.Operation) error {
+	held, err := r.held.include(ctx, op)
+	if err != nil {
+		return err
+	}
 	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
 	if err != nil {
 		return err
@@ -197,6 +201,7 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	if !changes {
 		return nil
 	}
+	printHeld(r.env, held)
 	ok, err := r.env.Confirm(ctx, strings.ToUpper(r.command[:1])+r.command[1:]+"?")
 	if err == nil && !ok {
 		err = errors.New("cancelled: nothing was changed")
