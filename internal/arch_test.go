@@ -138,7 +138,7 @@ var boundaries = map[string]boundary{
 		"YAML is parsed by a library, by the rules of YAML 1.1 as kapp does"},
 	"apps/judge": {2, []string{"object", "ready", "apps/resource"}, []string{machinery},
 		"pure: objects to judgements"},
-	"apps/preflight": {2, nil, []string{machinery, "golang.org/x/sync"},
+	"apps/preflight": {2, []string{"diff/jsonvalue"}, []string{machinery, "golang.org/x/sync"},
 		"it asks the cluster through interfaces of its own"},
 	"apps/config": {3, []string{"object", "ready", "apps/resource", "apps/judge", "apps/ytt"},
 		[]string{machinery, "sigs.k8s.io/yaml", "go.yaml.in/yaml"},

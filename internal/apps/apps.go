@@ -33,7 +33,7 @@ import (
 const Version = "0.60.0"
 
 // ConfigVersion is the newest version of kapp that Config documents may require.
-const ConfigVersion = "0.64.0"
+const ConfigVersion = "0.66.2"
 
 // Manager is the field manager of all writes. It is kapp's, since both tools write the same fields.
 const Manager = "kapp"

@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,9 +17,19 @@ import (
 
 // preflight runs the preflight checks that the request or the configuration asks for.
 func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) error {
-	names, err := d.config.PreflightChecks(preflight.Exists)
+	configured, err := d.config.PreflightChecks(preflight.Exists)
 	if err != nil {
 		return err
+	}
+	var names []string
+	rulesReview := false
+	for _, check := range configured {
+		names = append(names, check.Name)
+		wanted, err := preflight.ReadConfig(check.Name, check.Config)
+		if err != nil {
+			return fmt.Errorf("preflight configuration settings failed: %w", err)
+		}
+		rulesReview = rulesReview || wanted
 	}
 	if len(d.req.Checks) > 0 {
 		names = d.req.Checks
@@ -35,8 +46,8 @@ func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) er
 		}
 	}
 	return preflight.Run(ctx, names, writes, preflight.Cluster{
-		ServerSideApply: d.req.Run.ServerSide, Reviewer: d.Cluster, Resource: d.servedResource,
-		Get: d.getObject,
+		ServerSideApply: d.req.Run.ServerSide, RulesReview: rulesReview, Reviewer: d.Cluster,
+		Resource: d.servedResource, Get: d.getObject,
 	})
 }
 

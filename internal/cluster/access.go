@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,27 +25,44 @@ func (c *Client) Allowed(
 			attributes[key] = value
 		}
 	}
-	gvr := schema.GroupVersionResource{
-		Group:    "authorization.k8s.io",
-		Version:  "v1",
-		Resource: "selfsubjectaccessreviews",
-	}
-	question := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-		"spec": map[string]any{"resourceAttributes": attributes},
-	}}
-	var answer *unstructured.Unstructured
-	err := c.retry(ctx, func() (err error) {
-		answer, err = c.of(gvr, "", false).Create(ctx, question, metav1.CreateOptions{})
-		return err
-	})
+	spec := map[string]any{"resourceAttributes": attributes}
+	status, err := c.review(ctx, "SelfSubjectAccessReview", spec)
 	if err != nil {
 		return false, c.explain(fmt.Errorf("ask for permission to %s %s: %w", verb, resource, err))
 	}
-	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
-	problem, _, _ := unstructured.NestedString(answer.Object, "status", "evaluationError")
+	allowed, _, _ := unstructured.NestedBool(status, "allowed")
+	problem, _, _ := unstructured.NestedString(status, "evaluationError")
 	if problem != "" && !allowed {
 		return false, fmt.Errorf("ask for permission to %s %s: %s", verb, resource, problem)
 	}
 	return allowed, nil
+}
+
+// Rules returns the status of a SelfSubjectRulesReview: the permissions of the user in a namespace.
+func (c *Client) Rules(ctx context.Context, namespace string) (map[string]any, error) {
+	status, err := c.review(ctx, "SelfSubjectRulesReview", map[string]any{"namespace": namespace})
+	if err != nil {
+		return nil, c.explain(fmt.Errorf("ask for the permissions in namespace %s: %w", namespace, err))
+	}
+	return status, nil
+}
+
+// review returns the status of a review, an object that the server answers and does not store.
+func (c *Client) review(
+	ctx context.Context, kind string, spec map[string]any,
+) (status map[string]any, err error) {
+	gvr := schema.GroupVersionResource{
+		Group: "authorization.k8s.io", Version: "v1", Resource: strings.ToLower(kind) + "s",
+	}
+	question := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": gvr.GroupVersion().String(), "kind": kind, "spec": spec,
+	}}
+	err = c.retry(ctx, func() error {
+		answer, err := c.of(gvr, "", false).Create(ctx, question, metav1.CreateOptions{})
+		if err == nil {
+			status, _, _ = unstructured.NestedMap(answer.Object, "status")
+		}
+		return err
+	})
+	return status, err
 }

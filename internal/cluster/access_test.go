@@ -46,6 +46,28 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+func TestRules(t *testing.T) {
+	const path = "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+	for _, tc := range []struct {
+		answer  any
+		want    map[string]any
+		failure string
+	}{
+		{map[string]any{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
+			"status": map[string]any{"incomplete": true},
+		}, map[string]any{"incomplete": true}, ""},
+		{http.StatusForbidden, nil, "ask for the permissions in namespace n: no"},
+	} {
+		a := &api{answers: map[string][]any{path: {tc.answer}}}
+		got, err := a.start(t).Rules(t.Context(), "n")
+		if diff := cmp.Diff(tc.want, got); diff != "" || (err == nil) != (tc.failure == "") ||
+			err != nil && err.Error() != tc.failure {
+			t.Errorf("%v: %v (-want +got):\n%s", tc.answer, err, diff)
+		}
+	}
+}
+
 func TestNodes(t *testing.T) {
 	const path = "GET /api/v1/nodes?limit=250"
 	for _, tc := range []struct {

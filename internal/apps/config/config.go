@@ -43,8 +43,14 @@ type Config struct {
 	groups      table[string]
 	bindings    table[binding]
 	labels      map[string]string // additional ones
-	checks      []string          // to run before anything is changed
+	checks      []Check           // to run before anything is changed
 	builtIn     int               // how many of the rebase rules are built in
+}
+
+// Check is a preflight check with its configuration, which may be nil.
+type Check struct {
+	Name   string
+	Config map[string]any
 }
 
 // DefaultText returns the built-in rules as a document.
@@ -151,12 +157,12 @@ func (c *problem) located(origin string) error {
 	return errors.New(text)
 }
 
-// PreflightChecks returns the names of the requested checks in order. It is an error if known
-// returns false for a name, or if a name occurs twice.
-func (c *Config) PreflightChecks(known func(name string) bool) ([]string, error) {
+// PreflightChecks returns the requested checks in order. It is an error if known returns false for
+// a name, or if a name occurs twice.
+func (c *Config) PreflightChecks(known func(name string) bool) ([]Check, error) {
 	seen := map[string]bool{}
-	for _, name := range c.checks {
-		switch {
+	for _, check := range c.checks {
+		switch name := check.Name; {
 		case !known(name):
 			return nil, fmt.Errorf(
 				"preflight configuration settings failed: unknown preflight check in configuration: %q", name)
@@ -164,7 +170,7 @@ func (c *Config) PreflightChecks(known func(name string) bool) ([]string, error)
 			return nil, fmt.Errorf(
 				"preflight configuration settings failed: duplicate preflight check in configuration: %q", name)
 		}
-		seen[name] = true
+		seen[check.Name] = true
 	}
 	return c.checks, nil
 }

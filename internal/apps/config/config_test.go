@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,7 +138,7 @@ func TestPreflight(t *testing.T) {
 	known := func(name string) bool { return name != "C" }
 	for _, tc := range []struct{ checks, want, err string }{
 		{"", "", ""},
-		{"[{name: B}, {name: A, config: {x: 1}}]", "B A", ""},
+		{"[{name: B}, {name: A, config: {x: 1}}]", "B map[] A map[x:1]", ""},
 		{"[{name: A}, {name: C}]", "",
 			`preflight configuration settings failed: unknown preflight check in configuration: "C"`},
 		{"[{name: A}, {name: A}]", "",
@@ -145,7 +146,11 @@ func TestPreflight(t *testing.T) {
 	} {
 		c := configured(t, map[string]string{
 			"config.yaml": "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\npreflightRules: " + tc.checks})
-		got, err := c.PreflightChecks(known)
+		checks, err := c.PreflightChecks(known)
+		var got []string
+		for _, check := range checks {
+			got = append(got, strings.TrimSpace(fmt.Sprint(check.Name, " ", check.Config)))
+		}
 		if strings.Join(got, " ") != tc.want || (err == nil) != (tc.err == "") || err != nil &&
 			err.Error() != tc.err {
 			t.Errorf("%s: got %v and %v, want %q and %q", tc.checks, got, err, tc.want, tc.err)

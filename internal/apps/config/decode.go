@@ -144,6 +144,15 @@ func (n node) labels() map[string]string {
 	return labels
 }
 
+// fields returns a map; nil for none.
+func (n node) fields() map[string]any {
+	fields, ok := n.value.(map[string]any)
+	if !ok && n.value != nil {
+		n.addMalformed("a map")
+	}
+	return fields
+}
+
 // flag returns a boolean.
 func (n node) flag() bool {
 	value, ok := n.value.(bool)

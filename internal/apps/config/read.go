@@ -30,8 +30,7 @@ func (c *Config) add(doc node, version string) {
 			binding{rule.get("rules").texts(), rule.get("ignoreIfCyclical").flag()})
 	}
 	for _, rule := range doc.get("preflightRules").items() {
-		rule.get("config").isSet()
-		c.checks = append(c.checks, rule.get("name").requiredText())
+		c.checks = append(c.checks, Check{rule.get("name").requiredText(), rule.get("config").fields()})
 	}
 }
 

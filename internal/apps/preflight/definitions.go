@@ -21,7 +21,10 @@ type definition struct {
 	Spec struct {
 		Scope    string `json:"scope"`
 		Versions []struct {
-			Name string `json:"name"`
+			Name   string `json:"name"`
+			Schema struct {
+				Properties map[string]any `json:"openAPIV3Schema"`
+			} `json:"schema"`
 		} `json:"versions"`
 	} `json:"spec"`
 	Status struct {
@@ -77,6 +80,12 @@ func checkDefinition(ctx context.Context, obj *unstructured.Unstructured, deps C
 	if removed := removedVersion(before, after); removed != "" {
 		found = append(found,
 			violation(obj, "NoStoredVersionRemoved", "stored version %q removed", removed))
+	}
+	if err := removedFields(obj.GetName(), before, after); err != nil {
+		found = append(found, violation(obj, "NoExistingFieldRemoved", "%w", err))
+	}
+	if err := changedFields(before, after); err != nil {
+		found = append(found, violation(obj, "ChangeValidator", "%w", err))
 	}
 	return errors.Join(found...), nil
 }

@@ -23,18 +23,24 @@ const (
 // parallel is the number of concurrent requests.
 const parallel = 16
 
-// AccessReviewer reports whether the user has a permission. An empty name means all objects; an
-// empty namespace means all namespaces, or an object that has none.
+// AccessReviewer answers questions about the permissions of the user.
 type AccessReviewer interface {
+	// Allowed reports whether the user has a permission. An empty name means all objects; an empty
+	// namespace means all namespaces, or an object that has none.
 	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (
 		bool, error)
+	// Rules returns the status of a SelfSubjectRulesReview.
+	Rules(ctx context.Context, namespace string) (map[string]any, error)
 }
 
 // Cluster is the access of the checks to a cluster. Its functions are called concurrently.
 type Cluster struct {
 	// ServerSideApply is true if existing objects are updated by server-side apply.
 	ServerSideApply bool
-	Reviewer        AccessReviewer
+	// RulesReview is true if permissions are listed once for each namespace, instead of asked for one
+	// by one.
+	RulesReview bool
+	Reviewer    AccessReviewer
 	// Resource returns the resource of a kind in its version, and false if the cluster does not
 	// serve it.
 	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (

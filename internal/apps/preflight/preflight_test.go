@@ -17,8 +17,9 @@ import (
 // fake is a cluster whose user may do what is listed, as "VERB GROUP/RESOURCE NAMESPACE/NAME" with
 // * for anything.
 type fake struct {
-	may  []string
-	live []*unstructured.Unstructured
+	may   []string
+	live  []*unstructured.Unstructured
+	rules map[string]any // statuses of rules reviews by namespace
 
 	mu    sync.Mutex
 	asked []string
@@ -43,6 +44,17 @@ func (f *fake) Allowed(_ context.Context,
 		}
 	}
 	return false, nil
+}
+
+func (f *fake) Rules(_ context.Context, namespace string) (map[string]any, error) {
+	f.mu.Lock()
+	f.asked = append(f.asked, "rules of "+namespace)
+	f.mu.Unlock()
+	status, ok := f.rules[namespace].(map[string]any)
+	if !ok {
+		return nil, errors.New("the authorizer is not there")
+	}
+	return status, nil
 }
 
 func (f *fake) deps() Cluster {
@@ -72,7 +84,8 @@ func (f *fake) deps() Cluster {
 }
 
 // TestGolden runs the checks that the file checks names over the objects of apply.yml and
-// delete.yml, for a user who may do what the file may says, on a cluster that holds live.yml.
+// delete.yml, for a user who may do what the file may says, or else what the reviews in rules.yml
+// say, on a cluster that holds live.yml.
 func TestGolden(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		f := &fake{may: strings.Split(strings.TrimSpace(files["may"]), "\n"),
@@ -86,6 +99,9 @@ func TestGolden(t *testing.T) {
 		}
 		deps := f.deps()
 		_, deps.ServerSideApply = files["merges"]
+		if reviews := read(t, files["rules.yml"]); len(reviews) > 0 {
+			deps.RulesReview, f.rules = true, reviews[0].Object
+		}
 		out := map[string]string{"result": "passed"}
 		if err := Run(t.Context(), strings.Fields(files["checks"]), subjects, deps); err != nil {
 			out["result"] = err.Error()
@@ -150,5 +166,32 @@ func TestCancelled(t *testing.T) {
 	err := Run(ctx, CheckNames(), []PlannedWrite{{New: pod}}, f.deps())
 	if err == nil || !strings.HasSuffix(err.Error(), ": interrupted") || len(f.asked) > 0 {
 		t.Errorf("got %v, asked %v", err, f.asked)
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	const key, failed = "permissionValidatorResource", `setting preflight config ` +
+		`"PermissionValidation": `
+	for _, tc := range []struct {
+		name   string
+		config map[string]any
+		want   bool
+		err    string
+	}{
+		{PermissionValidation, nil, false, ""},
+		{PermissionValidation, map[string]any{"other": "x"}, false, ""},
+		{PermissionValidation, map[string]any{key: "SelfSubjectAccessReview"}, false, ""},
+		{PermissionValidation, map[string]any{key: "SelfSubjectRulesReview"}, true, ""},
+		{PermissionValidation, map[string]any{key: "x"}, false,
+			failed + `unknown permissionValidatorType "x"`},
+		{PermissionValidation, map[string]any{key: int64(1)}, false,
+			failed + "parsing permissions preflight config: json: "},
+		{CRDUpgradeSafety, map[string]any{key: "x"}, false, ""},
+	} {
+		got, err := ReadConfig(tc.name, tc.config)
+		if got != tc.want || (err == nil) != (tc.err == "") ||
+			err != nil && !strings.HasPrefix(err.Error(), tc.err) {
+			t.Errorf("%v: got %t and %v", tc.config, got, err)
+		}
 	}
 }
