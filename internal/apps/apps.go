@@ -11,10 +11,8 @@
 package apps
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -84,9 +82,8 @@ func LockSet(name Name) lock.Set {
 	return lock.Set{Namespace: name.Namespace, ID: "app/" + name.Name, Name: name.Name}
 }
 
-// LockSets returns what is locked while apps are changed, in the order in which every run locks
-// them, so that no two runs wait for each other. Apps without a name or without a record are not
-// locked.
+// LockSets returns what is locked while apps are changed, in order. Apps without a name or without
+// a record are not locked.
 func LockSets(names ...Name) []lock.Set {
 	var sets []lock.Set
 	for _, name := range names {
@@ -94,10 +91,7 @@ func LockSets(names ...Name) []lock.Set {
 			sets = append(sets, LockSet(name))
 		}
 	}
-	slices.SortFunc(sets, func(a, b lock.Set) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
-	})
-	return slices.Compact(sets)
+	return lock.InOrder(sets...)
 }
 
 // locked calls do with a client that holds the locks of apps, and the context of the run.

@@ -12,6 +12,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,6 +73,15 @@ func (s Set) Ref() object.Ref {
 		Group: Kind.Group, Kind: Kind.Kind, Namespace: s.Namespace,
 		Name: "muster-" + hex.EncodeToString(sum[:8]),
 	}
+}
+
+// InOrder returns sets without duplicates, in the order in which every run locks them, so that no
+// two runs wait for each other.
+func InOrder(sets ...Set) []Set {
+	slices.SortFunc(sets, func(a, b Set) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.CompactFunc(sets, func(a, b Set) bool { return a.Ref() == b.Ref() })
 }
 
 // Options say how a lock is acquired.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -222,7 +223,7 @@ func (m *Migration) move(
 	deleting string,
 ) error {
 	if len(state.Members) > 0 {
-		add := func() error { return m.add(ctx, state, target) }
+		add := func() error { return addMembers(ctx, m.cluster, target, state) }
 		if err := m.step("  migrate inventory to ResourceGroup...", add); err != nil {
 			return err
 		}
@@ -238,11 +239,15 @@ func (m *Migration) move(
 	})
 }
 
-// add adds the members of a state to the target. Conditions that the target has win.
-func (m *Migration) add(
-	ctx context.Context, state *record.State, target *inventory.Inventory,
+// addMembers adds the members of a state to the record of an inventory, which it creates if there
+// is none. Conditions that the record has win.
+func addMembers(
+	ctx context.Context, c inventory.Cluster, target *inventory.Inventory, state *record.State,
 ) error {
-	to := inventory.NewStore(m.cluster, target, true)
+	statuses := slices.ContainsFunc(state.Members, func(m record.Member) bool {
+		return m != record.Member{Ref: m.Ref}
+	})
+	to := inventory.NewStore(c, target, statuses)
 	has, err := to.Load(ctx)
 	if err != nil {
 		return err

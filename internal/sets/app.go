@@ -131,6 +131,40 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 	return packages.NewStatusTargets(found.App.RecordRef(), found.Refs), nil
 }
 
+// PrepareRename returns how the record of the app gets another name and namespace.
+func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, error) {
+	from, to := s.name(), apps.Name{Name: name, Namespace: namespace}
+	client := s.client(c)
+	client.Confirm = func(context.Context) error { return nil } // the command has asked
+	return &Renaming{
+		Locks: apps.LockSets(from, to),
+		Run: func(ctx context.Context) (bool, error) {
+			if err := checkRename(ctx, client, from, to); err != nil || from == to {
+				return false, err
+			}
+			return true, client.Rename(ctx, apps.RenameRequest{App: from, To: to})
+		},
+	}, nil
+}
+
+// checkRename returns an error unless an app exists and can have a new name: no other app has it.
+func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) error {
+	old, err := client.Find(ctx, from)
+	if err != nil {
+		return err
+	}
+	if !old.Exists() {
+		return fmt.Errorf("there is no app %q in namespace %s; muster list -A shows all", from.Name,
+			from.Namespace)
+	}
+	other, err := client.Find(ctx, to)
+	if err == nil && other.Exists() && other.Selector() != old.Selector() {
+		err = fmt.Errorf("the name %q is taken in namespace %s by another app; choose another name",
+			to.Name, to.Namespace)
+	}
+	return err
+}
+
 // runOptions returns how apps calculate and make changes for the options of packages.
 func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	policy := packages.AnnotationPolicy()

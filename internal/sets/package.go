@@ -79,6 +79,24 @@ func (s *packageSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTa
 	return packages.LocalMembers(ctx, c, s.inventory, s.request.Notice)
 }
 
+// PrepareRename returns how the inventory, in the cluster and in its file, gets another name and
+// namespace.
+func (s *packageSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, error) {
+	r, err := packages.PrepareRename(s.request.folder(), s.inventory, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Renaming{
+		Locks: r.Locks(),
+		Run: func(ctx context.Context) (bool, error) {
+			if err := packages.CheckDefinition(ctx, c, s.inventory); err != nil {
+				return false, err
+			}
+			return r.Run(ctx, c)
+		},
+	}, nil
+}
+
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation

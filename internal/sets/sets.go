@@ -58,6 +58,16 @@ type Set interface {
 	PrepareDestroy(context.Context, Cluster, packages.DestroyOptions) (Operation, error)
 	// Targets returns the objects of the set in the cluster.
 	Targets(context.Context, Cluster) (*packages.StatusTargets, error)
+	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
+	// change.
+	PrepareRename(c Cluster, namespace, name string) (*Renaming, error)
+}
+
+// Renaming is how a record gets another name or namespace. An interrupted one can be repeated.
+type Renaming struct {
+	Locks []lock.Set // held meanwhile, in this order
+	// Run renames the record, and reports whether there was anything to do.
+	Run func(context.Context) (changed bool, err error)
 }
 
 // Operation is what a command does to a set.

@@ -42,6 +42,9 @@ const (
 	// basedOnKey is an annotation of both: the version of the main object before members were
 	// added.
 	basedOnKey = "muster.dev/inventory-based-on"
+	// renamedFromKey is an annotation of the main object: the namespace and the name that the record
+	// had before it was renamed.
+	renamedFromKey = "muster.dev/renamed-from"
 )
 
 // IDKeys are the labels that may hold the ID of an inventory, the current one first. The first
@@ -82,7 +85,8 @@ func (inv *Inventory) complete(id, namespace, name string) (*Inventory, error) {
 	for key, value := range inv.Annotations {
 		local := strings.HasPrefix(key, "config.kubernetes.io/") ||
 			strings.HasPrefix(key, "internal.config.kubernetes.io/")
-		if !local && key != shardsKey && key != basedOnKey {
+		if !local && key != shardsKey && key != basedOnKey &&
+			key != renamedFromKey {
 			annotations[key] = value
 		}
 	}

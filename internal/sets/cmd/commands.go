@@ -22,6 +22,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newInspect(env, kube),
 		newLogs(env, kube),
 		newDestroy(env, kube),
+		newRename(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}
