@@ -22,17 +22,19 @@ type ImmutableError struct {
 	Err    error    // the answer of the server; nil if it could not be asked
 }
 
-// maxAnswer is the length of the longest answer of the server that is printed. A longer one quotes
-// whole fields.
+// maxAnswer is the length of the longest answer of the server that is printed. A longer one, or one
+// of several lines, quotes whole fields.
 const maxAnswer = 300
 
 func (e *ImmutableError) Error() string {
-	text := e.reason() + "; " + e.Hint
-	if e.Err == nil || len(e.Err.Error()) > maxAnswer {
-		return text
+	if e.Err == nil || len(e.Err.Error()) > maxAnswer || strings.Contains(e.Err.Error(), "\n") {
+		return e.Summary()
 	}
-	return text + "\n" + e.Err.Error()
+	return e.Summary() + "\n" + e.Err.Error()
 }
+
+// Summary returns the error in one line, without the answer of the server.
+func (e *ImmutableError) Summary() string { return e.reason() + "; " + e.Hint }
 
 func (e *ImmutableError) reason() string {
 	return strings.Join(e.Fields, ", ") + " cannot be changed"

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -54,7 +56,11 @@ func rowOf(o view.Outlook) (view.Row, error) {
 	}
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == view.ToFail {
-		first, more, _ := strings.Cut(failureText(o.Step, o.Err), "\n")
+		text := failureText(o.Step, o.Err)
+		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
+			text = immutable.Summary() + sourceSuffix(o.Step.Source) // the line has all fields
+		}
+		first, more, _ := strings.Cut(text, "\n")
 		c.Line += ": " + first
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))
