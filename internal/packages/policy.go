@@ -162,3 +162,6 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 	}
 	return w, nil
 }
+
+// Mark returns the annotation of the objects of an inventory, as KEY=VALUE.
+func Mark(inv *inventory.Inventory) string { return ownerKey + "=" + inv.ID }

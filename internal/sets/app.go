@@ -149,13 +149,9 @@ func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, er
 
 // checkRename returns an error unless an app exists and can have a new name: no other app has it.
 func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) error {
-	old, err := client.Find(ctx, from)
+	old, err := findApp(ctx, client, from)
 	if err != nil {
 		return err
-	}
-	if !old.Exists() {
-		return fmt.Errorf("there is no app %q in namespace %s; muster list -A shows all", from.Name,
-			from.Namespace)
 	}
 	other, err := client.Find(ctx, to)
 	if err == nil && other.Exists() && other.Selector() != old.Selector() {
@@ -163,6 +159,25 @@ func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) e
 			to.Name, to.Namespace)
 	}
 	return err
+}
+
+// findApp returns an app. It is an error if there is none.
+func findApp(ctx context.Context, client *apps.Client, name apps.Name) (*app.App, error) {
+	found, err := client.Find(ctx, name)
+	if err == nil && !found.Exists() {
+		err = fmt.Errorf("there is no app %q in namespace %s; muster list -A shows all", name.Name,
+			name.Namespace)
+	}
+	return found, err
+}
+
+// Mark returns the label of the app's objects.
+func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
+	found, err := findApp(ctx, s.client(c), s.name())
+	if err != nil {
+		return Mark{}, err
+	}
+	return Mark{Text: found.Selector()}, nil
 }
 
 // runOptions returns how apps calculate and make changes for the options of packages.

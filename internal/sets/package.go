@@ -97,6 +97,11 @@ func (s *packageSet) PrepareRename(c Cluster, namespace, name string) (*Renaming
 	}, nil
 }
 
+// Mark returns the annotation with the ID of the inventory.
+func (s *packageSet) Mark(context.Context, Cluster) (Mark, error) {
+	return Mark{Text: packages.Mark(s.inventory), Annotation: true}, nil
+}
+
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation

@@ -61,6 +61,14 @@ type Set interface {
 	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
 	// change.
 	PrepareRename(c Cluster, namespace, name string) (*Renaming, error)
+	// Mark returns what marks the objects of the set in the cluster.
+	Mark(context.Context, Cluster) (Mark, error)
+}
+
+// Mark is the label, or the annotation, that all objects of a set carry.
+type Mark struct {
+	Text       string // KEY=VALUE
+	Annotation bool   // it is no label
 }
 
 // Renaming is how a record gets another name or namespace. An interrupted one can be repeated.

@@ -31,7 +31,7 @@ type program struct {
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	p := &program{env: env, kube: kube, native: true, lock: cli.NewLockFlags()}
 	all := []*cobra.Command{
-		p.newLabel(), p.newAppGroup(),
+		p.newAppGroup(),
 	}
 	for _, cmd := range all {
 		p.addGlobal(cmd)

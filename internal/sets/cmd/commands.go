@@ -23,6 +23,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newLogs(env, kube),
 		newDestroy(env, kube),
 		newRename(env, kube),
+		newLabel(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}
