@@ -32,10 +32,14 @@ func suggest(root *cobra.Command, args []string) {
 }
 
 // flagError returns the error for invalid flags of a command, with a way out if a flag does not
-// exist.
+// exist or has no value.
 func flagError(cmd *cobra.Command, err error) error {
-	unknown := (*pflag.NotExistError)(nil)
-	if !errors.As(err, &unknown) {
+	unknown, incomplete := (*pflag.NotExistError)(nil), (*pflag.ValueRequiredError)(nil)
+	switch {
+	case errors.As(err, &incomplete):
+		_, usage := pflag.UnquoteUsage(incomplete.GetFlag())
+		return fmt.Errorf("%w: %s", err, usage)
+	case !errors.As(err, &unknown):
 		return err
 	}
 	if name := unknown.GetSpecifiedName(); unknown.GetSpecifiedShortnames() == "" {
