@@ -112,7 +112,7 @@ var boundaries = map[string]boundary{
 		"support for tests"},
 	"packages/cmd": {7, []string{"object", "plaintext", "manifest", "diff", "diff/jsonvalue",
 		"mutation", "ready", "plan", "event", "engine", "lock", "view", "cli", "packages",
-		"packages/inventory", "packages/commands"},
+		"packages/inventory", "packages/commands", "cluster"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"},
 		"flags and output"},
 	"sets": {7, []string{"object", "manifest", "ready", "record", "plan", "event", "engine", "lock",

@@ -18,7 +18,8 @@ type batch struct {
 	resource      schema.GroupVersionResource
 	namespace     string // empty for several namespaces or none
 	names         map[name]object.Ref
-	managedFields bool // read managed fields
+	managedFields bool  // read managed fields
+	listDenied    error // the server's refusal to list the objects
 }
 
 // name is the namespace and name of an object.

@@ -62,6 +62,10 @@ type DeniedError struct {
 	Ref   object.Ref
 	Scope string // the missing permission: "configmaps in namespace demo"
 	Cause error  // the server's answer
+	// ListCause is the server's answer to a list of objects with Resource, whose version counts; nil
+	// if the kind cannot be listed.
+	ListCause error
+	Resource  schema.GroupVersionResource
 }
 
 func (e *DeniedError) Error() string {
@@ -194,7 +198,9 @@ func (r *snapshotReader) batch(ctx context.Context, b *batch) error {
 			r.keep(ref, nil)
 		}
 		return nil
-	case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
+	case apierrors.IsForbidden(err):
+		missing, b.listDenied = b.names, err
+	case apierrors.IsMethodNotSupported(err):
 		missing = b.names
 	case err != nil:
 		return r.client.explain(fmt.Errorf("list %s: %w", b, err))
@@ -225,7 +231,9 @@ func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]ob
 			continue
 		}
 		if apierrors.IsForbidden(err) {
-			return &DeniedError{Ref: ref, Scope: b.String(), Cause: err}
+			return &DeniedError{
+				Ref: ref, Scope: b.String(), Cause: err, ListCause: b.listDenied, Resource: b.resource,
+			}
 		}
 		if err != nil {
 			return r.client.explain(fmt.Errorf("read %s: %w", ref, err))

@@ -129,7 +129,8 @@ func TestReadManyNamespaces(t *testing.T) {
 	a := &api{groups: kindsOfAPI(), answers: map[string][]any{in(1): {page("6", "")}}}
 	_, err := a.start(t).Read(t.Context(), targets[:2])
 	if denied := (*DeniedError)(nil); !errors.As(err, &denied) || denied.Ref != targets[0].Ref ||
-		denied.Scope != "configmaps in namespace n0" {
+		denied.Scope != "configmaps in namespace n0" || denied.ListCause == nil ||
+		denied.Resource.String() != "/v1, Resource=configmaps" {
 		t.Errorf("error %v", err)
 	}
 	if _, err = a.start(t).Read(t.Context(), targets); err == nil ||

@@ -70,7 +70,7 @@ func runApply(
 		ctx, show.Lock = run, held
 	}
 	if err := op.MakePlan(ctx); err != nil {
-		return show.Fail(err)
+		return show.Fail(listErrors(err))
 	}
 	if err := op.CheckRecordNamespace(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -138,6 +139,39 @@ func wordInventoryErrors(own *liveErrorText, err error) {
 			"Please install it either by using the '--install-resource-group' flag or the "+
 			"'kpt live install-resource-group' command."
 	}
+}
+
+// listError is the error of kpt live apply for a kind that may not be listed.
+type listError struct{ denied *cluster.DeniedError }
+
+func (e *listError) Error() string {
+	kind := e.denied.Ref.GroupKind().WithVersion(e.denied.Resource.Version)
+	// a list of one object is refused with its name, which lists of kpt do not have
+	const refused = " is forbidden: "
+	refusal := strings.Replace(e.denied.ListCause.Error(),
+		fmt.Sprintf(" %q", e.denied.Ref.Name)+refused, refused, 1)
+	return fmt.Sprintf("polling for status failed: failed to list %s: %s", kind, refusal)
+}
+
+// Unwrap returns the error for an object.
+func (e *listError) Unwrap() error { return e.denied }
+
+// listErrors returns the errors for kinds that may not be listed, if err has no other cause;
+// otherwise err.
+func listErrors(err error) error {
+	causes := err
+	if inner := errors.Unwrap(err); inner != nil { // what is read
+		causes = inner
+	}
+	var all []error
+	for _, cause := range flatten(causes) {
+		denied := (*cluster.DeniedError)(nil)
+		if !errors.As(cause, &denied) || denied.ListCause == nil {
+			return err
+		}
+		all = append(all, &listError{denied})
+	}
+	return errors.Join(all...)
 }
 
 // flatten returns all errors that are joined in err, recursively.

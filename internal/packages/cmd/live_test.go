@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -108,6 +110,12 @@ func reads(value string) error {
 	return about(err.(interface{ Unwrap() []error }).Unwrap()[0])
 }
 
+// denied is the error for an object that may not be read, with the answer to a list.
+func denied(list error) error {
+	widgets := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "widgets"}
+	return &cluster.DeniedError{Ref: b, Cause: errors.New("own"), ListCause: list, Resource: widgets}
+}
+
 func said(text string) string {
 	return `error: invalid object: "n_a__ConfigMap": invalid "config.kubernetes.io/depends-on" ` +
 		`annotation: ` + text + "\n"
@@ -140,6 +148,13 @@ func TestLiveErrors(t *testing.T) {
 				"migrate' command.\n \n"},
 		{&packages.InstallError{Err: errors.New("own")},
 			"Error: Unable to install the ResourceGroup CRD.\nDetails: own \n"},
+		{listErrors(fmt.Errorf("read: %w",
+			errors.Join(denied(errors.New(`widgets "b" is forbidden: no`))))),
+			"error: polling for status failed: failed to list apps/v1, Kind=Widget: widgets is " +
+				"forbidden: no\n"},
+		{listErrors(fmt.Errorf("read: %w", errors.Join(denied(errors.New("no")), denied(nil)))),
+			"error: read: read widget.apps/b: own; it needs the right to get or list \n" +
+				"read widget.apps/b: own; it needs the right to get or list \n"},
 		{packages.ErrNoDefinition, "\nError: The ResourceGroup CRD was not found in the cluster. " +
 			"Please install it either by using the '--install-resource-group' flag or the 'kpt live " +
 			"install-resource-group' command.\n \n"},

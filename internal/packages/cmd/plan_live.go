@@ -61,7 +61,7 @@ func runPlan(
 		return err
 	}
 	if err := op.MakePlan(ctx); err != nil {
-		return err
+		return listErrors(err)
 	}
 	if err := op.CheckRecordNamespace(ctx); err != nil {
 		return err
