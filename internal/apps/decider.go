@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -81,6 +82,9 @@ func (d decider) Replan(
 		// The user saw no change of it, or that it stays.
 		next := *step
 		next.Have = live
+		if !isMember(d.app, live) { // others took or recreated it
+			next.Patch = diff.Patch{}
+		}
 		return &next, nil
 	case c.ApplyOp() == change.Delete:
 		if err := d.checkMember(step.Op, live); err != nil {

@@ -3,8 +3,11 @@ package apps
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -55,5 +58,37 @@ func TestReplanOfRetained(t *testing.T) {
 	next, err := decider{d.run, t.Context()}.Replan(step, live, nil)
 	if err != nil || step.Op != plan.Orphan || next.Op != plan.Orphan || next.Have != live {
 		t.Errorf("%s, then %+v, %v", step.Op, next, err)
+	}
+}
+
+// An object that is to leave the app is patched only as long as it belongs to the app: others may
+// have recreated it, or taken it into another app.
+func TestReleaseOfTakenObject(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		w := newWorld(t)
+		w.deploy("{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: " +
+			"{cli-utils.sigs.k8s.io/on-remove: keep}}}")
+		r, policy := w.deleteRequest(), packages.AnnotationPolicy()
+		r.Review, r.Run.Native, r.Run.Policy = Review{}, true, &policy
+		d, err := w.PrepareDelete(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := w.cluster.Object(configMapRef("kept")).DeepCopy()
+		want := map[string]string{"theirs": "yes"}
+		if taken {
+			want = map[string]string{resource.LabelApp: "other"}
+		} else {
+			w.cluster.Remove(configMapRef("kept"))
+			live.SetUID("recreated")
+		}
+		live.SetLabels(want)
+		w.cluster.Put(live)
+		if _, err := w.run(t.Context(), d, engine.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, w.cluster.Object(configMapRef("kept")).GetLabels()); diff != "" {
+			t.Errorf("taken %v: labels (-want +got):\n%s", taken, diff)
+		}
 	}
 }
