@@ -236,12 +236,16 @@ func (l *Lock) renewals(ctx context.Context) {
 		case <-ticker.C:
 		}
 		lost, err := l.renew(ctx)
+		went, known := false, true
+		if lost && ctx.Err() == nil {
+			went, known = l.wentWithNamespace(ctx)
+		}
 		switch {
 		case err == nil:
 			last = time.Now()
-		case ctx.Err() != nil, lost && l.wentWithNamespace(ctx):
+		case ctx.Err() != nil, went:
 			return
-		case lost:
+		case lost && known:
 			l.cancel(&LostError{Set: l.set, Cause: err})
 			return
 		case time.Since(last) >= loseAfter:
@@ -289,15 +293,15 @@ func (l *Lock) renew(ctx context.Context) (lost bool, err error) {
 }
 
 // wentWithNamespace reports whether the Lease is gone because its namespace is being deleted: the
-// run may have done that itself.
-func (l *Lock) wentWithNamespace(ctx context.Context) bool {
+// run may have done that itself. It is not known if the server does not answer.
+func (l *Lock) wentWithNamespace(ctx context.Context) (went, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	_, err := l.cluster.Write(ctx, cluster.Write{
 		Object: l.lease(nil), Method: cluster.Create, Manager: l.options.Manager, DryRun: true,
 	})
-	absent := (*NoNamespaceError)(nil)
-	return errors.As(l.explain(err), &absent)
+	absent, answer := (*NoNamespaceError)(nil), apierrors.APIStatus(nil)
+	return errors.As(l.explain(err), &absent), err == nil || errors.As(err, &answer)
 }
 
 // Release deletes the lock. If that fails, it is taken over when it has not been renewed for a

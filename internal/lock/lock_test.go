@@ -204,6 +204,24 @@ func TestNamespaceDeleted(t *testing.T) {
 	})
 }
 
+// A run whose lock was deleted continues while the server does not tell whether the namespace is.
+func TestNamespaceUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fails{Cluster: &enginetest.Cluster{}, err: context.DeadlineExceeded, onlyDryRuns: true}
+		l, ctx := acquire(t, c, options("ann", 0))
+		c.Remove(set.Ref())
+		time.Sleep(lock.RenewPeriod + time.Second)
+		if ctx.Err() != nil {
+			t.Errorf("the run ended: %v", context.Cause(ctx))
+		}
+		time.Sleep(lock.RenewPeriod)
+		if lost := (*lock.LostError)(nil); !errors.As(context.Cause(ctx), &lost) {
+			t.Errorf("the run: %v", context.Cause(ctx))
+		}
+		l.Release(t.Context())
+	})
+}
+
 // Without rights, or without the namespace, the errors say so.
 func TestErrors(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
@@ -238,12 +256,14 @@ type fails struct {
 	*enginetest.Cluster
 	err   error
 	works atomic.Bool
+	// onlyDryRuns lets everything else work.
+	onlyDryRuns bool
 }
 
 func (f *fails) Read(
 	ctx context.Context, targets []cluster.Target,
 ) (*cluster.Snapshot, error) {
-	if !f.works.Load() {
+	if !f.works.Load() && !f.onlyDryRuns {
 		return nil, f.err
 	}
 	return f.Cluster.Read(ctx, targets)
@@ -252,7 +272,7 @@ func (f *fails) Read(
 func (f *fails) Write(
 	ctx context.Context, w cluster.Write,
 ) (*unstructured.Unstructured, error) {
-	if !f.works.Load() {
+	if !f.works.Load() && (w.DryRun || !f.onlyDryRuns) {
 		return nil, f.err
 	}
 	return f.Cluster.Write(ctx, w)
