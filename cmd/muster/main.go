@@ -23,7 +23,6 @@ var run = func() int {
 	const native, compatible = "Commands", "Compatibility"
 	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
 		cli.Group{Title: native, Commands: setscmd.Commands},
-		cli.Group{Title: native, Commands: appscmd.Commands},
 		cli.Group{Title: native, Commands: lockcmd.Commands},
 		cli.Group{Title: compatible, Name: "kpt", Commands: packagescmd.Commands})
 }

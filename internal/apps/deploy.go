@@ -29,7 +29,6 @@ type DeployRequest struct {
 	Search            SearchOptions
 	AllKinds          bool // search all kinds, and not only those that the app is known to have
 	Adopt             bool // adopt live objects without the label of the app
-	RefuseOthers      bool // refuse objects of owners that are no apps; native runs always do
 	OverrideOwnership bool // adopt objects of other apps and owners
 	// AdoptFrom names the apps in the namespace of this app whose objects it may adopt; empty for
 	// those that OverrideOwnership allows.

@@ -78,7 +78,7 @@ func (c *Client) checkEmptyGroup(ctx context.Context, r DeployGroupRequest) erro
 	if r.AllowEmpty {
 		return nil
 	}
-	apps, err := c.groupApps(ctx, r.Group)
+	apps, err := c.GroupApps(ctx, r.Group)
 	if err != nil || len(apps) == 0 {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *Client) DeleteGroup(
 func (c *Client) deleteApps(
 	ctx context.Context, group GroupName, r DeleteRequest, matches func(*app.App) bool,
 ) (deleted bool, err error) {
-	apps, err := c.groupApps(ctx, group)
+	apps, err := c.GroupApps(ctx, group)
 	if err != nil {
 		return false, err
 	}
@@ -128,8 +128,8 @@ func (c *Client) deleteApps(
 	return deleted, nil
 }
 
-// groupApps returns the apps of a group, sorted by name.
-func (c *Client) groupApps(ctx context.Context, group GroupName) ([]*app.App, error) {
+// GroupApps returns the apps of a group, sorted by name.
+func (c *Client) GroupApps(ctx context.Context, group GroupName) ([]*app.App, error) {
 	selector := labels.Set{resource.LabelAppGroup: group.Name}.AsSelector()
 	apps, err := c.Records.List(ctx, group.Namespace, selector)
 	slices.SortStableFunc(apps, func(a, b *app.App) int { return strings.Compare(a.Name, b.Name) })

@@ -45,7 +45,7 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 		}
 	}
 	others := d.othersOf(input, live)
-	refuses := d.req.Run.Native || d.req.RefuseOthers
+	refuses := d.req.Run.Native
 	switch {
 	case len(others) == 0 || refuses && d.req.OverrideOwnership:
 		return ""

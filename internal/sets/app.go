@@ -87,7 +87,8 @@ func (s *appSet) PrepareApply(
 		set: s, cluster: c, rules: rules, sources: sources, options: o.PlanOptions,
 		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
 			return client.PrepareDeploy(ctx, apps.DeployRequest{
-				App: s.name(), Resources: copies(resources), Filter: o.Filter, Patch: o.NoPrune,
+				App: s.name(), Group: s.request.Group, Resources: copies(resources),
+				Filter: o.Filter, Patch: o.NoPrune,
 				AllowEmpty: true, // CheckEmpty looks at the plan
 				Adopt:      o.Adoption() != plan.AdoptNone, ScopeSelectors: true,
 				OverrideOwnership: o.Adoption() == plan.AdoptAll,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -63,6 +64,17 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
 			cmp.Compare(a.Kind, b.Kind))
 	})
 	return all, errors.Join(failed, err)
+}
+
+// GroupApps returns the names of the apps of a group whose records are in a namespace, sorted.
+func GroupApps(ctx context.Context, c Cluster, namespace, group string) ([]string, error) {
+	found, err := (&apps.Client{Records: &app.Store{Cluster: c}}).GroupApps(ctx,
+		apps.GroupName{Name: group, Namespace: namespace})
+	names := make([]string, len(found))
+	for i, a := range found {
+		names[i] = a.Name
+	}
+	return names, err
 }
 
 // listedPackage returns what the record of a package says.

@@ -31,6 +31,7 @@ type Cluster interface {
 type Request struct {
 	Files  []string  // of an app; of a package its folder alone
 	App    string    // the name of an app; empty for a package
+	Group  string    // of the app; empty for none
 	Record string    // the name of a package's record; empty if its folder is known
 	Stream io.Reader // the standard input
 

@@ -59,9 +59,6 @@ those apps of the group whose folder is gone.` + exitCodes,
 		StringVarP(&g.folder, "directory", "d", "", "Set directory (format: /tmp/foo); each "+
 			"folder in it is an app")
 	g.each.add(cmd)
-	if p.native {
-		g.each.apply.cluster.Add(cmd.Flags())
-	}
 	g.gone.add(cmd, "delete-", true)
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
@@ -79,7 +76,6 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if err := g.each.check(); err != nil {
 		return err
 	}
-	s.guard = g.each.apply.cluster
 	namespace, err := s.recordNamespace(g.each.app)
 	if err != nil {
 		return err
@@ -154,9 +150,6 @@ func (p *program) newGroupDelete() *cobra.Command {
 	addGroup(cmd, &g.group, &g.app)
 	g.diff.add(cmd, "diff-")
 	g.apply.add(cmd, "", true)
-	if p.native {
-		g.apply.cluster.Add(cmd.Flags())
-	}
 	p.lock.Add(cmd.Flags())
 	sectioned(cmd)
 	return p.command(cmd, true, g.run)
@@ -170,7 +163,6 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if err := g.apply.check(); err != nil {
 		return err
 	}
-	s.guard = g.apply.cluster
 	name, err := s.open(ctx, g.app)
 	if err != nil {
 		return err

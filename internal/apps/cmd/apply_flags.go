@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/cli"
 )
 
 // applyFlags are the flags for making changes and waiting for them.
@@ -30,8 +29,6 @@ type applyFlags struct {
 	holdUnready bool
 	mode        string
 	exitStatus  bool
-
-	cluster cli.ClusterGuard // of the native commands alone
 
 	prefix string // of the names of all flags
 }

@@ -116,12 +116,11 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		Search: d.kinds.options(), AllKinds: d.deploy.allKinds,
 		Adopt: d.deploy.adopts, OverrideOwnership: d.deploy.overrides,
 		AdoptFrom:      d.deploy.adoptFrom,
-		RefuseOthers:   s.native,
 		ScopeSelectors: d.deploy.defaultScoping,
 		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
 		Checks:    d.checks,
 		Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
-		AllLogs: d.deploy.logsAll, AlwaysWatch: !s.native,
+		AllLogs: d.deploy.logsAll, AlwaysWatch: true,
 	}
 	if d.deploy.logs {
 		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}

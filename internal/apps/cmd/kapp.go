@@ -23,24 +23,8 @@ type program struct {
 	global globalFlags
 	help   *ui.UI // for help, versions and errors of the command line; nil until it is needed
 	lock   cli.LockFlags
-	native bool // the commands belong to muster, and not to the program called kapp
 	closed bool // a command has printed its end
 }
-
-// Commands returns the commands of apps that are at the root of muster beside the native ones.
-func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
-	p := &program{env: env, kube: kube, native: true, lock: cli.NewLockFlags()}
-	all := []*cobra.Command{
-		p.newAppGroup(),
-	}
-	for _, cmd := range all {
-		p.addGlobal(cmd)
-	}
-	return all
-}
-
-// addGlobal adds the flags that all commands of apps have to a command and its subcommands.
-func (p *program) addGlobal(cmd *cobra.Command) { p.global.add(cmd.PersistentFlags()) }
 
 // commands returns all commands, by their section of the help.
 func (p *program) commands() map[string][]*cobra.Command {

@@ -31,7 +31,6 @@ type session struct {
 	*program
 	ui        *ui.UI
 	client    apps.Cluster // nil until the command has connected
-	guard     cli.ClusterGuard
 	apps      *apps.Client
 	namespace string // of resources that name none
 }
@@ -165,9 +164,6 @@ func (s *session) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.guard.Check(ctx, s.env, s.kube, client, cli.ExpectedCluster{}); err != nil {
-		return err
-	}
 	s.client = client
 	s.apps.Cluster, s.apps.Namespace = client, s.namespace
 	s.apps.Lock = func(
@@ -204,16 +200,9 @@ func (s *session) warn() cluster.Warn {
 	}
 }
 
-// inputs returns the options of reading files. Commands of muster warn on the standard error about
-// keys that repeat others and about ignored tags, on which kapp is silent.
+// inputs returns the options of reading files.
 func (s *session) inputs(files []string) input.Options {
-	o := input.Options{Files: files, Stdin: s.env.In}
-	if s.native {
-		o.Warn = func(text string) {
-			fmt.Fprintln(s.env.Err, "Warning: "+plaintext.Printable(text))
-		}
-	}
-	return o
+	return input.Options{Files: files, Stdin: s.env.In}
 }
 
 // namespaceOf returns the namespace of the flag, else of the environment, else of the kubeconfig.

@@ -71,6 +71,15 @@ have confirmed it.
 			return f.run(cmd, env, kube, args)
 		},
 	}
+	f.addRun(cmd)
+	f.addFiles(cmd)
+	cmd.Flags().StringVar(&f.plan, "plan", "",
+		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
+	return cmd
+}
+
+// addRun adds the flags of a run, but for those that name the set or a plan.
+func (f *applyFlags) addRun(cmd *cobra.Command) {
 	f.Add(cmd)
 	f.addPlanned(cmd)
 	f.stall.add(cmd, "reconcile-timeout")
@@ -81,10 +90,7 @@ have confirmed it.
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	flags.BoolVar(&f.unchanged, "show-unchanged", false,
 		"List objects that are unchanged and ready; otherwise they are only counted")
-	flags.StringVar(&f.plan, "plan", "",
-		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
-	return cmd
 }
 
 // check returns an error for invalid flags.

@@ -24,6 +24,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newDestroy(env, kube),
 		newRename(env, kube),
 		newLabel(env, kube),
+		newGroups(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}

@@ -22,11 +22,19 @@ type destroyFlags struct {
 	held    heldFlags
 	stall   stallLimit
 	output  cli.Choice
+
+	confirmed bool // an app is destroyed without --yes even if nobody can be asked
+}
+
+// newDestroyFlags returns the flags with defaults.
+func newDestroyFlags() destroyFlags {
+	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs()}
+	f.Lock = cli.NewLockFlags()
+	return f
 }
 
 func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs()}
-	f.Lock = cli.NewLockFlags()
+	f := newDestroyFlags()
 	cmd := &cobra.Command{
 		Use:     "destroy [FOLDER | -] | -a NAME | --record NAME",
 		Aliases: []string{"delete"},
@@ -46,15 +54,20 @@ destroyed only with --yes.
 			return f.run(cmd, env, kube, args)
 		},
 	}
+	f.addRun(cmd)
+	f.addRecord(cmd)
+	return cmd
+}
+
+// addRun adds the flags of a run, but for those that name the set.
+func (f *destroyFlags) addRun(cmd *cobra.Command) {
 	f.Add(cmd)
 	flags := cmd.Flags()
 	f.dryRun.Add(flags, "Only print what would be deleted")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
-	f.addRecord(cmd)
 	f.held.add(cmd, true)
 	f.stall.add(cmd, "delete-timeout")
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
-	return cmd
 }
 
 func (f *destroyFlags) run(
@@ -68,7 +81,8 @@ func (f *destroyFlags) run(
 		return err
 	}
 	mode := f.dryRun.Mode(false)
-	if f.app != "" && mode == engine.DryRunNone && !f.held.yes && !env.IsInteractive() {
+	if f.app != "" && mode == engine.DryRunNone && !f.held.yes && !f.confirmed &&
+		!env.IsInteractive() {
 		return errors.New("standard input is no terminal: give --yes to destroy the app without asking")
 	}
 	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})

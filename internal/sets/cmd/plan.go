@@ -48,6 +48,7 @@ Exit codes:
 	}
 	f.PlanFlags.Add(cmd)
 	f.addPlanned(cmd)
+	f.addFiles(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")

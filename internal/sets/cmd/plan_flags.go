@@ -89,7 +89,6 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}
 	f.adopt.AddTo(cmd, "adopt", "Which existing objects the set may adopt: none, those without an "+
 		"owner, or those of other owners too (default: none for packages, unowned for apps)")
-	f.addFiles(cmd)
 	flags.Var(&f.maxPrune, "max-prune",
 		"Fail before the first write if more objects than this number, or than this percentage of "+
 			"the recorded objects, would be pruned (default: no limit)")

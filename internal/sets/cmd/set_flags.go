@@ -24,6 +24,7 @@ type setFlags struct {
 	files     []string
 	kustomize string
 	app       string
+	group     string // of the app
 	record    string
 	cluster   cli.ClusterGuard
 }
@@ -73,7 +74,8 @@ func (f *setFlags) request(
 ) (sets.Request, error) {
 	namespace, explicit, err := kube.Namespace()
 	r := sets.Request{
-		Files: append(append([]string{}, args...), f.files...), App: f.app, Record: f.record,
+		Files: append(append([]string{}, args...), f.files...), App: f.app, Group: f.group,
+		Record: f.record,
 		Stream: env.In, Namespace: namespace, Enforced: explicit, Rules: ruleFiles, Notice: env.Notice,
 		Now: env.Now, FullNames: strings.EqualFold(env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
 	}

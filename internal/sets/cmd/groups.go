@@ -1,0 +1,270 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
+)
+
+// member is a set of a group: an app, or the package in a folder.
+type member struct{ folder, app string }
+
+// title returns what messages call the set.
+func (m member) title() string {
+	if m.app != "" {
+		return fmt.Sprintf("app %q", m.app)
+	}
+	return fmt.Sprintf("package %q", m.folder)
+}
+
+// groupExitCodes is the help text on the exit codes of groups.
+const groupExitCodes = `Exit codes:
+  0    everything was done
+  1    nothing was begun: the error says why
+  3    a set failed: the last line names it, and the sets that were not begun
+  130  interrupted; the same command continues`
+
+func newGroups(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "groups",
+		Short: "Apply or destroy all packages or apps in the folders of a folder",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newGroupsApply(env, kube), newGroupsDestroy(env, kube))
+	return cmd
+}
+
+func newGroupsApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := newApplyFlags(outputs())
+	cmd := &cobra.Command{
+		Use:     "apply [FOLDER]",
+		Aliases: []string{"deploy"},
+		Short:   "Apply each folder of a folder",
+		Long: `Apply each folder of a folder (default: the working folder), in the order of their names, until
+one fails. Each is a package. With --group GROUP each folder NAME is the app GROUP-NAME, and at the
+end the apps of the group whose folder is gone are destroyed; a package whose folder is gone stays,
+and is destroyed with destroy --record.
+
+` + groupExitCodes,
+		Example: "  " + env.Name() + " groups apply clusters/live\n" +
+			"  " + env.Name() + " groups apply shop --group live",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cli.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
+			return f.runGroup(cmd, env, kube, cli.Folder(args))
+		},
+	}
+	f.addRun(cmd)
+	f.addGroup(cmd)
+	return cmd
+}
+
+func newGroupsDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := newDestroyFlags()
+	cmd := &cobra.Command{
+		Use:     "destroy [FOLDER] | --group GROUP",
+		Aliases: []string{"delete"},
+		Short:   "Destroy the packages in the folders of a folder, or all apps of a group",
+		Long: `Destroy the package in each folder of a folder (default: the working folder), or all apps of a
+group (--group), in the order of their names, until one fails. Without a terminal, apps are
+destroyed only with --yes.
+
+` + groupExitCodes,
+		Example: "  " + env.Name() + " groups destroy clusters/live\n" +
+			"  " + env.Name() + " groups destroy --group live --yes",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cli.CompleteFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.runGroup(cmd, env, kube, args)
+		},
+	}
+	f.addRun(cmd)
+	f.addGroup(cmd)
+	return cmd
+}
+
+// addGroup adds the flags that name a group.
+func (f *setFlags) addGroup(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.group, "group", "g", "",
+		"Name of a group of apps; their records are in the namespace of -n")
+	f.cluster.Add(cmd.Flags())
+}
+
+// members returns the sets in the folders of a folder, in the order of their names. Links and
+// hidden folders are ignored. It is an error if a package has no inventory.
+func (f *setFlags) members(ctx context.Context, env *cli.Env, folder string) ([]member, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of the group: %w", err)
+	}
+	var members []member
+	var errs []error
+	for _, entry := range entries {
+		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		m := member{folder: filepath.Join(folder, entry.Name())}
+		if f.group != "" {
+			m.app = f.group + "-" + entry.Name()
+		} else {
+			_, err := packages.OpenInventory(ctx, packages.Input{Folder: m.folder, Notice: env.Notice})
+			errs = append(errs, err)
+		}
+		members = append(members, m)
+	}
+	if len(members) == 0 && f.group == "" {
+		return nil, fmt.Errorf("%s has no folders, each of which would be a package", folder)
+	}
+	return members, errors.Join(errs...)
+}
+
+// groupApps returns the apps of the group in the cluster.
+func (f *setFlags) groupApps(
+	ctx context.Context, env *cli.Env, kube *cli.Kube,
+) ([]member, error) {
+	namespace, _, err := kube.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.connect(ctx, env, kube, nil)
+	if err != nil {
+		return nil, err
+	}
+	names, err := sets.GroupApps(ctx, c, namespace, f.group)
+	members := make([]member, len(names))
+	for i, name := range names {
+		members[i] = member{app: name}
+	}
+	return members, err
+}
+
+func (f *applyFlags) runGroup(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, folder string,
+) error {
+	members, err := f.members(cmd.Context(), env, folder)
+	if err != nil {
+		return err
+	}
+	var gone []member
+	if f.group != "" {
+		known, err := f.groupApps(cmd.Context(), env, kube)
+		if err != nil {
+			return err
+		}
+		gone = slices.DeleteFunc(known, func(k member) bool {
+			return slices.ContainsFunc(members, func(m member) bool { return m.app == k.app })
+		})
+	}
+	if len(members) == 0 && len(gone) > 0 && !f.allowEmpty {
+		return fmt.Errorf("%s has no folders, so that all %d apps of the group %q would be destroyed; "+
+			"groups destroy does that, and so does --allow-empty", folder, len(gone), f.group)
+	}
+	return runMembers(env, append(members, gone...), func(m member) error {
+		if m.folder == "" {
+			return f.destroyGone(cmd, env, kube, m)
+		}
+		one := *f
+		if one.app = m.app; m.app == "" {
+			return one.run(cmd, env, kube, []string{m.folder})
+		}
+		one.files = []string{m.folder}
+		return one.run(cmd, env, kube, nil)
+	})
+}
+
+// destroyGone destroys an app whose folder is gone.
+func (f *applyFlags) destroyGone(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, m member,
+) error {
+	one := newDestroyFlags()
+	one.app, one.cluster, one.Lock, one.output = m.app, f.cluster, f.Lock, f.output
+	one.dryRun, one.timeout, one.confirmed = f.dryRun, f.timeout, true
+	one.held = heldFlags{allow: f.held.allow, destroys: true}
+	return one.run(cmd, env, kube, nil)
+}
+
+func (f *destroyFlags) runGroup(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
+) error {
+	var members []member
+	var err error
+	switch {
+	case f.group == "":
+		members, err = f.members(cmd.Context(), env, cli.Folder(args))
+	case len(args) > 0:
+		err = errors.New("--group names the apps of a group without their folder: give one of them")
+	default:
+		members, err = f.groupApps(cmd.Context(), env, kube)
+	}
+	if err != nil {
+		return err
+	}
+	if len(members) == 0 {
+		env.Notice(fmt.Sprintf("the group %q has no apps: nothing to delete", f.group))
+	}
+	return runMembers(env, members, func(m member) error {
+		one := *f
+		if one.app = m.app; m.app == "" {
+			return one.run(cmd, env, kube, []string{m.folder})
+		}
+		return one.run(cmd, env, kube, nil)
+	})
+}
+
+// runMembers runs a command on one set after the other until one fails, and then prints which
+// failed and which were not begun.
+func runMembers(env *cli.Env, members []member, run func(member) error) error {
+	for i, m := range members {
+		env.Notice("--- " + m.title())
+		err := run(m)
+		if err == nil {
+			continue
+		}
+		result, withText := &cli.ResultError{}, (*cli.TextError)(nil)
+		switch {
+		case errors.Is(err, context.Canceled):
+			result.Interrupted = true
+		case errors.As(err, &result):
+		case errors.As(err, &withText):
+			env.Notice(strings.TrimSuffix(withText.Text, "\n"))
+		default:
+			env.Notice("error: " + err.Error())
+		}
+		env.Notice(outcome(members, i, result.Interrupted))
+		return result
+	}
+	if len(members) > 0 {
+		env.Notice(fmt.Sprintf("all %d sets of the group succeeded", len(members)))
+	}
+	return nil
+}
+
+// outcome returns the line about a group whose set at an index failed.
+func outcome(members []member, failed int, interrupted bool) string {
+	word := "failed"
+	if interrupted {
+		word = "was interrupted"
+	}
+	text := fmt.Sprintf("%d of %d sets of the group succeeded; %s %s", failed, len(members),
+		members[failed].title(), word)
+	var left []string
+	for _, m := range members[failed+1:] {
+		left = append(left, m.title())
+	}
+	if len(left) > 0 {
+		text += "; not begun: " + strings.Join(left, ", ")
+	}
+	return text
+}
