@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/engine"
 )
@@ -12,11 +12,15 @@ import (
 // client or, with server-side apply, server.
 type DryRunFlag struct{ value string }
 
-// Add adds the flag.
-func (f *DryRunFlag) Add(flags *pflag.FlagSet, usage string) {
+// Add adds the flag, with completion.
+func (f *DryRunFlag) Add(cmd *cobra.Command, usage string) {
+	flags := cmd.Flags()
 	flags.Var(f, "dry-run", usage+". One of: `none|client|server`; alone it is client or, with "+
 		"--server-side, server")
 	flags.Lookup("dry-run").NoOptDefVal = "true"
+	CompleteFlag(cmd, "dry-run", func(*cobra.Command) []string {
+		return []string{"none", "client", "server"}
+	})
 }
 
 // Mode returns the mode of the run.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -61,6 +62,28 @@ func (g *ClusterGuard) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&g.value, "expect-cluster", "",
 		"Fail if this is another cluster: UID of namespace kube-system, or context:PATTERN for the "+
 			"name of the kubeconfig context (default: "+expectClusterVariable+")")
+}
+
+// CompleteExpected completes the value of the flag of a guard: the contexts of the kubeconfig, and
+// the UID of the cluster that the flags choose.
+func (k *Kube) CompleteExpected(cmd *cobra.Command) {
+	CompleteFlag(cmd, "expect-cluster", func(cmd *cobra.Command) []string {
+		raw, err := k.config().RawConfig()
+		if err != nil {
+			return nil
+		}
+		values := k.Ask(cmd, func(ctx context.Context, c *cluster.Client) []string {
+			uid, err := ClusterUID(ctx, c)
+			if err != nil || uid == "" {
+				return nil
+			}
+			return []string{uid}
+		})
+		for _, name := range sortedKeys(raw.Contexts) {
+			values = append(values, contextPrefix+name)
+		}
+		return values
+	})
 }
 
 // Check returns an error unless the cluster is the one of the flag, or else of the environment, and

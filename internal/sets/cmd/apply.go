@@ -84,7 +84,7 @@ func (f *applyFlags) addRun(cmd *cobra.Command) {
 	f.addPlanned(cmd)
 	f.stall.add(cmd, "reconcile-timeout")
 	flags := cmd.Flags()
-	f.dryRun.Add(flags, "Only print what would be done")
+	f.dryRun.Add(cmd, "Only print what would be done")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before the plan is applied")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")

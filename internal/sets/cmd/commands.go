@@ -29,7 +29,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		commands.NewInstall(env, kube),
 	}
 	for _, cmd := range all {
-		completeNames(cmd, kube)
+		completeFlags(cmd, kube)
 	}
 	return all
 }

@@ -10,9 +10,12 @@ import (
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
-// completeNames completes the flags of a command that name a set, if it has them: apps and packages
-// with a record in the namespace.
-func completeNames(cmd *cobra.Command, kube *cli.Kube) {
+// completeFlags completes the flags of a command that name a set, if it has them: apps and packages
+// with a record in the namespace; and the one that names a cluster.
+func completeFlags(cmd *cobra.Command, kube *cli.Kube) {
+	if cmd.Flags().Lookup("expect-cluster") != nil {
+		kube.CompleteExpected(cmd)
+	}
 	for flag, kind := range map[string]string{"app": sets.KindApp, "record": sets.KindPackage} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue

@@ -63,7 +63,7 @@ destroyed only with --yes.
 func (f *destroyFlags) addRun(cmd *cobra.Command) {
 	f.Add(cmd)
 	flags := cmd.Flags()
-	f.dryRun.Add(flags, "Only print what would be deleted")
+	f.dryRun.Add(cmd, "Only print what would be deleted")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	f.held.add(cmd, true)
 	f.stall.add(cmd, "delete-timeout")

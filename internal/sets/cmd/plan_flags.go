@@ -77,6 +77,10 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
 		"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+
 			"hold data, if a field that changes is immutable (can repeat)")
+	cli.CompleteFlag(cmd, "recreate", func(*cobra.Command) []string {
+		return []string{"*", "ConfigMap", "DaemonSet.apps", "Deployment.apps", "Job.batch", "Secret",
+			"Service", "StatefulSet.apps"}
+	})
 	f.conflicts.AddTo(cmd, "conflicts",
 		"What to do with fields that others have changed or own (default: overwrite and print them; "+
 			"with --server-side fail)")
