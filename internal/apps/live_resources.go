@@ -91,7 +91,13 @@ func (d *Deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 // checkRecordName refuses a selected input that has the name of the app's record.
 func (d *Deployment) checkRecordName() error {
 	for _, r := range d.selected {
-		if object.RefOf(r.Unstructured) == d.app.RecordRef() {
+		ref := object.RefOf(r.Unstructured)
+		switch {
+		case ref != d.app.RecordRef():
+		case d.req.Run.Native:
+			return fmt.Errorf("%s (%s) would overwrite the record of the app, which has this name; give "+
+				"the app or the object another name", ref, r.Origin)
+		default:
 			return fmt.Errorf(
 				"Resource '%s' would overwrite the record of the app, which is kept under this "+
 					"name (hint: give the app or the resource another name) (%s)",
@@ -185,7 +191,7 @@ func (d *Deployment) readAdoptable(
 			adopted = append(adopted, obj)
 		}
 	}
-	return adopted, ownershipError(refused)
+	return adopted, d.ownershipError(refused)
 }
 
 // readError returns the error for inputs whose existence could not be checked.

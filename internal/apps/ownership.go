@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -20,15 +21,18 @@ import (
 // checkOwner returns an error for a live object that belongs to another app or owner.
 func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
-		return ownershipError([]string{line})
+		return d.ownershipError([]string{line})
 	}
 	return nil
 }
 
 // ownershipError returns the error for resources that belong to others; nil for none.
-func ownershipError(lines []string) error {
-	if len(lines) == 0 {
+func (d *Deployment) ownershipError(lines []string) error {
+	switch {
+	case len(lines) == 0:
 		return nil
+	case d.req.Run.Native:
+		return errors.New("objects belong to others:\n" + strings.Join(lines, "\n"))
 	}
 	return errors.New("Ownership errors:\n" + strings.Join(lines, "\n"))
 }
@@ -39,7 +43,12 @@ func ownershipError(lines []string) error {
 func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
 	if label := d.otherOwner(input, live); label != "" {
 		other := d.ownerOf(ctx, label)
-		if !d.mayAdoptFrom(other) {
+		switch {
+		case d.mayAdoptFrom(other):
+		case d.req.Run.Native:
+			return fmt.Sprintf("- %s belongs to %s; %s", d.place(input, live), nativeOwner(other, label),
+				d.overrideHint())
+		default:
 			return fmt.Sprintf("- Resource '%s' is already associated with a %s",
 				resource.Describe(live), d.describeOwner(other, label))
 		}
@@ -50,7 +59,7 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 	case len(others) == 0 || refuses && d.req.OverrideOwnership:
 		return ""
 	case refuses:
-		return fmt.Sprintf("- Resource '%s' belongs to %s; %s", resource.Describe(live),
+		return fmt.Sprintf("- %s belongs to %s; %s", d.place(input, live),
 			d.ownerText(others, live.GetNamespace()), d.overrideHint())
 	}
 	if d.Notice != nil {
@@ -58,6 +67,30 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 			d.ownerText(others, live.GetNamespace())))
 	}
 	return ""
+}
+
+// place returns what a message calls a live object: under kapp's grammar its description, else its
+// reference, with the file and document of the input.
+func (d *Deployment) place(input, live liveObject) string {
+	if !d.req.Run.Native {
+		return fmt.Sprintf("Resource '%s'", resource.Describe(live))
+	}
+	text := object.RefOf(live).String()
+	for _, r := range d.selected {
+		if r.Unstructured == input {
+			text += " (" + r.Origin + ")"
+		}
+	}
+	return text
+}
+
+// nativeOwner returns the description of the app with a label value; other is nil if only the value
+// is known.
+func nativeOwner(other *app.App, value string) string {
+	if other == nil {
+		return fmt.Sprintf("an app with the label value %q", value)
+	}
+	return fmt.Sprintf("app %q in namespace %s", other.Name, other.Namespace)
 }
 
 // overrideHint returns the way to adopt an object of others.

@@ -42,10 +42,10 @@ func TestOwners(t *testing.T) {
 		"ApplySet applyset-x-v1"}
 	before := w.objects()
 	_, err := w.PrepareDeploy(t.Context(), w.nativeRequest(inputs...))
-	want := "Ownership errors:"
+	want := "objects belong to others:"
 	for i, owner := range owners {
-		want += fmt.Sprintf("\n- Resource 'configmap/%c (v1) namespace: demo' belongs to %s; "+
-			"--adopt=all takes it over", 'a'+i, owner)
+		want += fmt.Sprintf("\n- demo/configmap/%c (stdin doc %d) belongs to %s; "+
+			"--adopt=all takes it over", 'a'+i, i+1, owner)
 	}
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

@@ -61,8 +61,6 @@ type RunOptions struct {
 	// Policy says which annotations of packages count besides those of apps, by its functions and
 	// annotations alone: nil for none, as under kapp's grammar.
 	Policy *plan.Policy
-	// KeepConflicts makes fields that other managers own an error of server-side apply.
-	KeepConflicts bool
 
 	Debug        bool // print decisions
 	DebugHistory bool // print what live objects are compared with

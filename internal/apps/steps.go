@@ -71,7 +71,8 @@ func (r *Run) buildPlan() error {
 	if r.options.ServerSide {
 		r.plan.ServerSide, r.plan.Preconditions = true, true
 		// Like an update, it sets the fields of the inputs.
-		r.plan.Force = r.options.Conflicts.Forces() && !r.options.KeepConflicts
+		c := r.options.Conflicts
+		r.plan.Force = c == plan.ConflictsIgnored || c == plan.TakeAll
 	}
 	return nil
 }

@@ -196,12 +196,6 @@ func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Con
 	return in.Want, step.Contested, err
 }
 
-// Forces reports whether a server-side apply that would force all fields without these modes does
-// so.
-func (c Conflicts) Forces() bool {
-	return c == ConflictsIgnored || c == NoteConflicts || c == TakeAll
-}
-
 // leftFields returns the contested fields that are left to controllers.
 func (w writeMode) leftFields(contests []Contest) (fields []diff.ContestedField) {
 	for _, c := range contests {

@@ -2,7 +2,9 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -60,7 +62,7 @@ func (s *appSet) client(c Cluster) *apps.Client {
 		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,
 		Notice: s.request.Notice,
 		Records: &app.Store{
-			Cluster: c, Manager: apps.Manager, Now: s.request.Now, FullNames: s.request.FullNames,
+			Cluster: c, Manager: apps.Manager, Now: s.request.Now,
 		},
 	}
 }
@@ -127,7 +129,7 @@ func (s *appSet) PrepareDestroy(
 func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
 	found, err := s.client(c).PrepareObserve(ctx, apps.ObserveRequest{App: s.name()})
 	if err != nil {
-		return nil, err
+		return nil, s.nativeError(err)
 	}
 	return packages.NewStatusTargets(found.App.RecordRef(), found.Refs), nil
 }
@@ -181,15 +183,36 @@ func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
 	return Mark{Text: found.Selector()}, nil
 }
 
+// nativeError returns an error about the record of the app in the words of those about packages.
+func (s *appSet) nativeError(err error) error {
+	if wrong := (*app.RecordError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("%s/configmap/%s has the name of the record of %s, but %s; give the app "+
+			"another name, or restore the record", wrong.Namespace, wrong.ConfigMap, s.Title(), wrong.Reason)
+	}
+	missing := (*app.NotFoundError)(nil)
+	if !errors.As(err, &missing) {
+		return err
+	}
+	hint := "muster list -A shows all"
+	if len(missing.Others) > 0 {
+		hint = "apps of this name are in the namespaces " + strings.Join(missing.Others, ", ")
+	}
+	return fmt.Errorf("there is no record of %s in namespace %s; %s", s.Title(), missing.Namespace,
+		hint)
+}
+
 // runOptions returns how apps calculate and make changes for the options of packages.
 func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	policy := packages.AnnotationPolicy()
 	policy.Replacement, policy.RecreateHint = o.Replacement, packages.RecreateHint
 	r := apps.RunOptions{
 		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
-		ServerSide: o.ServerSide, KeepConflicts: !o.ForceConflicts, Conflicts: o.Conflicts,
+		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
 		LeaveReplicas: o.LeaveReplicas,
 		Native:        true, PruneAfterFailure: o.PruneAfterFailure, Policy: &policy,
+	}
+	if o.ForceConflicts {
+		r.Conflicts = plan.TakeAll
 	}
 	if o.Hold {
 		r.Held = o.AllowDelete.Held()
@@ -233,7 +256,7 @@ func (o *appOperation) Lock() lock.Set { return apps.LockSet(o.set.name()) }
 // MakePlan reads the record and the cluster, and makes the plan.
 func (o *appOperation) MakePlan(ctx context.Context) (err error) {
 	o.prepared, err = o.prepare(ctx, o.options)
-	return err
+	return o.set.nativeError(err)
 }
 
 // AllowDelete makes the plan again, so that it deletes the objects that it held back.

@@ -38,10 +38,9 @@ type Request struct {
 	Namespace string // of the flag or the context
 	Enforced  bool   // a flag gave the namespace
 
-	Rules     []string // files with readiness rules
-	FullNames bool     // records of apps have kapp's long names
-	Notice    func(string)
-	Now       func() time.Time
+	Rules  []string // files with readiness rules
+	Notice func(string)
+	Now    func() time.Time
 }
 
 // Set is a set of objects that has, or will have, one record.

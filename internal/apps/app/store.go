@@ -144,17 +144,18 @@ func (a *App) pick(plain, full *unstructured.Unstructured) error {
 func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
 	m, err := parseMeta(recordText(record))
 	if err != nil {
-		return Meta{}, fmt.Errorf(
+		return Meta{}, a.recordError(record, "it holds no metadata of an app", fmt.Errorf(
 			"App '%s' (namespace: %s) backed by ConfigMap '%s' did not contain parseable app metadata: %w "+
 				"(hint: ConfigMap was overriden by another user?)",
 			a.Name,
 			a.Namespace,
 			record.GetName(),
 			err,
-		)
+		))
 	}
 	if _, ok := record.GetLabels()[resource.LabelIsApp]; !ok {
-		return Meta{}, fmt.Errorf(
+		return Meta{}, a.recordError(record, fmt.Sprintf("it lacks the label %s",
+			resource.LabelIsApp), fmt.Errorf(
 			"App '%s' (namespace: %s) backed by ConfigMap '%s' is not marked as an app: "+
 				"it has lost the label '%s' "+
 				"(hint: put it back with: kubectl label configmap %s -n %s %s=)",
@@ -165,9 +166,27 @@ func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
 			record.GetName(),
 			a.Namespace,
 			resource.LabelIsApp,
-		)
+		))
 	}
 	return m, nil
+}
+
+// RecordError reports a ConfigMap with the name of an app's record that is none. Its text is that
+// of kapp.
+type RecordError struct {
+	App, Namespace, ConfigMap string
+	Reason                    string // why it is no record
+	text                      error
+}
+
+func (e *RecordError) Error() string { return e.text.Error() }
+
+// Unwrap returns the error of reading the record.
+func (e *RecordError) Unwrap() error { return e.text }
+
+// recordError returns a RecordError.
+func (a *App) recordError(record *unstructured.Unstructured, reason string, text error) error {
+	return &RecordError{a.Name, a.Namespace, record.GetName(), reason, text}
 }
 
 // List returns the apps with a record in a namespace, or in all if that is empty, whose labels the
@@ -225,24 +244,36 @@ func (s *Store) OtherNamespaces(ctx context.Context, name string) []string {
 // NotFoundText returns the text for an app that does not exist, with other namespaces that have
 // one.
 func (a *App) NotFoundText(ctx context.Context) string {
-	return fmt.Sprintf("App '%s' (namespace: %s) does not exist", a.Name, a.Namespace) + a.hint(ctx)
+	return fmt.Sprintf("App '%s' (namespace: %s) does not exist", a.Name, a.Namespace) +
+		a.hint(a.store.OtherNamespaces(ctx, a.Name))
 }
+
+// NotFoundError reports an app that does not exist. Its text is kapp's.
+type NotFoundError struct {
+	Name, Namespace string
+	Others          []string // namespaces that have an app of the name
+	text            string
+}
+
+func (e *NotFoundError) Error() string { return e.text }
 
 // NotFoundError returns the error of a command that needs the app.
 func (a *App) NotFoundError(ctx context.Context) error {
-	return fmt.Errorf("App '%s' (namespace: %s) does not exist: %s", a.Name, a.Namespace, a.hint(ctx))
+	others := a.store.OtherNamespaces(ctx, a.Name)
+	return &NotFoundError{a.Name, a.Namespace, others, fmt.Sprintf(
+		"App '%s' (namespace: %s) does not exist: %s", a.Name, a.Namespace, a.hint(others))}
 }
 
 // maxHints is how many namespaces a hint names.
 const maxHints = 3
 
-func (a *App) hint(ctx context.Context) string {
-	found := a.store.OtherNamespaces(ctx, a.Name)
+// hint returns the other namespaces that have an app of the name, in parentheses.
+func (a *App) hint(found []string) string {
 	if len(found) == 0 {
 		return ""
 	}
 	if len(found) > maxHints {
-		found = append(found[:maxHints], "...")
+		found = append(slices.Clone(found[:maxHints]), "...")
 	}
 	return fmt.Sprintf(" (hint: found app '%s' in other namespaces: %s)", a.Name,
 		strings.Join(found, ", "))

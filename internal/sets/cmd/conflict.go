@@ -18,14 +18,14 @@ import (
 // field managers it lists each field, its owners, and the times of their writes.
 func failureText(step *plan.Step, err error) string {
 	if changed := (*plan.ConflictError)(nil); errors.As(err, &changed) {
-		return "others have changed fields that the package sets" + sourceSuffix(step.Source) + "\n" +
+		return "others have changed fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 			changedLines(changed.Fields)
 	}
 	conflicts := diff.Conflicts(err)
 	if len(conflicts) == 0 || step.Have == nil {
 		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
 	}
-	return "other managers own fields that the package sets" + sourceSuffix(step.Source) + "\n" +
+	return "other managers own fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 		conflictLines(step, conflicts)
 }
 

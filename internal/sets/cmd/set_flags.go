@@ -77,7 +77,7 @@ func (f *setFlags) request(
 		Files: append(append([]string{}, args...), f.files...), App: f.app, Group: f.group,
 		Record: f.record,
 		Stream: env.In, Namespace: namespace, Enforced: explicit, Rules: ruleFiles, Notice: env.Notice,
-		Now: env.Now, FullNames: strings.EqualFold(env.Getenv("KAPP_FQ_CONFIGMAP_NAMES"), "true"),
+		Now: env.Now,
 	}
 	if f.kustomize != "" {
 		r.Files = append(r.Files, f.kustomize)
