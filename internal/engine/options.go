@@ -80,7 +80,8 @@ type Limits struct {
 	// write, every settled step, and every status and every cause that an object did not have before
 	// in this run start it again. A crash loop, which changes between the same statuses, is no
 	// progress. Then all objects that are waited for time out and the run ends. It does not apply
-	// while an object is waited for that has a limit of its own.
+	// while an object is waited for that has a limit of its own. An object to recreate that is not
+	// gone by then fails, unless Delete or Idle limits that.
 	Stall time.Duration
 }
 

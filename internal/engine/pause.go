@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"time"
@@ -118,10 +119,28 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, annou
 
 // leaveLimit returns how long an object may take to be gone before it is recreated.
 func (r *run) leaveLimit() time.Duration {
-	if r.options.Limits.Delete > 0 {
-		return r.options.Limits.Delete
+	l := r.options.Limits
+	return cmp.Or(l.Delete, l.Idle, l.Stall)
+}
+
+// stallsLater returns the time until which Limits.Stall lets a step wait for an object to be gone;
+// zero if another limit applies or the time is over.
+func (r *run) stallsLater(now time.Time) time.Time {
+	l := r.options.Limits
+	if l.Stall <= 0 || cmp.Or(l.Delete, l.Idle) > 0 {
+		return time.Time{}
 	}
-	return r.options.Limits.Idle
+	last := r.active
+	if r.progress.After(last) {
+		last = r.progress
+	}
+	if r.inFlight > 0 {
+		last = now
+	}
+	if at := last.Add(l.Stall); at.After(now) {
+		return at
+	}
+	return time.Time{}
 }
 
 // checkPaused continues a paused step if its object is in the state that it waits for.
@@ -155,6 +174,10 @@ func (r *run) expirePaused(ctx context.Context, i int) {
 		r.resume(i)
 		return
 	case lingering:
+		if at := r.stallsLater(time.Now()); !at.IsZero() {
+			heap.Push(&r.alarms, alarm{at, i, pauseOver})
+			return
+		}
 		limit = r.leaveLimit()
 	}
 	r.unpause(i)

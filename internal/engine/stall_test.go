@@ -86,3 +86,31 @@ func TestStall(t *testing.T) {
 		})
 	}
 }
+
+// A run ends in which an object that is to be recreated never goes, although nothing else is waited
+// for. Progress of others lets it wait for longer.
+func TestStallOfRecreation(t *testing.T) {
+	for _, progress := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{
+				Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Hour},
+				Script: map[object.Ref][]enginetest.Change{ref("Deployment/d"): {
+					{After: 8 * time.Second, Status: available},
+				}},
+			})
+			recreated := update(w.put(thing("ConfigMap/a")), "new")
+			recreated.Replace = plan.ReplaceAlways
+			steps, took := []plan.Step{recreated}, 10*time.Second
+			if progress {
+				steps = append(steps, create("Deployment/d"))
+				took = 18 * time.Second
+			}
+			began := time.Now()
+			o := engine.Options{Limits: engine.Limits{Stall: 10 * time.Second}}
+			w.run(t.Context(), t, o, steps...)
+			if got := time.Since(began).Round(time.Second); got != took {
+				t.Errorf("progress %v: took %s, want %s: %q", progress, got, took, w.lines)
+			}
+		})
+	}
+}
