@@ -23,7 +23,7 @@ type destroyFlags struct {
 	stall   stallLimit
 	output  cli.Choice
 
-	confirmed bool // an app is destroyed without --yes even if nobody can be asked
+	confirmed bool // nothing is asked, and held objects stay
 }
 
 // newDestroyFlags returns the flags with defaults.
@@ -87,7 +87,7 @@ func (f *destroyFlags) run(
 	}
 	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
-	r.yes, r.timeout = f.held.yes, f.timeout
+	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
 	set, client, err := f.openRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err

@@ -190,7 +190,8 @@ func (f *applyFlags) destroyGone(
 ) error {
 	one := newDestroyFlags()
 	one.app, one.cluster, one.Lock, one.output = m.app, f.cluster, f.Lock, f.output
-	one.dryRun, one.timeout, one.confirmed = f.dryRun, f.timeout, true
+	one.dryRun, one.timeout = f.dryRun, f.timeout
+	one.confirmed = f.yes || !env.IsInteractive()
 	one.held = heldFlags{allow: f.held.allow, destroys: true}
 	return one.run(cmd, env, kube, nil)
 }
