@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,21 +12,27 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // setScript deploys a set as a package and as an app. Applying it again changes nothing, and a plan
-// of it says so.
+// of it says so. %[1]s lists the objects of its definitions before they are deleted: the API server
+// needs minutes to delete the definition of a resource that it does not serve yet.
 const setScript = `
 exec muster init pkg --quiet
 exec muster apply pkg --reconcile-timeout=2m
 exec muster apply pkg --reconcile-timeout=2m
 stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
 exec muster plan pkg --exit-code
+%[1]s
 exec muster destroy pkg --yes
-exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
-exec kapp deploy --yes --app set --file pkg/objects.yaml --wait=false
-stdout '^Op:      0 create, 0 delete, 0 update, 0 noop, 0 exists$'
-exec kapp delete --yes --app set
+exec muster apply -a set -f pkg/objects.yaml --yes --reconcile-timeout=2m
+exec muster apply -a set -f pkg/objects.yaml --yes --reconcile-timeout=2m
+stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
+exec muster plan -a set -f pkg/objects.yaml --exit-code
+%[1]s
+exec muster destroy -a set --yes
 `
 
 // kubernetesSets are sets of manifests of Kubernetes, which are read from its module.
@@ -65,22 +74,44 @@ func TestSets(t *testing.T) {
 		}
 		writeSet(t, p.Dir, name, files)
 	}
-	testscript.Run(t, linked(p, "kapp"))
+	testscript.Run(t, p)
 }
 
 // writeSet writes the script for the manifests in some files.
 func writeSet(t *testing.T, dir, name string, files []string) {
 	t.Helper()
-	script := setScript + "-- pkg/objects.yaml --\n"
+	manifests, lists := "", ""
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		script += fmt.Sprintf("---\n%s\n", text)
+		manifests += fmt.Sprintf("---\n%s\n", text)
+		for _, resource := range definedResources(t, text) {
+			lists += "exec kubectl get --all-namespaces " + resource + "\n"
+		}
 	}
+	script := fmt.Sprintf(setScript, lists) + "-- pkg/objects.yaml --\n" + manifests
 	if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// definedResources returns the resources that the definitions in a manifest serve, as PLURAL.GROUP.
+func definedResources(t *testing.T, manifest []byte) []string {
+	t.Helper()
+	var resources []string
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096)
+	for {
+		var object unstructured.Unstructured
+		switch err := decoder.Decode(&object.Object); {
+		case errors.Is(err, io.EOF):
+			return resources
+		case err != nil:
+			t.Fatal(err)
+		case object.GetKind() == "CustomResourceDefinition": // its name is PLURAL.GROUP
+			resources = append(resources, object.GetName())
+		}
 	}
 }
 

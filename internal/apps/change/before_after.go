@@ -110,7 +110,7 @@ func (s *calculator) beforeAfter(
 	if s.Merge != nil && !known {
 		after, err = s.Merge(live, before, after)
 	}
-	if err == nil && s.Adjust != nil {
+	if err == nil && s.Adjust != nil && !(known && s.same(before, after)) {
 		after, err = s.Adjust(live, after)
 	}
 	return before, after, err
