@@ -24,6 +24,7 @@ import (
 type logsFlags struct {
 	setFlags
 	follow, previous, timestamps, prefix bool
+	allContainers                        bool // the default; kubectl's users give it
 	tail                                 int
 	since                                time.Duration
 	pods, containers                     []string // patterns of names; none for all
@@ -66,6 +67,8 @@ Exit codes:
 	flags.BoolVar(&f.prefix, "prefix", true, "Begin each line with the pod and the container")
 	flags.StringSliceVarP(&f.containers, "container", "c", nil,
 		"Only containers of this name; * matches any characters (can repeat)")
+	flags.BoolVar(&f.allContainers, "all-containers", true,
+		"All containers of each pod, if --container names none")
 	flags.StringSliceVar(&f.pods, "pod", nil,
 		"Only pods of this name; * matches any characters (can repeat)")
 	flags.StringVarP(&f.selector, "selector", "l", "", "Only pods that this label query selects")
@@ -84,6 +87,8 @@ func (f *logsFlags) check() error {
 		return fmt.Errorf("--since %s: give a positive duration such as 5m", f.since)
 	case f.follow && f.previous:
 		return errors.New("--follow and --previous exclude each other: a log of the past does not grow")
+	case !f.allContainers && len(f.containers) == 0:
+		return errors.New("--all-containers=false: name containers with --container")
 	case f.tail == 0 && !f.follow:
 		return errors.New("--tail 0 prints nothing without --follow")
 	}
@@ -105,7 +110,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	p := &logPrinter{env: env, prefix: f.prefix}
 	request := sets.LogsRequest{
 		Objects: targets.All.Refs(), Labels: f.selector, Now: env.Now, Printer: p,
-		Pod: matchesAny(f.pods), Container: matchesAny(f.containers), Unreadable: p.fail,
+		Pod: matchesAny(f.pods), Container: matchesAny(f.containers), Failed: p.fail,
 		Log: cluster.LogOptions{
 			Follow: f.follow, Previous: f.previous, Timestamps: f.timestamps,
 		},
@@ -118,14 +123,16 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	}
 	found := sets.Logs(ctx, client, request)
 	switch {
-	case p.unread != nil:
-		return p.unread
+	case p.broken != nil:
+		return p.broken
 	case ctx.Err() != nil:
 		return &cli.ResultError{Interrupted: true}
 	case p.failed:
 		return &cli.ExitCodeError{Code: 1}
-	case found == 0:
+	case found == 0 && len(f.pods)+len(f.containers) == 0 && f.selector == "":
 		fmt.Fprintf(env.Err, "no pods of %s found\n", set.Title())
+	case found == 0:
+		fmt.Fprintf(env.Err, "no such pods or containers of %s found\n", set.Title())
 	}
 	return nil
 }
@@ -148,7 +155,7 @@ type logPrinter struct {
 	prefix bool
 
 	mu     sync.Mutex
-	unread error // of the standard output
+	broken error // the standard output cannot be written
 	failed bool
 }
 
@@ -160,7 +167,7 @@ func (p *logPrinter) Line(c podlogs.Container, text string) {
 		text = "[pod/" + c.Pod.Name + "/" + c.Name + "] " + text
 	}
 	_, err := fmt.Fprintln(p.env.Out, strings.TrimSuffix(text, "\n"))
-	p.unread = cmp.Or(p.unread, err)
+	p.broken = cmp.Or(p.broken, err)
 }
 
 // Event prints why a log is not read.
