@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -93,6 +94,9 @@ func (r *Run) adjust(
 	if ref != object.RefOf(after) {
 		return after, nil // a new version of the object
 	}
+	if r.options.Native {
+		after = r.keepMetadata(live, after)
+	}
 	var owned Ownership
 	after, owned.Replicas = plan.LeaveReplicas(after, live, r.scalers[ref])
 	var err error
@@ -101,6 +105,50 @@ func (r *Run) adjust(
 	}
 	r.owned[ref] = owned
 	return after, err
+}
+
+// keepMetadata returns the object that an update sends with the labels and annotations of the live
+// one that were not applied last: controllers record there what they did. The marks of other owners
+// are not kept. Without a record of what was applied last it returns the object itself.
+func (r *Run) keepMetadata(live, after *unstructured.Unstructured) *unstructured.Unstructured {
+	base := lastapplied.Original(live)
+	if base == nil {
+		return after
+	}
+	noLabels, noAnnotations := owner.MarksOf(othersOf(r.app, after, live))
+	labels := withAdded(live.GetLabels(), base.GetLabels(), after.GetLabels(), noLabels)
+	annotations := withAdded(live.GetAnnotations(), base.GetAnnotations(), after.GetAnnotations(),
+		append(lastapplied.Annotations(), noAnnotations...))
+	if labels == nil && annotations == nil {
+		return after
+	}
+	after = after.DeepCopy()
+	if labels != nil {
+		after.SetLabels(labels)
+	}
+	if annotations != nil {
+		after.SetAnnotations(annotations)
+	}
+	return after
+}
+
+// withAdded returns the wanted values with the live ones that were neither applied nor are wanted,
+// but those with some keys; nil if there are none.
+func withAdded(live, base, want map[string]string, without []string) map[string]string {
+	var all map[string]string
+	for key, value := range live {
+		_, applied := base[key]
+		_, wanted := want[key]
+		if applied || wanted || slices.Contains(without, key) {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+			maps.Copy(all, want)
+		}
+		all[key] = value
+	}
+	return all
 }
 
 // settleConflicts returns the contested fields of an update of a live object with managed fields,
