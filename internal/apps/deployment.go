@@ -83,12 +83,14 @@ func (d *Deployment) App() *app.App { return d.app }
 // The label of a new app is in Random instead.
 func (d *Deployment) Identity() string { return identity(d.app) }
 
-// Random returns the texts that differ each time that the deployment of a new app is prepared.
+// Random returns the texts that differ each time that the deployment is prepared: the nonce, and
+// the label of a new app.
 func (d *Deployment) Random() []string {
+	texts := []string{resource.Nonce(d.preparation.Now)}
 	if d.app.IsNew {
-		return []string{d.app.Meta.LabelValue}
+		texts = append(texts, d.app.Meta.LabelValue)
 	}
-	return nil
+	return texts
 }
 
 // Objects returns the content of the inputs, with the label of the app.

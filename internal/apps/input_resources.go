@@ -108,7 +108,7 @@ func (d *Deployment) label(r resource.Resource) error {
 	if err != nil {
 		return err
 	}
-	if _, external := r.GetAnnotations()[resource.AnnExists]; !external {
+	if !resource.IsExternal(r.Unstructured) {
 		association := resource.Association(resource.Key(r.Unstructured))
 		labels := map[string]string{key: value, resource.LabelAssociation: association}
 		if err := d.config.AddOwnershipLabels(r.Unstructured, labels); err != nil {

@@ -103,10 +103,8 @@ func (d *Deployment) overrideHint() string {
 
 // isExternal reports whether an input only describes what others create, or is ignored.
 func isExternal(input liveObject) bool {
-	annotations := input.GetAnnotations()
-	_, exists := annotations[resource.AnnExists]
-	_, noop := annotations[resource.AnnNoop]
-	return exists || noop
+	_, noop := input.GetAnnotations()[resource.AnnNoop]
+	return noop || resource.IsExternal(input)
 }
 
 // isMember reports whether a live object has the label of an app.

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -235,12 +237,96 @@ func TestAlwaysReplacedTakesValues(t *testing.T) {
 	}
 }
 
+// An object that others create is waited for, holds back what depends on it, and is neither written
+// nor recorded, although nothing says that the package owns it.
+func TestExternal(t *testing.T) {
+	c := newTestCluster()
+	texts := []string{`given kapp.k14s.io/exists: ""`,
+		"user config.kubernetes.io/depends-on: /namespaces/n/ConfigMap/given"}
+	op, err := prepared(t, c, annotatedPackage(t, texts...), bothOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, step := stepOf(t, op.Plan(), "given")
+	if _, user := stepOf(t, op.Plan(), "user"); step.Op != plan.AwaitCreated || !step.Wait ||
+		!slices.Equal(user.Needs, []int{i}) {
+		t.Errorf("plan:\n%s", op.Plan())
+	}
+	given := testPackage(t, "given").Objects[0]
+	given.SetNamespace("n")
+	c.Put(given.Unstructured)
+	for range 2 {
+		if op, err = prepared(t, c, annotatedPackage(t, texts...), bothOptions); err != nil {
+			t.Fatal(err)
+		}
+		c.Wrote = nil
+		if _, err := run(t, op); err != nil {
+			t.Fatal(err)
+		}
+		for _, write := range c.Wrote {
+			if strings.Contains(write, "given") {
+				t.Errorf("wrote %q", write)
+			}
+		}
+	}
+	refs := planned(t, c, testPackage(t)).Plan().Recorded
+	if len(refs) != 1 || refs[0].Name != "user" {
+		t.Errorf("record = %v", refs)
+	}
+	op, err = prepared(t, c, annotatedPackage(t, texts...), PlanOptions{FieldManager: DefaultManager})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, step := stepOf(t, op.Plan(), "given"); step.Op != plan.Skip {
+		t.Errorf("kpt live honours the annotation:\n%s", op.Plan())
+	}
+}
+
+// An object with an empty nonce gets another one in each apply. A saved plan is the same with any.
+func TestNonce(t *testing.T) {
+	c := newTestCluster()
+	o := bothOptions
+	for i := range 2 {
+		o.Now = time.Unix(int64(i)+1, 0)
+		p := annotatedPackage(t, `a kapp.k14s.io/nonce: ""`, "b")
+		op, err := prepared(t, c, p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		saved, err := op.Save(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Now = o.Now.Add(time.Hour)
+		if op, err = prepared(t, c, p, o); err == nil {
+			err = saved.Check(t.Context(), op)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, a := stepOf(t, op.Plan(), "a")
+		_, b := stepOf(t, op.Plan(), "b")
+		if i == 1 && (a.Op != plan.Update || b.Op != plan.Unchanged) {
+			t.Errorf("plan:\n%s", op.Plan())
+		}
+		if _, err := run(t, op); err != nil {
+			t.Fatal(err)
+		}
+		live := c.Object(object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "a"})
+		want := resource.Nonce(o.Now)
+		if got := live.GetAnnotations()[resource.AnnNonce]; got != want {
+			t.Errorf("nonce = %q, want %q", got, want)
+		}
+	}
+}
+
 // What packages cannot honour is an error that names the place and the way out.
 func TestUnhonouredAnnotations(t *testing.T) {
 	for text, want := range map[string]string{
 		`a kapp.k14s.io/versioned: ""`:                "let a kustomization generate the name",
 		`a kapp.k14s.io/versioned-explicit-ref.x: ""`: "annotation kapp.k14s.io/versioned-explicit-ref.x",
-		`a kapp.k14s.io/exists: ""`:                   "it is not honoured in packages",
+		`a kapp.k14s.io/owned-for-deletion: ""`:       "it is not honoured in packages",
+		"a kapp.k14s.io/nonce: mine":                  `"mine" must be empty`,
 		"a kapp.k14s.io/delete-strategy: keep":        `"keep" is none of ["orphan"]`,
 	} {
 		err := annotatedPackage(t, text).CheckAppAnnotations()

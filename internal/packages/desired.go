@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -99,9 +100,7 @@ var unhonoured = map[string]string{
 	resource.AnnVersionedKeep:        "see " + resource.AnnVersioned,
 	resource.AnnNumVersions:          "see " + resource.AnnVersioned,
 	resource.AnnVersionedExplicit:    "see " + resource.AnnVersioned,
-	resource.AnnNonce:                "change another annotation in each run",
 	resource.AnnRenewDuration:        "change another annotation when the object is to be renewed",
-	resource.AnnExists:               "leave the object out, and wait for it before the run",
 	resource.AnnOwnedForDeletion:     "add the object to the package without the annotation",
 	resource.AnnDisableOriginal:      "use --server-side, which keeps no copy on the object",
 	resource.AnnDisableChildrenWait:  "use " + waitKey + `: "false"`,
@@ -143,9 +142,28 @@ func (p *Package) CheckAppAnnotations() error {
 			if allowed, ok := strategies[key]; ok && !slices.Contains(allowed, annotations[key]) {
 				add(&AnnotationError{key, fmt.Errorf("%q is none of %q", annotations[key], allowed[1:])})
 			}
+			if key == resource.AnnNonce && annotations[key] != "" {
+				add(&AnnotationError{key, fmt.Errorf("%q must be empty: each apply sets it",
+					annotations[key])})
+			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// withNonce returns the objects, with a nonce in copies of those that have the annotation for it,
+// and the nonce; empty if none has.
+func withNonce(desired []plan.Desired, now time.Time) (set []plan.Desired, nonce string) {
+	set = slices.Clone(desired)
+	for i, d := range desired {
+		if _, ok := d.Object.GetAnnotations()[resource.AnnNonce]; ok {
+			nonce, set[i].Object = resource.Nonce(now), d.Object.DeepCopy()
+			annotations := set[i].Object.GetAnnotations()
+			annotations[resource.AnnNonce] = nonce
+			set[i].Object.SetAnnotations(annotations)
+		}
+	}
+	return set, nonce
 }
 
 // maxRepeated limits the warnings about repeated objects.

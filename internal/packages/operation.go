@@ -40,7 +40,7 @@ type PlanOptions struct {
 	// Hold keeps objects that hold other objects or data.
 	Hold bool `json:"-"`
 	// Filter selects the objects that are written or deleted. The others stay in the cluster and in
-	// the record. Ages are relative to Now.
+	// the record. Ages are relative to Now, which is also the nonce of objects that want one.
 	Filter filter.Flags `json:"filter,omitzero"`
 	Now    time.Time    `json:"-"`
 	// AppAnnotations honours the annotations of kapp too, as far as packages can.
@@ -105,6 +105,7 @@ func (o PlanOptions) honourApps(p *plan.Policy) {
 	p.CreateOnly = append(p.CreateOnly,
 		plan.Annotation{Key: resource.AnnUpdateStrategy, Value: "skip"})
 	p.Constraints, p.Excluded, p.Waiting = constraints, excluded, waitingInBoth
+	p.External = resource.IsExternal
 	if o.Recreation {
 		p.Replacement = o.replacementInBoth
 	}
@@ -145,6 +146,7 @@ type Operation struct {
 
 	plan    *plan.Plan // nil before MakePlan
 	options PlanOptions
+	nonce   string // of this operation, if an object has one
 	notice  func(string)
 	store   *inventory.Store
 	engine  *engine.Engine
@@ -172,6 +174,9 @@ func PrepareApply(
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
 	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
+	if o.AppAnnotations {
+		op.Desired, op.nonce = withNonce(desired, o.Now)
+	}
 	return op, nil
 }
 

@@ -69,6 +69,9 @@ func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error
 		Version: version, Record: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
 		Options: o.options, Plan: o.plan,
 	}
+	if o.nonce != "" {
+		source.Random = []string{o.nonce}
+	}
 	for _, d := range o.Desired {
 		source.Objects = append(source.Objects, d.Object.Object)
 	}

@@ -118,15 +118,16 @@ func (b *builder) clearNeedsBeforeRecord() {
 	}
 }
 
-// decideDesired decides whether the object is created, updated, unchanged or skipped. An object
-// that takes values from others only gets a draft.
+// decideDesired decides whether the object is created, updated, unchanged, skipped or awaited. An
+// object that takes values from others only gets a draft.
 func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, drafted bool) error {
 	policy := b.in.Policy
 	if reason := policy.excluded(obj, false); reason != "" {
 		step.Op, step.Want, step.ReasonCode, step.Reason = Skip, obj, ReasonExcluded, reason
 		return nil
 	}
-	if step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
+	external := policy.external(obj)
+	if !external && step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -134,6 +135,10 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		return err
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
+	if external {
+		step.Op, step.Want = AwaitCreated, obj
+		return nil
+	}
 	if step.Have != nil && policy.Replacement != nil {
 		if step.Replace, err = policy.Replacement(obj); err != nil {
 			return err

@@ -43,24 +43,24 @@ func (b *builder) constrain() {
 	var objects []Ordered
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		if n.Op.Applies() || n.Op == Delete && n.Ref != b.in.Policy.RecordNamespace {
+		if n.Op.IsDesired() || n.Op == Delete && n.Ref != b.in.Policy.RecordNamespace {
 			nodes, objects = append(nodes, i), append(objects, Ordered{n.object(), n.Op == Delete})
 		}
 	}
 	waits, errs := b.in.Policy.Constraints(objects)
 	for k, i := range nodes {
 		from := &b.nodes[i]
-		if from.Op.Applies() {
+		if from.Op.IsDesired() {
 			b.addError(from.Step, errs[k])
 		}
 		for _, other := range waits[k] {
 			j := nodes[other]
 			switch to := &b.nodes[j]; {
-			case from.Op.Applies() && to.Op.Applies():
+			case from.Op.IsDesired() && to.Op.IsDesired():
 				b.addDependency(i, j, false)
 			case from.Op == Delete && to.Op == Delete:
 				b.addDependency(j, i, false)
-			case from.Op.Applies() && to.Op == Delete:
+			case from.Op.IsDesired() && to.Op == Delete:
 				b.addError(from.Step, fmt.Errorf("a change rule makes it wait until %s is deleted, but "+
 					"objects are pruned after all others are applied; remove the rule, or remove the "+
 					"other object in a run before", to.Ref))
@@ -76,11 +76,11 @@ func (b *builder) addDependency(i, j int, implied bool) {
 	from, to := &b.nodes[i], &b.nodes[j]
 	from.dependsOn = append(from.dependsOn, j)
 	switch {
-	case from.Op.Applies() && to.Op.Applies():
+	case from.Op.IsDesired() && to.Op.IsDesired():
 		if to.Op != Skip || !to.stays() && (to.Have == nil || !implied) {
 			from.needs = append(from.needs, j)
 		}
-	case from.Op.Applies() && to.Op == Delete:
+	case from.Op.IsDesired() && to.Op == Delete:
 		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Keep, false, ReasonDependency, from.Ref
 		to.Reason, to.needs = fmt.Sprintf("%s depends on it", from.Ref), nil
 	case from.Op == Orphan && to.Op == Delete && implied:
@@ -153,7 +153,7 @@ func (b *builder) declaredTargets(i int) []int {
 		return nil // the namespace of the record goes last, whatever it declares
 	}
 	refs, err := b.in.Policy.dependsOn(n.object())
-	if n.Op.Applies() {
+	if n.Op.IsDesired() {
 		b.addError(n.Step, err)
 	} else {
 		n.substitutions, _ = b.in.Policy.substitutions(n.object()) // only for the order
@@ -162,7 +162,7 @@ func (b *builder) declaredTargets(i int) []int {
 	find := func(ref object.Ref, takes bool) {
 		if j, ok := b.index[ref]; ok {
 			targets = append(targets, j)
-		} else if n.Op.Applies() {
+		} else if n.Op.IsDesired() {
 			b.addError(n.Step, &ExternalError{From: n.Ref, To: ref, TakesValue: takes,
 				SuggestedKind: b.similarKind(ref, n.Ref.Namespace)})
 		}

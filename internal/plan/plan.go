@@ -53,6 +53,10 @@ func (o Op) Applies() bool {
 	return o == Create || o == Update || o == Unchanged || o == Skip
 }
 
+// IsDesired reports whether the operation belongs to an object that is described: one of the set,
+// or one that others create.
+func (o Op) IsDesired() bool { return o.Applies() || o == AwaitCreated }
+
 // Removes reports whether the operation belongs to an object that is no longer desired.
 func (o Op) Removes() bool {
 	return o == Delete || o == Orphan || o == Keep

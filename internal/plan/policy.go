@@ -55,6 +55,10 @@ type Policy struct {
 	// record if it is there, or "". Nil means that no object is excluded.
 	Excluded func(o Ordered) string
 
+	// External reports whether others create a desired object: it is waited for, never written, and
+	// does not enter the record. Nil means that no object is.
+	External func(*unstructured.Unstructured) bool
+
 	// Waiting returns how to wait for an object. Errors and nil are as above; errors of objects that
 	// are removed are ignored.
 	Waiting func(*unstructured.Unstructured) (Waiting, error)
@@ -102,6 +106,10 @@ func (p Policy) excluded(obj *unstructured.Unstructured, removed bool) string {
 		return ""
 	}
 	return p.Excluded(Ordered{Object: obj, Removed: removed})
+}
+
+func (p Policy) external(obj *unstructured.Unstructured) bool {
+	return p.External != nil && p.External(obj)
 }
 
 // NeedsOwners reports whether the owners of the fields of all live objects are needed.

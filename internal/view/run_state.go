@@ -55,7 +55,7 @@ func NewRunState(p *plan.Plan) *RunState {
 // create or delete count like those of the run.
 func (b *RunState) writes(op plan.Op) *WriteCounts {
 	switch {
-	case op.Applies() || op == plan.AwaitCreated:
+	case op.IsDesired():
 		return &b.Applies
 	case op.Removes() || op == plan.AwaitDeleted:
 		return &b.Removes

@@ -3,7 +3,6 @@ package input
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -150,7 +149,7 @@ func (p Preparation) setNonce(obj *unstructured.Unstructured) error {
 		return fmt.Errorf("Expected annotation '%s' on resource '%s' to have value ''", resource.AnnNonce,
 			resource.Describe(obj))
 	}
-	annotations[resource.AnnNonce] = strconv.FormatInt(p.Now.UnixNano(), 10)
+	annotations[resource.AnnNonce] = resource.Nonce(p.Now)
 	return nil
 }
 

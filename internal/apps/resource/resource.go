@@ -5,7 +5,9 @@ package resource
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -43,6 +45,15 @@ func Key(obj *unstructured.Unstructured) string {
 		name = obj.GetGenerateName() + "*"
 	}
 	return obj.GetNamespace() + "/" + gk.Group + "/" + gk.Kind + "/" + name
+}
+
+// Nonce returns the value of AnnNonce in a run.
+func Nonce(now time.Time) string { return strconv.FormatInt(now.UnixNano(), 10) }
+
+// IsExternal reports whether somebody else creates an object.
+func IsExternal(obj *unstructured.Unstructured) bool {
+	_, ok := obj.GetAnnotations()[AnnExists]
+	return ok
 }
 
 // Association returns the value of LabelAssociation: "v1." and the MD5 of the key, in hex. The key

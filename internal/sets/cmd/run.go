@@ -159,7 +159,7 @@ var errTimeout = errors.New("the run has not ended within --timeout")
 // awaitNothing changes a plan so that objects which are applied are not waited for.
 func awaitNothing(p *plan.Plan) {
 	for i := range p.Steps {
-		if p.Steps[i].Op.Applies() {
+		if p.Steps[i].Op.IsDesired() {
 			p.Steps[i].Wait = false
 		}
 	}

@@ -25,7 +25,7 @@ func runTable(p *plan.Plan, now func() time.Time) []view.Column {
 func actionCell(p *plan.Plan) func(view.TableRow) []view.Span {
 	done := map[plan.Op]string{
 		plan.Create: "created", plan.Update: "configured", plan.Unchanged: "unchanged",
-		plan.Delete: "pruned",
+		plan.Delete: "pruned", plan.AwaitCreated: "found",
 	}
 	if p.Destroys {
 		done[plan.Delete] = "deleted"

@@ -52,7 +52,9 @@ func (w wording) mark(line string) string {
 // hides reports whether an event says no more than that an object is unchanged and ready.
 func (w wording) hides(b *view.RunState, e event.Event) bool {
 	row := b.Rows[e.Step]
-	if w.unchanged || row.Op != plan.Unchanged || row.Acted != event.Succeeded || e.Reason != "" {
+	left := row.Op == plan.Unchanged ||
+		row.Op == plan.AwaitCreated && b.Plan.Steps[e.Step].Have != nil
+	if w.unchanged || !left || row.Acted != event.Succeeded || e.Reason != "" {
 		return false
 	}
 	if len(view.Contests(&b.Plan.Steps[e.Step], true)) > 0 {
@@ -125,7 +127,9 @@ func (w wording) pastTense(op plan.Op) string {
 	switch {
 	case op == plan.Unchanged:
 		return "unchanged"
-	case op == plan.Delete:
+	case op == plan.AwaitCreated:
+		return "found"
+	case op == plan.Delete || op == plan.AwaitDeleted:
 		return w.removed
 	case w.serverSide:
 		return "serverside-applied"
@@ -196,7 +200,8 @@ func (w wording) totals(b *view.RunState) []view.Total {
 		line := fmt.Sprintf(
 			"%d resource(s) applied. %d created, %d unchanged, %d configured, %d failed",
 			applies.Acted-applies.Skipped, w.count(applies, plan.Create),
-			applies.Done[plan.Unchanged], w.count(applies, plan.Update), applies.Failed,
+			applies.Done[plan.Unchanged]+applies.Done[plan.AwaitCreated],
+			w.count(applies, plan.Update), applies.Failed,
 		)
 		if w.serverSide {
 			line += fmt.Sprintf(
