@@ -37,7 +37,7 @@ var phrases = map[view.Verb]struct {
 func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
 	var changes []view.Row
 	for _, o := range outlooks {
-		if o.Verb() == view.ToLeave && o.Step.Reason == "" && len(contests(o)) == 0 {
+		if o.Verb() == view.ToLeave && o.Step.Reason == "" && len(contests(o)) == 0 && !isAwaited(o) {
 			continue
 		}
 		change, err := rowOf(o)
@@ -49,10 +49,16 @@ func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
 	return view.PrintChanges(out, t, changes, totals(outlooks))
 }
 
+// isAwaited reports whether an object does not exist yet and others create it.
+func isAwaited(o view.Outlook) bool { return o.Step.Op == plan.AwaitCreated && o.Step.Have == nil }
+
 func rowOf(o view.Outlook) (view.Row, error) {
 	phrase := phrases[o.Verb()]
 	if o.Verb() == view.ToPrune && o.Destroys {
 		phrase.text = "would be deleted"
+	}
+	if isAwaited(o) {
+		phrase.text = "would be waited for: others create it"
 	}
 	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
 	if o.Verb() == view.ToFail {
