@@ -3,8 +3,10 @@ package apps
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -61,6 +63,38 @@ func TestHeldBack(t *testing.T) {
 				}
 				check(t, "objects after a deletion of all", w.objects(), "")
 			})
+		}
+	}
+}
+
+// A claim that an annotation keeps is left as the user wants, with its namespace. It is not held
+// back.
+func TestRetainedIsNotHeld(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: held}}"
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, " +
+		"namespace: held, annotations: {keep: this}}}"
+	w := newWorld(t)
+	w.cluster.Serve(namespaceKind, false)
+	w.cluster.Serve(schema.GroupKind{Kind: "PersistentVolumeClaim"}, true)
+	first := w.request(namespace, claim)
+	first.Run.Wait = false // nobody binds the claim
+	if _, err := w.Deploy(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	request := w.deleteRequest()
+	request.Run.Held = plan.AllowDelete{"Namespace"}.Held()
+	request.Run.Policy = &plan.Policy{
+		Retain:    []plan.Annotation{{Key: "keep", Value: "this"}},
+		DependsOn: func(*unstructured.Unstructured) ([]object.Ref, error) { return nil, nil },
+	}
+	d, err := w.PrepareDelete(t.Context(), request)
+	checkError(t, err, "")
+	if held := d.Plan().HeldBack(); len(held) > 0 {
+		t.Errorf("held back: %v", held)
+	}
+	for _, step := range d.Plan().Steps {
+		if step.Op != plan.Orphan {
+			t.Errorf("step %s: %s", step.Ref, step.Op)
 		}
 	}
 }

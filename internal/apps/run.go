@@ -153,6 +153,9 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices, Unchanged: r.options.Native,
 		Held: r.options.Held,
 	}
+	if r.options.Policy != nil {
+		o.Retained = r.options.Policy.Retains
+	}
 	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
 	}

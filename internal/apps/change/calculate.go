@@ -58,6 +58,9 @@ type Options struct {
 	// Held are the kinds of which no object is deleted.
 	Held []schema.GroupKind
 
+	// Retained reports whether an annotation keeps an object in the cluster; nil is none.
+	Retained func(*unstructured.Unstructured) bool
+
 	// FromFiles means that the existing objects come from files: none of them belongs to a
 	// controller, versions mean nothing, nothing is applied or waited for, and all changes are
 	// returned.
@@ -135,10 +138,12 @@ func (s *calculator) holdBack(changes []*Change) {
 	within := map[string]*unstructured.Unstructured{} // held objects, by namespace
 	for _, c := range changes {
 		strategy, err := c.Strategy()
-		if err != nil || c.ApplyOp() != Delete || strategy == Orphan {
+		obj := c.Object()
+		if err != nil || c.ApplyOp() != Delete || strategy == Orphan ||
+			s.Retained != nil && s.Retained(obj) {
 			continue // the error is reported when the change is made
 		}
-		if obj := c.Object(); slices.Contains(s.Held, obj.GroupVersionKind().GroupKind()) {
+		if slices.Contains(s.Held, obj.GroupVersionKind().GroupKind()) {
 			c.HeldFor, within[obj.GetNamespace()] = obj, obj
 		}
 	}

@@ -247,7 +247,7 @@ func runMembers(env *cli.Env, members []member, run func(member) error) error {
 		return result
 	}
 	if len(members) > 0 {
-		env.Notice(fmt.Sprintf("all %d sets of the group succeeded", len(members)))
+		env.Notice("all sets of the group succeeded")
 	}
 	return nil
 }
