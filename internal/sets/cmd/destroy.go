@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/sets"
 )
@@ -42,8 +41,7 @@ func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Long: `Delete every object that a set deployed, in the reverse order of applying, wait until all are
 gone, and then delete the record. The set is the package in a folder (default: the working folder)
 or on the standard input (-), an app (-a), or a package whose folder is gone (--record). On a
-terminal the plan is shown first, and run after you have confirmed it; without one, an app is
-destroyed only with --yes.
+terminal the plan is shown first, and run after you have confirmed it.
 
 ` + cli.ExitCodes,
 		Example: "  " + env.Name() + " destroy wordpress\n" +
@@ -81,10 +79,6 @@ func (f *destroyFlags) run(
 		return err
 	}
 	mode := f.dryRun.Mode(false)
-	if f.app != "" && mode == engine.DryRunNone && !f.held.yes && !f.confirmed &&
-		!env.IsInteractive() {
-		return errors.New("standard input is no terminal: give --yes to destroy the app without asking")
-	}
 	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
