@@ -270,7 +270,8 @@ func (l *Lock) renew(ctx context.Context) (lost bool, err error) {
 		case err == nil:
 			l.version = stored.GetResourceVersion()
 			return false, nil
-		case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, namespaceTerminating):
+			// A Lease that is gone would be created by the update.
 			return true, errors.New("it was deleted")
 		case !apierrors.IsConflict(err):
 			return false, err

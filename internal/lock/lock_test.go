@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -188,20 +189,30 @@ func TestRemoved(t *testing.T) {
 	})
 }
 
-// A lock that goes with its namespace, which the run may have deleted itself, is not lost.
+// A lock that goes with its namespace, which the run may have deleted itself, is not lost: neither
+// when the namespace is gone nor while it is being deleted.
 func TestNamespaceDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gone := &fails{Cluster: &enginetest.Cluster{},
-			err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "demo")}
-		gone.works.Store(true)
-		l, ctx := acquire(t, gone, options("ann", 0))
-		gone.works.Store(false)
-		time.Sleep(5 * lock.RenewPeriod)
-		if ctx.Err() != nil {
-			t.Errorf("the run ended: %v", context.Cause(ctx))
-		}
-		l.Release(t.Context())
-	})
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lock",
+		errors.New("unable to create new content in namespace demo because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
+	for name, answer := range map[string]error{
+		"gone":        apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "demo"),
+		"terminating": terminating,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &fails{Cluster: &enginetest.Cluster{}, err: answer}
+				c.works.Store(true)
+				l, ctx := acquire(t, c, options("ann", 0))
+				c.works.Store(false)
+				time.Sleep(5 * lock.RenewPeriod)
+				if ctx.Err() != nil {
+					t.Errorf("the run ended: %v", context.Cause(ctx))
+				}
+				l.Release(t.Context())
+			})
+		})
+	}
 }
 
 // A run whose lock was deleted continues while the server does not tell whether the namespace is.
