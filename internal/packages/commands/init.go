@@ -85,12 +85,9 @@ func (f initFlags) run(
 	if err != nil {
 		return err
 	}
-	namespace, explicit, err := kube.Namespace()
+	namespace, err := inventoryNamespace(kube, i)
 	if err != nil {
 		return err
-	}
-	if shared := i.CommonNamespace(); shared != "" && !explicit {
-		namespace = shared
 	}
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, form.Object, namespace)
@@ -106,6 +103,37 @@ func (f initFlags) run(
 	return err
 }
 
+// inventoryNamespace returns the namespace of the inventory of a package: that of the flag, else
+// that of all its objects, else that of the context.
+func inventoryNamespace(kube *cli.Kube, i *packages.Initialization) (string, error) {
+	namespace, explicit, err := kube.Namespace()
+	if shared := i.CommonNamespace(); err == nil && shared != "" && !explicit {
+		return shared, nil
+	}
+	return namespace, err
+}
+
+// NewInventory is an inventory that a package does not have yet.
+type NewInventory struct {
+	Name, Namespace string
+	Path            string // of its file
+	initialization  *packages.Initialization
+}
+
+// PrepareInventory returns the inventory that init would write for a folder with the given name.
+func PrepareInventory(env *cli.Env, kube *cli.Kube, dir, name string) (*NewInventory, error) {
+	i, err := packages.PrepareInit(dir,
+		packages.InitOptions{Name: name, File: inventoryFile, Now: env.Now})
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := inventoryNamespace(kube, i)
+	return &NewInventory{name, namespace, filepath.Join(dir, inventoryFile), i}, err
+}
+
+// Write writes the file of the inventory.
+func (n *NewInventory) Write() error { return n.initialization.Write(n.Namespace) }
+
 // currentCluster returns the UID of the cluster in use.
 func currentCluster(ctx context.Context, kube *cli.Kube) (string, error) {
 	client, err := kube.Client()
@@ -120,9 +148,12 @@ func currentCluster(ctx context.Context, kube *cli.Kube) (string, error) {
 	return uid, err
 }
 
+// inventoryFile is the default name of the file with the inventory.
+const inventoryFile = "resourcegroup.yaml"
+
 // addFile adds the flag for the name of the ResourceGroup file.
 func addFile(flags *pflag.FlagSet, file *string) {
-	flags.StringVar(file, "rg-file", "resourcegroup.yaml",
+	flags.StringVar(file, "rg-file", inventoryFile,
 		"Name of the ResourceGroup file in the package")
 }
 

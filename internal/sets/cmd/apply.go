@@ -145,6 +145,11 @@ func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (target, sets.Operation, error) {
 	set, client, err := f.open(ctx, env, kube, args, f.RuleFiles)
+	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) && !dryRun {
+		if err = f.offerInventory(ctx, env, kube, args, err); err == nil {
+			set, client, err = f.open(ctx, env, kube, args, f.RuleFiles)
+		}
+	}
 	if err != nil {
 		return target{}, nil, err
 	}

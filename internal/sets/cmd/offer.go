@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages/commands"
+)
+
+// offerInventory asks on a terminal whether a folder without an inventory becomes a package, with
+// the name of the folder, and writes its inventory if so. None is the error of the folder, which is
+// returned if nobody can be asked or the answer is no. A new inventory is worth nothing unless it
+// is kept, so that no flag answers for the user.
+func (f *setFlags) offerInventory(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
+) error {
+	r, err := f.request(env, kube, args, nil)
+	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
+		return none
+	}
+	path, err := filepath.Abs(r.Files[0])
+	if err != nil {
+		return none
+	}
+	i, err := commands.PrepareInventory(env, kube, r.Files[0], packageName(filepath.Base(path)))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
+		r.Files[0])
+	yes, err := env.Confirm(ctx, fmt.Sprintf("Create %s (%s in namespace %s)?", i.Path, i.Name,
+		i.Namespace))
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return none
+	}
+	if err := i.Write(); err != nil {
+		return err
+	}
+	env.Notice(fmt.Sprintf("created %s: commit it with the manifests", i.Path))
+	return nil
+}
+
+// packageName returns the name of a folder as the name of an object; empty if nothing is left.
+func packageName(folder string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '.':
+			return c
+		default:
+			return '-'
+		}
+	}, strings.ToLower(folder))
+	return strings.Trim(name[:min(len(name), 63)], "-.")
+}
