@@ -138,6 +138,9 @@ func (d *Deletion) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
 		deletes: true, ownerText: d.ownerText(ctx),
 	}
+	if d.req.Run.Native {
+		d.run.staying = excluding(d.objects, matching)
+	}
 	if err := d.run.calculate(some, nil); err != nil {
 		return err
 	}

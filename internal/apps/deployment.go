@@ -172,6 +172,9 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	if err := d.run.findScalers(ctx, existing, inputs); err != nil {
 		return err
 	}
+	if d.req.Run.Native {
+		d.run.staying = append(unwrap(d.inputs), excluding(existing, matching)...)
+	}
 	if err := d.run.calculate(Filter(existing, matching), inputs); err != nil {
 		return err
 	}

@@ -98,3 +98,60 @@ func TestRetainedIsNotHeld(t *testing.T) {
 		}
 	}
 }
+
+// The namespaces of objects that stay, because they are described or because a filter leaves them
+// out, stay as well in a native run, whatever may be deleted.
+func TestHolderOfStayingIsKept(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: held}}"
+	const inside = "{apiVersion: v1, kind: ConfigMap, metadata: {name: in, namespace: held}}"
+	const plain = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+	deployment := func(manifests ...string) func(*world) operation {
+		return func(w *world) operation {
+			r := w.nativeRequest(manifests...)
+			r.Filter.Kinds = []string{"Namespace"}
+			r.AllowEmpty = true
+			return w.prepare(r)
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		prepare func(*world) operation
+		want    plan.Op
+	}{
+		{"described", func(w *world) operation { return w.prepare(w.nativeRequest(inside)) }, plan.Keep},
+		{"described and left out", deployment(inside), plan.Keep},
+		{"left out", deployment(), plan.Keep},
+		{"deletion of some", func(w *world) operation {
+			r := w.deleteRequest()
+			r.Run.Native, r.Filter.Kinds = true, []string{"Namespace"}
+			d, err := w.PrepareDelete(w.t.Context(), r)
+			checkError(w.t, err, "")
+			return d
+		}, plan.Keep},
+		{"deletion of all", func(w *world) operation {
+			r := w.deleteRequest()
+			r.Run.Native = true
+			d, err := w.PrepareDelete(w.t.Context(), r)
+			checkError(w.t, err, "")
+			return d
+		}, plan.Delete},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cluster.Serve(namespaceKind, false)
+			if _, err := w.Deploy(t.Context(), w.request(plain, namespace, inside)); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, step := range tc.prepare(w).Plan().Steps {
+				if step.Ref.Kind == "Namespace" && step.Op != plan.Unchanged {
+					found = true
+					check(t, "operation", string(step.Op), string(tc.want))
+				}
+			}
+			if !found {
+				t.Error("no step of the namespace")
+			}
+		})
+	}
+}

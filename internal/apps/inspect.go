@@ -72,6 +72,13 @@ func Filter(objects []liveObject, matching *filter.ResourceFilter) []liveObject 
 	return slices.DeleteFunc(slices.Clone(objects), mismatch)
 }
 
+// excluding returns the objects that a filter does not match; none without a filter.
+func excluding(objects []liveObject, matching *filter.ResourceFilter) []liveObject {
+	return slices.DeleteFunc(slices.Clone(objects), func(obj liveObject) bool {
+		return matching == nil || matching.Matches(obj)
+	})
+}
+
 // ListRequest asks for apps.
 type ListRequest struct {
 	Namespace string                 // of the records; empty for all

@@ -180,17 +180,59 @@ func TestNativePruning(t *testing.T) {
 			"delete [4] create [2] guard after [0] create [] guard after [3]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var got []string
-			for _, s := range guardPruning(tc.steps, tc.afterFailure) {
-				text := fmt.Sprintf("%s %v", s.Op, s.Needs)
-				if !s.Op.IsObject() {
-					text = fmt.Sprintf("%s after %v", s.Op, s.After)
-				}
-				got = append(got, text)
-			}
-			check(t, "steps", strings.Join(got, " "), tc.want)
+			check(t, "steps", stepTexts(guardPruning(tc.steps, tc.afterFailure)), tc.want)
 		})
 	}
+}
+
+// What may be the controller of a custom resource is deleted after it, unless that waits for it by
+// the rules of the app.
+func TestControllerIsDeletedLast(t *testing.T) {
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "Db"}},
+	}}
+	step := func(op plan.Op, group, kind string, needs ...int) plan.Step {
+		gk := object.Ref{Group: group, Kind: kind, Name: "a"}
+		return plan.Step{Op: op, Ref: gk, Needs: needs, Have: definition}
+	}
+	crd := func(op plan.Op) plan.Step {
+		return step(op, plan.DefinitionKind.Group, plan.DefinitionKind.Kind)
+	}
+	for _, tc := range []struct {
+		name  string
+		steps []plan.Step
+		want  string
+	}{
+		{"all are deleted", []plan.Step{step(plan.Delete, "", "Pod"), step(plan.Delete, "g", "Db"),
+			crd(plan.Delete)}, "delete [3] delete [] delete [3] guard after [1]"},
+		{"the definition stays", []plan.Step{step(plan.Delete, "", "Pod"),
+			step(plan.Delete, "g", "Db"), crd(plan.Unchanged)},
+			"delete [3] delete [] unchanged [] guard after [1]"},
+		{"a rule", []plan.Step{step(plan.Delete, "", "Pod"), step(plan.Delete, "g", "Db", 3),
+			crd(plan.Unchanged), {Op: plan.Guard, After: []int{0}}, step(plan.Delete, "", "Role")},
+			"delete [] delete [3] unchanged [] guard after [0] delete [5] guard after [1]"},
+		{"no custom resource is deleted", []plan.Step{step(plan.Delete, "", "Pod"), crd(plan.Delete),
+			step(plan.Unchanged, "g", "Db")}, "delete [] delete [] unchanged []"},
+		{"nothing else is deleted", []plan.Step{crd(plan.Unchanged), step(plan.Delete, "g", "Db")},
+			"unchanged [] delete []"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			check(t, "steps", stepTexts(guardControllers(tc.steps)), tc.want)
+		})
+	}
+}
+
+// stepTexts returns the operations of steps with what they wait for.
+func stepTexts(steps []plan.Step) string {
+	var texts []string
+	for _, s := range steps {
+		text := fmt.Sprintf("%s %v", s.Op, s.Needs)
+		if !s.Op.IsObject() {
+			text = fmt.Sprintf("%s after %v", s.Op, s.After)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " ")
 }
 
 // A dry run writes nothing, and asks the server about each update only.

@@ -112,6 +112,7 @@ type Run struct {
 
 	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
 	described *object.Set                           // all inputs, those that a filter excludes too
+	staying   []liveObject                          // of a native run: they are not deleted
 }
 
 // Changes returns the changes in the order in which they are printed.
@@ -179,6 +180,17 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	var err error
 	if r.changes, err = change.Calculate(existing, inputs, r.config, o); err != nil {
 		return err
+	}
+	for _, c := range r.changes {
+		if c.ApplyOp() != change.Delete {
+			continue
+		}
+		i := slices.IndexFunc(r.staying, func(o liveObject) bool {
+			return plan.Holds(c.Existing, object.RefOf(o))
+		})
+		if i >= 0 {
+			c.HeldFor = r.staying[i]
+		}
 	}
 	r.excluded = r.excluded || slices.ContainsFunc(r.changes, func(c *change.Change) bool {
 		return c.HeldFor != nil

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
@@ -35,7 +37,11 @@ func (r *Run) buildPlan() error {
 		if err != nil {
 			return err
 		}
-		if held := r.changes[i].HeldFor; held != nil && step.ReasonCode != plan.ReasonForeign {
+		switch held := r.changes[i].HeldFor; {
+		case held == nil || step.ReasonCode == plan.ReasonForeign:
+		case slices.Contains(r.staying, held):
+			step.KeepFor(object.RefOf(held))
+		default:
 			step.HoldBack(object.RefOf(held))
 		}
 		step.Needs, step.Tag = needs, &Work{Change: r.changes[i]}
@@ -50,7 +56,7 @@ func (r *Run) buildPlan() error {
 		}
 	}
 	if r.options.Native {
-		steps = guardPruning(steps, r.options.PruneAfterFailure)
+		steps = guardPruning(guardControllers(steps), r.options.PruneAfterFailure)
 	}
 	var err error
 	if r.plan, err = plan.Sort(steps); err != nil {
@@ -121,6 +127,53 @@ func guardPruning(steps []plan.Step, afterFailure bool) []plan.Step {
 		}
 	}
 	return append(steps, join)
+}
+
+// guardControllers returns the steps with one more, if some of them delete custom resources whose
+// definition is in the app: their controller, if it is in the app too, must be able to work until
+// they are gone, because it removes their finalizers. All other deletions need that step, except
+// those that the custom resources wait for by the rules of the app.
+func guardControllers(steps []plan.Step) []plan.Step {
+	defined := map[schema.GroupKind]bool{}
+	for i := range steps {
+		if steps[i].Ref.GroupKind() != plan.DefinitionKind {
+			continue
+		}
+		if gk, ok := plan.DefinedKind(cmp.Or(steps[i].Want, steps[i].Have)); ok {
+			defined[gk] = true
+		}
+	}
+	guard, early := plan.ControllerGuard(), map[int]bool{}
+	var visit func(i int)
+	visit = func(i int) {
+		if early[i] {
+			return
+		}
+		early[i] = true
+		for _, j := range steps[i].Needs {
+			visit(j)
+		}
+		for _, j := range steps[i].After {
+			visit(j)
+		}
+	}
+	for i := range steps {
+		if steps[i].Op == plan.Delete && defined[steps[i].Ref.GroupKind()] {
+			guard.After = append(guard.After, i)
+			visit(i)
+		}
+	}
+	guarded := false
+	for i := range steps {
+		if steps[i].Op == plan.Delete && !early[i] && len(guard.After) > 0 {
+			steps[i].Needs = append(slices.Clone(steps[i].Needs), len(steps))
+			guarded = true
+		}
+	}
+	if !guarded {
+		return steps
+	}
+	return append(steps, guard)
 }
 
 // sourcesOf returns the file and document of each input.

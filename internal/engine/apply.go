@@ -73,7 +73,8 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	state := &record.State{}
 	for _, step := range p.Steps {
 		state.Touch = state.Touch || step.Op == plan.Create && recorded.Has(step.Ref)
-		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged {
+		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged ||
+			step.Op == plan.Skip && isMarked(p.Owner, step) {
 			members.Insert(step.Ref)
 		}
 		changes = changes || step.Op.Writes() || step.Op.External()
@@ -102,7 +103,8 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 			continue
 		}
 		order.Insert(step.Ref)
-		if member, ok := memberAfter(step, &tracks[i], recorded.Has(step.Ref)); ok {
+		known := recorded.Has(step.Ref) || isMarked(p.Owner, step)
+		if member, ok := memberAfter(step, &tracks[i], known); ok {
 			members[step.Ref] = member
 		}
 	}
@@ -239,13 +241,20 @@ func (r *run) checkDeleted(ctx context.Context) {
 	}
 }
 
+// isMarked reports whether the object of a step carries the mark of the set, recorded or not. One
+// of others, too, is theirs.
+func isMarked(owner plan.Owner, step plan.Step) bool {
+	return step.Have != nil && owner.Annotation != "" && owner.Owns(step.Have) &&
+		step.ReasonCode != plan.ReasonForeign
+}
+
 // memberAfter returns the member of the record for the object of a step after the run, and whether
-// there is one.
-func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) {
+// there is one. Known means that the object belonged to the set before.
+func memberAfter(step plan.Step, t *track, known bool) (record.Member, bool) {
 	member := record.Member{Ref: step.Ref, Strategy: record.Apply}
 	member.Actuation, member.Reconcile = progress(t.acted), progress(t.settled)
 	if step.Op.External() {
-		return member, recorded && (step.Op == plan.AwaitCreated || t.settled != event.Succeeded)
+		return member, known && (step.Op == plan.AwaitCreated || t.settled != event.Succeeded)
 	}
 	if step.Op.Removes() {
 		member.Strategy = record.Delete
@@ -266,10 +275,10 @@ func memberAfter(step plan.Step, t *track, recorded bool) (record.Member, bool) 
 	case event.Succeeded:
 		return member, true
 	case event.Failed:
-		return member, recorded || t.stored || t.uncertain ||
+		return member, known || t.stored || t.uncertain ||
 			!cluster.Refused(t.err) && !neverWritten(step, t.err)
 	default:
-		return member, recorded || t.uncertain
+		return member, known || t.uncertain
 	}
 }
 

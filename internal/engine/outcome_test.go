@@ -37,7 +37,8 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 			want(next)...); err != nil {
 			t.Fatal(err)
 		}
-		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped")
+		w.expectRecord(t, "widget.example.com/x Delete Skipped Skipped",
+			"widget.other.example.com/x Apply Failed Failed")
 	})
 }
 
@@ -242,6 +243,36 @@ func TestInterruptThatCutsNothingShort(t *testing.T) {
 			if err != nil || summary.Interrupted != tc.cut || (summary.Failures() > 0) != tc.cut {
 				t.Errorf("%s: %+v, %v", tc.object, summary, err)
 			}
+		})
+	}
+}
+
+// An object with the mark of the set that the record lacks is recorded again, also if the run
+// does not write it.
+func TestMarkedObjectIsRecordedAgain(t *testing.T) {
+	p := policy()
+	p.CreateOnly = []plan.Annotation{{Key: "frozen", Value: "yes"}}
+	for _, tc := range []struct {
+		name, owner string
+		want        []string
+	}{
+		{"ours", "me", []string{
+			"configmap/a Apply Skipped Skipped", "configmap/b Apply Succeeded Succeeded",
+		}},
+		{"of nobody", "", []string{"configmap/b Apply Succeeded Succeeded"}},
+	} {
+		each(t, tc.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			live := given("a", "old", "frozen=yes")
+			if tc.owner != "" {
+				live = given("a", "old", "frozen=yes", "owner="+tc.owner)
+			}
+			w.Put(live)
+			desired := want(given("a", "new", "frozen=yes"), given("b", "new"))
+			if _, err := w.apply(t.Context(), p, engine.Options{}, desired...); err != nil {
+				t.Fatal(err)
+			}
+			w.expectRecord(t, tc.want...)
 		})
 	}
 }

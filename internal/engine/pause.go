@@ -120,7 +120,7 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, annou
 // leaveLimit returns how long an object may take to be gone before it is recreated.
 func (r *run) leaveLimit() time.Duration {
 	l := r.options.Limits
-	return cmp.Or(l.Delete, l.Idle, l.Stall)
+	return cmp.Or(l.Delete, l.Idle, l.Stall, l.Apply)
 }
 
 // stallsLater returns the time until which Limits.Stall lets a step wait for an object to be gone;

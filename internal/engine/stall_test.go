@@ -114,3 +114,20 @@ func TestStallOfRecreation(t *testing.T) {
 		})
 	}
 }
+
+// The limit of what is applied bounds a recreation, too, if no other does.
+func TestApplyLimitOfRecreation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{
+			Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Hour},
+		})
+		recreated := update(w.put(thing("ConfigMap/a")), "new")
+		recreated.Replace = plan.ReplaceAlways
+		began := time.Now()
+		o := engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}
+		summary := w.run(t.Context(), t, o, recreated)
+		if got := time.Since(began).Round(time.Second); got != 10*time.Second || summary.Failures() != 1 {
+			t.Errorf("took %s with %d failures: %q", got, summary.Failures(), w.lines)
+		}
+	})
+}

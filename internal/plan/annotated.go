@@ -57,12 +57,9 @@ func SettleSkipped(steps []Step, release func(*Step) error) error {
 		if step.Op != Delete {
 			continue
 		}
-		defined, defines := DefinedKind(step.Have)
 		for k := range steps {
 			kept := &steps[k]
-			within := step.Ref.GroupKind() == NamespaceKind && kept.Ref.Namespace == step.Ref.Name ||
-				step.Ref.GroupKind() == DefinitionKind && defines && kept.Ref.GroupKind() == defined
-			if kept.Op != Orphan || !within {
+			if kept.Op != Orphan || !Holds(step.Have, kept.Ref) {
 				continue
 			}
 			step.Op, step.Wait, step.ReasonCode, step.ReasonRef = Orphan, false, ReasonContains, kept.Ref

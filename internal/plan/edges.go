@@ -81,8 +81,8 @@ func (b *builder) addDependency(i, j int, implied bool) {
 			from.needs = append(from.needs, j)
 		}
 	case from.Op.IsDesired() && to.Op == Delete:
-		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Keep, false, ReasonDependency, from.Ref
-		to.Reason, to.needs = fmt.Sprintf("%s depends on it", from.Ref), nil
+		to.KeepFor(from.Ref)
+		to.needs = nil
 	case from.Op == Orphan && to.Op == Delete && implied:
 		// Deleting a namespace or a definition would delete the orphaned objects with it.
 		to.Op, to.Wait, to.ReasonCode, to.ReasonRef = Orphan, false, ReasonContains, from.Ref
@@ -120,6 +120,19 @@ func DefinedKind(crd *unstructured.Unstructured) (schema.GroupKind, bool) {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	return schema.GroupKind{Group: group, Kind: kind}, group != "" && kind != ""
+}
+
+// Holds reports whether an object cannot exist without another one, the holder: because that is its
+// namespace or the definition of its kind.
+func Holds(holder *unstructured.Unstructured, ref object.Ref) bool {
+	switch holder.GroupVersionKind().GroupKind() {
+	case NamespaceKind:
+		return ref.Namespace == holder.GetName()
+	case DefinitionKind:
+		defined, ok := DefinedKind(holder)
+		return ok && ref.GroupKind() == defined
+	}
+	return false
 }
 
 // object returns the desired object, or else the live one.

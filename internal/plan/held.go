@@ -71,6 +71,12 @@ func (s *Step) HoldBack(cause object.Ref) {
 	}
 }
 
+// KeepFor makes a step keep an object that it would delete, because one that stays depends on it.
+func (s *Step) KeepFor(dependent object.Ref) {
+	s.Op, s.Wait, s.ReasonCode, s.ReasonRef = Keep, false, ReasonDependency, dependent
+	s.Reason = fmt.Sprintf("%s depends on it", dependent)
+}
+
 // HeldBack returns the objects that the plan does not delete because of their kind.
 func (p *Plan) HeldBack() []object.Ref {
 	var refs []object.Ref

@@ -35,8 +35,10 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
 	}
-	err := p.writeMode().decide(&next, step.Want)
-	return &next, err
+	if err := p.writeMode().decide(&next, step.Want); err != nil {
+		return nil, err
+	}
+	return &next, p.setRecreate(&next)
 }
 
 // replanRemoval decides again about an object that is no longer desired. One that was to stay is
@@ -67,7 +69,7 @@ func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*S
 	if err := mode.decide(&next, want); err != nil {
 		return nil, err
 	}
-	return &next, nil
+	return &next, p.setRecreate(&next)
 }
 
 // setRecreated sets what is created in place of the objects that are always replaced. Those that

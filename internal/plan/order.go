@@ -84,8 +84,7 @@ func (b *builder) appendCustomsFirst(steps []Step, customs, removes, position []
 	if !slices.ContainsFunc(rest, waits) {
 		return b.appendOrdered(steps, rest, position)
 	}
-	guard := Step{Op: Guard, ReasonCode: ReasonStillThere,
-		Reason: "custom resources still exist whose controller may need it"}
+	guard := ControllerGuard()
 	for _, i := range customs {
 		guard.After = append(guard.After, position[i])
 	}
@@ -139,6 +138,13 @@ func PruneGuard(afterFailure bool) Step {
 		return Step{Op: Barrier}
 	}
 	return Step{Op: Guard, Reason: "nothing is pruned after a failure"}
+}
+
+// ControllerGuard returns the step that deletions need of what a controller may consist of: it
+// follows the deletions of custom resources and fails with them. Its After is empty.
+func ControllerGuard() Step {
+	return Step{Op: Guard, ReasonCode: ReasonStillThere,
+		Reason: "custom resources still exist whose controller may need it"}
 }
 
 // joinApplied returns the step that follows everything that is applied.

@@ -96,7 +96,7 @@ const (
 	ReasonRetained       ReasonCode = "retained" // an annotation forbids the deletion
 	ReasonNamespaceInUse ReasonCode = "in use"   // the namespace holds desired objects or the record
 	ReasonUnserved       ReasonCode = "unserved" // its kind is not served now
-	ReasonDependency     ReasonCode = "needed"   // the desired ReasonRef depends on it
+	ReasonDependency     ReasonCode = "needed"   // ReasonRef, which stays, depends on it
 	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
 	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion

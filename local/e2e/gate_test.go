@@ -170,18 +170,30 @@ func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 // answered. Later writes reach the API server after the command has reported the interrupt.
 func interruptAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "interruptatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
+	interrupt(ts, args, true)
+}
+
+// interruptAfterWrite is like interruptAtWrite, but later writes never reach the API server.
+func interruptAfterWrite(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) >= 3, neg, "interruptafterwrite COUNT REGEXP COMMAND [ARGUMENT]...")
+	interrupt(ts, args, false)
+}
+
+func interrupt(ts *testscript.TestScript, args []string, opens bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	g, kubeconfig := gated(ctx, ts, number(ts, args[0]), args[1])
 	cmd := command(ctx, ts, args[2:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
-	reported := &firstWrite{Writer: ts.Stderr(), seen: make(chan struct{})}
+	reported := &interruptReport{Writer: ts.Stderr(), seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), reported
 	ts.Check(cmd.Start())
 	await(ctx, g.passed)
 	_ = cmd.Process.Signal(syscall.SIGINT)
 	await(ctx, reported.seen)
-	close(g.open)
+	if opens {
+		close(g.open)
+	}
 	if state := wait(ts, cmd); state.ExitCode() != exitInterrupted {
 		ts.Fatalf("the interrupted command ended otherwise: %v", state)
 	}
@@ -217,14 +229,16 @@ func await(ctx context.Context, closed <-chan struct{}) {
 	}
 }
 
-// firstWrite is a writer that closes a channel at the first write.
-type firstWrite struct {
+// interruptReport is a writer that closes a channel when a command reports that it was interrupted.
+type interruptReport struct {
 	io.Writer
 	seen chan struct{}
 	once sync.Once
 }
 
-func (w *firstWrite) Write(p []byte) (int, error) {
-	w.once.Do(func() { close(w.seen) })
+func (w *interruptReport) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("interrupted: ")) {
+		w.once.Do(func() { close(w.seen) })
+	}
 	return w.Writer.Write(p)
 }
