@@ -77,7 +77,7 @@ const ExitCodes = `Exit codes:
   1    nothing was done, or the record could not be saved, or everything was done but the output could
        not be written: the error says which
   3    the run finished, but an object failed, was not ready in time, was held back, or was not applied
-       because it belongs to others
+       or destroyed because it belongs to others
   130  the run was interrupted; the record is complete and the same command continues`
 
 // ResultError reports that a run failed. It has no text to print: the output of the run has it.

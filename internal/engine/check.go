@@ -85,8 +85,6 @@ func (r *run) endCheck(ctx context.Context, found []checked) {
 		switch {
 		case c.err != nil:
 			r.finish(ctx, c.step, &result{op: step.Op, outcome: event.Failed, err: c.err})
-		case c.next.Op == plan.Skip:
-			r.finish(ctx, c.step, &result{op: plan.Skip, outcome: event.Skipped, reason: c.next.Reason})
 		case !c.next.Op.Writes():
 			r.finish(ctx, c.step, r.withoutWriting(c.next))
 		case r.interrupted || r.ended:

@@ -30,6 +30,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 			Op:           done.op,
 			Outcome:      done.outcome,
 			Reason:       done.reason,
+			ReasonCode:   done.code,
 			Err:          done.err,
 			DryRunObject: done.would,
 			Recreates:    done.recreates,

@@ -21,6 +21,7 @@ type result struct {
 	op      plan.Op // what was really done
 	outcome event.Outcome
 	reason  string
+	code    plan.ReasonCode // of the reason
 	err     error
 	seen    cluster.ObjectEvent        // the object afterwards
 	leaving bool                       // its deletion was asked for
@@ -57,7 +58,7 @@ func (r *run) mustWrite(step *plan.Step) bool {
 func (r *run) withoutWriting(step *plan.Step) *result {
 	switch step.Op {
 	case plan.Skip, plan.Keep, plan.Orphan:
-		return &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+		return skippedResult(step)
 	default:
 		if err := r.plan.Conflict(step); err != nil {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
@@ -84,6 +85,13 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 // beingDeleted is said of an object that is wanted although somebody is deleting it: it is written,
 // and will be gone.
 const beingDeletedReason = "it is being deleted"
+
+// skippedResult returns the result of a step that leaves its object alone.
+func skippedResult(step *plan.Step) *result {
+	return &result{
+		op: step.Op, outcome: event.Skipped, reason: step.Reason, code: step.ReasonCode,
+	}
+}
 
 // act sends what the step decided.
 func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
@@ -121,7 +129,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		err := fmt.Errorf("somebody else created it meanwhile: %s; apply once more", carried.Reason)
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case carried.Op == plan.Skip:
-		return &result{op: plan.Skip, outcome: event.Skipped, reason: carried.Reason}
+		return skippedResult(carried)
 	case carried.Op == plan.Unchanged:
 		return &result{
 			op:      plan.Unchanged,
@@ -235,11 +243,11 @@ func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Op
 // removeOnce carries out a removal if the object is still as the step has it. Otherwise the error
 // of the result is a conflict.
 func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
-	done := &result{op: step.Op, outcome: event.Skipped, reason: step.Reason}
+	done := skippedResult(step)
 	var err error
 	switch {
 	case step.Op == plan.Delete:
-		done.outcome, done.leaving = event.Succeeded, true
+		done.outcome, done.code, done.leaving = event.Succeeded, "", true
 		done.seen.Object = step.Have
 		var gone bool
 		if gone, err = c.Delete(ctx, deletion(step, p.Propagation, o.DryRun)); gone {

@@ -62,6 +62,8 @@ type Event struct {
 	Status  ready.Status `json:"status,omitzero"`
 	Outcome Outcome      `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"` // why it was skipped or kept, from the plan
+	// ReasonCode is the machine-readable form of Reason.
+	ReasonCode plan.ReasonCode `json:"reasonCode,omitempty"`
 
 	// Blocker is the step whose failure or skipping caused this one to be skipped; RunEnded is true
 	// if the failure ended the whole run.

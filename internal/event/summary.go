@@ -7,7 +7,7 @@ type Summary struct {
 	Acted       map[plan.Op]map[Outcome]int // outcomes of the writes, by operation
 	Settled     map[Outcome]int             // outcomes of the steps
 	Interrupted bool                        // the run was interrupted before some steps ended
-	Refused     int                         // objects not applied because they belong to others
+	Refused     int                         // objects left alone because they do not belong to the set
 }
 
 // Add counts one event.

@@ -54,7 +54,7 @@ type PlanOptions struct {
 	Recreation bool `json:"-"`
 	// OnlyInventories recognizes no owners but packages, as kpt does: objects of apps, Helm and
 	// others have no owner. Notice receives a line for each of them that is changed, and none about
-	// older formats of inventories.
+	// older formats of inventories. Objects that other packages have taken over stay in the record.
 	OnlyInventories bool `json:"-"`
 }
 
@@ -119,8 +119,10 @@ func (o PlanOptions) held() []schema.GroupKind {
 	return o.AllowDelete.Held()
 }
 
-// limitOwners makes a policy recognize packages alone, if the options want that.
+// limitOwners makes a policy recognize packages alone and keep objects of other packages in the
+// record, if the options want that.
 func (o PlanOptions) limitOwners(p *plan.Policy) {
+	p.Owner.DropForeign = !o.OnlyInventories
 	if o.OnlyInventories {
 		p.Owner.Others = nil
 	}
@@ -317,18 +319,11 @@ func (o *Operation) LeavesUnknown() bool {
 // Recorded reports whether the cluster had a record of the package when the plan was made.
 func (o *Operation) Recorded() bool { return o.store.Exists() }
 
-// Run runs the plan. Unless the options know no owners but packages, objects that are not applied
-// because they belong to others count as refused.
+// Run runs the plan.
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if o.options.OnlyInventories {
-		return o.engine.Apply(ctx, o.plan, options, sink)
-	}
-	refused := refusals{plan: o.plan}
-	summary, err := o.engine.Apply(ctx, o.plan, options, refused.sink(sink))
-	summary.Refused = refused.count
-	return summary, err
+	return o.engine.Apply(ctx, o.plan, options, sink)
 }
 
 // Observe watches objects and reports their states.

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -77,34 +76,4 @@ func (o *Operation) noteTaken(ctx context.Context) {
 		}
 		o.notice(step.Ref.Short() + " belongs to " + owner.Text(found) + "; this " + done)
 	}
-}
-
-// refusals counts the objects that a run does not apply because they belong to others.
-type refusals struct {
-	plan  *plan.Plan
-	count int
-}
-
-// sink returns a sink that counts and passes events on.
-func (r *refusals) sink(next event.Sink) event.Sink {
-	return func(e event.Event) {
-		if e.Kind == event.Acted && e.Op == plan.Skip && r.refuses(&r.plan.Steps[e.Step]) {
-			r.count++
-		}
-		if next != nil {
-			next(e)
-		}
-	}
-}
-
-// refuses reports whether a skipped step was skipped because of owners: in the plan, or since an
-// object that others created or took meanwhile was read.
-func (r *refusals) refuses(step *plan.Step) bool {
-	if step.Op == plan.Skip {
-		return step.ReasonCode == plan.ReasonForeign || step.ReasonCode == plan.ReasonUnowned
-	}
-	annotations := step.Want.GetAnnotations()
-	return !slices.ContainsFunc(r.plan.CreateOnly, func(mark plan.Annotation) bool {
-		return annotations[mark.Key] == mark.Value
-	})
 }

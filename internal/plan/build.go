@@ -285,10 +285,15 @@ func (s *Step) keepIfForbidden(owner Owner, retain []Annotation) bool {
 		return true
 	}
 	s.ReasonCode, s.Reason = owner.refusal(s.Have, nil, owner.KeepHint, "")
-	if s.ReasonCode != "" {
+	switch {
+	case s.ReasonCode == "":
+		return false
+	case s.ReasonCode == ReasonForeign && owner.DropForeign:
+		s.Op, s.Patch = Orphan, owner.releasePatch(s.Have)
+	default:
 		s.Op = Keep
 	}
-	return s.ReasonCode != ""
+	return true
 }
 
 // desiredByUID returns the nodes of the live desired objects by UID. Some kinds are served in

@@ -151,6 +151,8 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 		p.Destroy = true
 	case "adopt":
 		p.Owner.Adoption = plan.Adoption(words[1])
+	case "drop-foreign":
+		p.Owner.DropForeign = true
 	case "hold":
 		p.Held = plan.AllowDelete(words[1:]).Held()
 	case "server-side":

@@ -164,6 +164,9 @@ type Owner struct {
 	KeepHint   string // added to the reason for not deleting an object without an owner
 	// ForeignHint is added to the reason for not writing an object of others.
 	ForeignHint string
+	// DropForeign removes an object of others that is no longer desired from the record; otherwise it
+	// stays there.
+	DropForeign bool `json:",omitempty"`
 
 	// Others returns the other owners of a live object. Applied is what the set applies to it, or nil
 	// if it is to be deleted. If Others is nil, only the annotation identifies owners.

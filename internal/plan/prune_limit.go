@@ -69,8 +69,11 @@ func (e *PruneLimitError) Error() string {
 }
 
 // Removes reports whether the plan deletes or releases an object that is no longer desired.
+// Objects that others have taken over do not count.
 func (p *Plan) Removes() bool {
-	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Op == Delete || s.Op == Orphan })
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.Op == Delete || s.Op == Orphan && s.ReasonCode != ReasonForeign
+	})
 }
 
 // Pruned returns the objects that the plan deletes because they are no longer desired.

@@ -289,6 +289,13 @@ func (o *appOperation) Forgotten() []string { return nil }
 // LeavesUnknown returns false: a deletion that does not see all kinds of the app is refused.
 func (o *appOperation) LeavesUnknown() bool { return false }
 
+// Run runs the plan and records the result.
+func (o *appOperation) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	return countRefused(ctx, o.prepared, options, sink)
+}
+
 // Children returns what controllers created for objects of the app.
 func (o *appOperation) Children(ctx context.Context) view.ChildRows {
 	return packages.ChildRows(ctx, o.cluster, o.rules)

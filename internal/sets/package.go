@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -117,6 +119,13 @@ func (o packageOperation) MakePlan(ctx context.Context) error {
 		return err
 	}
 	return o.check(ctx)
+}
+
+// Run runs the plan and records the result.
+func (o packageOperation) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	return countRefused(ctx, o.Operation, options, sink)
 }
 
 // Children returns what controllers created for objects of the package.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -83,9 +84,9 @@ func (w *LastWord) shortfallOf(i int) shortfall {
 		return notDeleted
 	case row.Acted == event.Failed:
 		return notApplied
-	case row.Acted == event.Skipped && !faulty(step, acted):
+	case row.Acted == event.Skipped && !w.faulty(step, acted):
 		return noShortfall
-	case row.Acted == event.Skipped && (removes || step.Op == plan.Keep):
+	case row.Acted == event.Skipped && step.Op.Removes():
 		return kept
 	case row.Acted == event.Skipped:
 		return skipped
@@ -101,10 +102,12 @@ func (w *LastWord) shortfallOf(i int) shortfall {
 }
 
 // faulty reports whether a skipped object makes the run incomplete: others have to change before it
-// is applied or deleted.
-func faulty(step *plan.Step, acted event.Event) bool {
-	switch step.ReasonCode {
-	case plan.ReasonForeign, plan.ReasonUnowned, plan.ReasonHeld, plan.ReasonUnserved:
+// is applied or deleted. An object that others have taken over is not pruned, but leaves the set.
+func (w *LastWord) faulty(step *plan.Step, acted event.Event) bool {
+	switch cmp.Or(acted.ReasonCode, step.ReasonCode) {
+	case plan.ReasonForeign:
+		return acted.Op != plan.Orphan || w.state.Plan.Destroys
+	case plan.ReasonUnowned, plan.ReasonHeld, plan.ReasonUnserved:
 		return true
 	default:
 		return acted.Blocker != nil

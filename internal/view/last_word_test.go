@@ -90,6 +90,30 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
+// Of an object that others have taken over, the last word says that it was not destroyed. That it
+// is not pruned is no fault.
+func TestLastWordOnObjectsOfOthers(t *testing.T) {
+	for _, destroys := range []bool{true, false} {
+		p := &plan.Plan{Destroys: destroys, Steps: []plan.Step{{
+			Ref: object.Ref{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Op: plan.Orphan,
+			ReasonCode: plan.ReasonForeign,
+		}}}
+		w := view.NewLastWord(p, nil)
+		w.Event(event.Event{Kind: event.Acted, Op: plan.Orphan, Outcome: event.Skipped,
+			Reason: "it belongs to package b", ReasonCode: plan.ReasonForeign})
+		var out bytes.Buffer
+		w.Print(&out, 0)
+		want := ""
+		if destroys {
+			want = "error: 1 of 1 object was kept\n" +
+				"- shop/configmap/a was kept: it belongs to package b\n"
+		}
+		if out.String() != want {
+			t.Errorf("destroys %v: got %q", destroys, out.String())
+		}
+	}
+}
+
 // A run in which every object succeeded has no last word.
 func TestNoLastWord(t *testing.T) {
 	p := &plan.Plan{Steps: []plan.Step{{Ref: object.Ref{Kind: "ConfigMap", Name: "a"}}}}

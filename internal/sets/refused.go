@@ -1,0 +1,27 @@
+package sets
+
+import (
+	"context"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// countRefused runs an operation. Objects that are not applied, or not destroyed, because they do
+// not belong to the set count as refused. An object that is not pruned for this reason does not:
+// another set has taken it over.
+func countRefused(
+	ctx context.Context, op prepared, o engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	refused, destroys := 0, op.Plan().Destroys
+	summary, err := op.Run(ctx, o, func(e event.Event) {
+		others := e.ReasonCode == plan.ReasonForeign || e.ReasonCode == plan.ReasonUnowned
+		if e.Kind == event.Acted && others && (e.Op == plan.Skip || destroys) {
+			refused++
+		}
+		sink(e)
+	})
+	summary.Refused = refused
+	return summary, err
+}
