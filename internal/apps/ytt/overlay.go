@@ -148,7 +148,7 @@ func (o *applier) findKeys(data map[string]any, it *item, defaults expectation) 
 	return keys, skip, err
 }
 
-// applyItem applies one item to an array, or a document to all documents.
+// applyItem applies one item to an array, or a document with overlay/match to all documents.
 func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind) ([]any, error) {
 	op, err := operation(it)
 	if err != nil {
@@ -157,10 +157,8 @@ func (o *applier) applyItem(data []any, it *item, defaults expectation, of kind)
 	if op.name == annAppend {
 		return append(data, plainData(it.value)), nil
 	}
-	if _, ok := it.findAnnotation(annMatch); !ok {
-		return nil, fmt.Errorf(
-			"line %d: this %s has no #@overlay/match by=… that says what it is laid over (or "+
-				"#@overlay/append)", it.line, of)
+	if _, ok := it.findAnnotation(annMatch); !ok { // an array item that matches nothing
+		return o.changeItems(op, data, nil, it, defaults, of)
 	}
 	m, err := newMatch(it, defaults)
 	if err != nil {
