@@ -127,7 +127,7 @@ var boundaries = map[string]boundary{
 	"apps/resource": {1, []string{"plaintext"}, []string{machinery},
 		"names, keys and annotations of one object"},
 	"apps/textdiff": {1, nil, nil, "two texts in, lines out"},
-	"apps/ytt": {1, nil, []string{"go.starlark.net", "go.yaml.in/yaml"},
+	"apps/ytt": {1, nil, []string{machinery, "go.starlark.net", "go.yaml.in/yaml"},
 		"pure: texts of rules and plain data"},
 	"apps/app": {2, []string{"object", "cluster", "apps/resource"},
 		[]string{machinery, "golang.org/x/sync"},

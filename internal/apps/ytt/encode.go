@@ -152,9 +152,52 @@ func makeStruct(_ *starlark.Thread, f *starlark.Builtin, args starlark.Tuple,
 	for _, pair := range kwargs {
 		data[string(pair[0].(starlark.String))] = pair[1]
 	}
-	out := newMap(typeStruct, data)
+	return newStruct(data), nil
+}
+
+// newStruct returns a struct whose attributes are values of Starlark.
+func newStruct(attributes map[string]any) starlark.Value {
+	out := newMap(typeStruct, attributes)
 	out.starlark = true
-	return out, nil
+	return out
+}
+
+// makeBound returns a struct as makeStruct does. Each attribute that is a function is bound to the
+// only positional argument.
+func makeBound(thread *starlark.Thread, f *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
+	object, err := oneArgument(args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	bound := make([]starlark.Tuple, 0, len(kwargs))
+	for _, pair := range kwargs {
+		value := pair[1]
+		if method, ok := value.(starlark.Callable); ok {
+			value = bind(method, starlark.Tuple{object})
+		}
+		bound = append(bound, starlark.Tuple{pair[0], value})
+	}
+	return makeStruct(thread, f, nil, bound)
+}
+
+// bindFunction returns a function that calls another one with the given arguments before its own.
+func bindFunction(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
+	if len(args) < 2 {
+		return nil, fmt.Errorf("at least 2 arguments expected, but here are %d", len(args))
+	}
+	f, ok := args[0].(starlark.Callable)
+	if !ok {
+		return nil, fmt.Errorf("a function is expected, but here is %s", args[0].Type())
+	}
+	return bind(f, args[1:]), nil
+}
+
+func bind(f starlark.Callable, first starlark.Tuple) starlark.Value {
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin,
+		args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return starlark.Call(thread, f, slices.Concat(first, args), kwargs)
+	})
 }
 
 func encodeStruct(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {

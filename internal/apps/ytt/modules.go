@@ -15,6 +15,7 @@ import (
 	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // modules are the modules that scripts can load besides data, by the name after "@ytt:", which is
@@ -39,9 +40,11 @@ var modules = map[string]starlark.StringDict{
 		"decode": stringFunction("yaml.decode", decodeYAML),
 	},
 	"struct": {
-		"make":   starlark.NewBuiltin("struct.make", makeStruct),
-		"encode": builtin("struct.encode", encodeStruct),
-		"decode": builtin("struct.decode", decodeStruct),
+		"make":          starlark.NewBuiltin("struct.make", makeStruct),
+		"make_and_bind": starlark.NewBuiltin("struct.make_and_bind", makeBound),
+		"bind":          builtin("struct.bind", bindFunction),
+		"encode":        builtin("struct.encode", encodeStruct),
+		"decode":        builtin("struct.decode", decodeStruct),
 	},
 	"template": {"replace": builtin("template.replace", replaceTemplate)},
 	"assert": {
@@ -59,7 +62,9 @@ var modules = map[string]starlark.StringDict{
 		"match":   builtin("regexp.match", matchRegexp),
 		"replace": builtin("regexp.replace", replaceRegexp),
 	},
-	"math": math.Module.Members,
+	"math":    math.Module.Members,
+	"url":     urlModule,
+	"version": {"require_at_least": stringFunction("version.require_at_least", requireVersion)},
 }
 
 // load returns the module with a name.
@@ -128,6 +133,22 @@ func oneArgument(args starlark.Tuple) (starlark.Value, error) {
 		return nil, fmt.Errorf("1 argument expected, but here are %d", len(args))
 	}
 	return args[0], nil
+}
+
+// yttVersion is the version of ytt in kapp 0.60, whose functions and annotations there are.
+var yttVersion = version.MustParseSemantic("0.36.0")
+
+// requireVersion fails if a version of ytt is required that is later than yttVersion.
+func requireVersion(s string) (starlark.Value, error) {
+	required, err := version.ParseSemantic(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a version as in \"0.36.0\"", s)
+	}
+	if yttVersion.LessThan(required) {
+		return nil, fmt.Errorf("version %s is required, but rules are evaluated as by ytt %s", s,
+			yttVersion)
+	}
+	return starlark.None, nil
 }
 
 func encodeBase64(s string) (starlark.Value, error) {
