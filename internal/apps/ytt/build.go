@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 )
@@ -14,6 +15,7 @@ type builder struct {
 	program     *program
 	stacks      [][]frame
 	annotations map[int][]annotation // directives of the part that is opened next
+	texts       []*strings.Builder   // templated texts that were begun
 }
 
 // frame is a node whose children may follow.
@@ -46,6 +48,10 @@ var predeclared = starlark.StringDict{
 	callOpen:     starlark.NewBuiltin(callOpen, openCall),
 	callPut:      starlark.NewBuiltin(callPut, putCall),
 	callWrap:     starlark.NewBuiltin(callWrap, wrapCall),
+
+	callTextBegin: starlark.NewBuiltin(callTextBegin, beginTextCall),
+	callText:      starlark.NewBuiltin(callText, addTextCall),
+	callTextEnd:   starlark.NewBuiltin(callTextEnd, endTextCall),
 }
 
 // annotateCall keeps an annotation. The arguments are the part, the line and the name, and then
@@ -75,6 +81,7 @@ func annotateCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	return starlark.None, nil
 }
 
+// openCall opens a node. The arguments are the part, and the key if it is computed.
 func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	_ []starlark.Tuple) (starlark.Value, error) {
 	b, err := builderOf(thread)
@@ -82,11 +89,16 @@ func openCall(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 		return nil, err
 	}
 	id, _ := starlark.AsInt32(args[0])
-	return starlark.None, b.open(b.program.parts[id])
+	p := b.program.parts[id]
+	key := p.key
+	if len(args) > 1 {
+		key, _ = starlark.AsString(args[1])
+	}
+	return starlark.None, b.open(p, key)
 }
 
 // open begins a node inside the last node of its parent.
-func (b *builder) open(p *part) error {
+func (b *builder) open(p *part, key string) error {
 	floor := &b.stacks[len(b.stacks)-1]
 	at := len(*floor) - 1
 	for at >= 0 && (*floor)[at].part != p.parent {
@@ -101,7 +113,7 @@ func (b *builder) open(p *part) error {
 	if !ok {
 		return fmt.Errorf("this %s stands below a single value", p.kind)
 	}
-	it := &item{key: p.key, line: p.line, annotations: b.annotations[p.id], value: p.scalar}
+	it := &item{key: key, line: p.line, annotations: b.annotations[p.id], value: p.scalar}
 	delete(b.annotations, p.id)
 	if p.holds != scalar {
 		it.value = &nodes{kind: p.holds}

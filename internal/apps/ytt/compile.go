@@ -18,6 +18,10 @@ const (
 	callOpen     = "_ytt_open" // opens a node and closes the nodes after its parent
 	callPut      = "_ytt_put"  // sets the value of the last node
 	callWrap     = "_ytt_wrap" // wraps a function that contains YAML
+
+	callTextBegin = "_ytt_text_begin" // begins a templated text
+	callText      = "_ytt_text"       // adds to it
+	callTextEnd   = "_ytt_text_end"   // returns it
 )
 
 // annotationArguments has the supported annotations with their arguments.
@@ -31,6 +35,7 @@ var annotationArguments = map[string][]string{
 	annAppend:        {},
 	annAssert:        {"via"},
 	annOverride:      {},
+	annTextTemplates: {},
 }
 
 // program is a compiled text. It never changes, and several goroutines may run it.
@@ -100,7 +105,7 @@ func templateSources(text string) ([]source, []*part, error) {
 	e := &emitter{}
 	for _, p := range t.parts {
 		if p.parent == nil {
-			if err := e.writePart(p); err != nil {
+			if err := e.writePart(p, false); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -117,14 +122,19 @@ func templateSources(text string) ([]source, []*part, error) {
 // emitter writes the lines of script that build the nodes of a template.
 type emitter struct{ out []source }
 
+// add adds the lines of a text, all from one line of the template.
 func (e *emitter) add(text string, line int) {
-	e.out = append(e.out, source{text: text, line: line})
+	for _, text := range strings.Split(text, "\n") {
+		e.out = append(e.out, source{text: text, line: line})
+	}
 }
 
 // shortBlock matches the beginning of a block that holds one node and needs no "end".
 var shortBlock = regexp.MustCompile(`^[ \t]*(if|else|elif|for|def)/end\b`)
 
-func (e *emitter) writePart(p *part) error {
+// writePart writes the lines for a part and those below it. templated is whether their strings are
+// templates.
+func (e *emitter) writePart(p *part, templated bool) error {
 	ends, err := e.writeCode(p)
 	if err != nil {
 		return err
@@ -133,12 +143,26 @@ func (e *emitter) writePart(p *part) error {
 	if err != nil {
 		return err
 	}
-	e.out = append(e.out, source{fmt.Sprintf("%s(%d)", callOpen, p.id), p.line, p})
+	templated = templated || p.hasTextTemplates()
+	open := fmt.Sprintf("%s(%d)", callOpen, p.id)
+	if templated && strings.Contains(p.key, "(@") {
+		if err := e.writeText(p.key, p.line); err != nil {
+			return err
+		}
+		open = fmt.Sprintf("%s(%d, %s())", callOpen, p.id, callTextEnd)
+	}
+	e.out = append(e.out, source{open, p.line, p})
+	if text, ok := p.scalar.(string); ok && templated {
+		if err := e.writeText(text, p.line); err != nil {
+			return err
+		}
+		value = fmt.Sprintf("%s(%d, %s())", callPut, p.id, callTextEnd)
+	}
 	if value != "" {
 		e.add(value, p.line)
 	}
 	for _, child := range p.children {
-		if err := e.writePart(child); err != nil {
+		if err := e.writePart(child, templated); err != nil {
 			return err
 		}
 	}

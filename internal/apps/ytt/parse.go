@@ -27,13 +27,14 @@ const (
 
 // part is a node in the text of a template: a document, or an item of a map or an array.
 type part struct {
-	id     int
-	kind   kind
-	line   int // 0 for the first document if it has no ---
-	key    string
-	parent *part // nil for a document
-	holds  kind  // mapping, sequence or scalar
-	scalar any
+	id      int
+	kind    kind
+	line    int // 0 for the first document if it has no ---
+	key     string
+	parent  *part // nil for a document
+	holds   kind  // mapping, sequence or scalar
+	scalar  any
+	aliased bool // it stands elsewhere in the text, where an anchor is
 
 	children []*part
 	before   []comment // on the lines before it
@@ -76,10 +77,19 @@ type parser struct {
 	lines    []string
 	comments map[int]comment // by line
 	parts    []*part
+
+	aliasLine int // of the alias whose content is added, or 0
+	aliased   int // nodes that aliases stood for
 }
 
 func (p *parser) add(parent *part, of kind, line int, value *yaml.Node) (*part, error) {
 	made := &part{id: len(p.parts), kind: of, line: line, parent: parent}
+	if p.aliasLine > 0 {
+		if err := p.checkAliased(); err != nil {
+			return nil, err
+		}
+		made.line, made.aliased = p.aliasLine, true
+	}
 	p.parts = append(p.parts, made)
 	if parent != nil {
 		parent.children = append(parent.children, made)
@@ -103,17 +113,16 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 	switch value.Kind {
 	case yaml.MappingNode:
 		in.holds = mapping
-		for i := 0; i+1 < len(value.Content); i += 2 {
-			key := value.Content[i]
-			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-				return fmt.Errorf("line %d: a key that is no plain word, or a merge (<<), is not supported "+
-					"in a template", key.Line)
-			}
-			child, err := p.add(in, entry, key.Line, value.Content[i+1])
+		entries, err := p.entries(value)
+		if err != nil {
+			return err
+		}
+		for i := 0; i < len(entries); i += 2 {
+			child, err := p.add(in, entry, entries[i].Line, entries[i+1])
 			if err != nil {
 				return err
 			}
-			child.key = key.Value
+			child.key = entries[i].Value
 		}
 	case yaml.SequenceNode:
 		in.holds = sequence
@@ -130,7 +139,7 @@ func (p *parser) fill(in *part, value *yaml.Node) error {
 		in.holds = scalar
 		return in.decode(value)
 	default:
-		return fmt.Errorf("line %d: aliases of YAML are not supported in a template", value.Line)
+		return p.fillAlias(in, value)
 	}
 	return nil
 }
@@ -192,11 +201,15 @@ func (p *parser) attach() (*template, error) {
 			continue
 		}
 		next := sort.Search(len(p.parts), func(i int) bool { return p.parts[i].line > c.line })
+		last := next - 1
+		for last >= 0 && p.parts[last].aliased {
+			last--
+		}
 		switch {
-		case c.beside && (next == 0 || p.parts[next-1].line != c.line):
+		case c.beside && (last < 0 || p.parts[last].line != c.line):
 			return nil, fmt.Errorf("line %d: #@%s stands beside no node of the YAML", c.line, c.text)
 		case c.beside:
-			p.parts[next-1].beside = append(p.parts[next-1].beside, c)
+			p.parts[last].beside = append(p.parts[last].beside, c)
 		case next < len(p.parts):
 			p.parts[next].before = append(p.parts[next].before, c)
 		default:

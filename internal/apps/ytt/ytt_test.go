@@ -180,11 +180,21 @@ kind: Pod #@ 1
 kind: #@ {1: 2}
 === overlay.yml line 5: the number 1267650600228229401496703205376 is too large
 kind: #@ 1 << 100
-=== overlay.yml line 6: aliases of YAML are not supported
-kind: &x Pod
-other: *x
-=== overlay.yml line 5: a key that is no plain word, or a merge (<<)
-<<: {a: b}
+=== overlay.yml line 5: the aliases stand for more than 100000 values
+kind: &x [*x]
+=== overlay.yml line 5: << merges maps alone
+<<: [a]
+=== overlay.yml line 5: a key that is not a scalar is not supported in a template
+[a]: b
+=== overlay.yml line 6: (@ has no @) in a template of text
+#@yaml/text-templated-strings
+kind: "(@= 1"
+=== overlay.yml line 6: @) closes nothing in a template of text
+#@yaml/text-templated-strings
+kind: "1 @)"
+=== overlay.yml line 6: (@= takes a string, but here is int
+#@yaml/text-templated-strings
+kind: "(@= 1 @)"
 === overlay.yml line 7: #@ x stands beside no node of the YAML
 list: [1,
 2
@@ -250,7 +260,7 @@ func TestMistakes(t *testing.T) {
 	const head = "#@ load('@ytt:overlay', 'overlay')\n#@ load('@ytt:data', 'data')\n" +
 		"#@overlay/match by=overlay.all\n---\n"
 	cases := strings.Split(mistakes, "\n==")[1:]
-	if len(cases) != 54 {
+	if len(cases) != 58 {
 		t.Fatalf("%d cases", len(cases))
 	}
 	for _, c := range cases {
