@@ -151,6 +151,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
 		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
+		CountNext:                r.options.Native,
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices, Unchanged: r.options.Native,
 		Held: r.options.Held,
 	}

@@ -38,6 +38,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -105,6 +106,13 @@ type Request struct {
 	Desired []plan.Desired
 	Policy  plan.Policy
 
+	// Settle returns what is desired beside the live objects, if that depends on them, and the
+	// recorded objects that stay unchanged. Nil means that Desired is it. The live objects are those
+	// of Desired and of the record.
+	Settle func(
+		desired []plan.Desired, recorded []object.Ref, live map[object.Ref]*unstructured.Unstructured,
+	) ([]plan.Desired, *object.Set, error)
+
 	// Protect returns those objects that must not be deleted, of those that the plan deletes. Nil
 	// means none.
 	Protect func(ctx context.Context, deleted []object.Ref) (map[object.Ref]plan.Protection, error)
@@ -116,37 +124,9 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var targets []cluster.Target
-	wanted := object.NewSet()
-	for _, d := range req.Desired {
-		ref := object.RefOf(d.Object)
-		if wanted.Insert(ref) {
-			targets = append(
-				targets,
-				cluster.Target{
-					Ref:           ref,
-					Version:       d.Object.GroupVersionKind().Version,
-					ManagedFields: req.Policy.NeedsOwners(),
-				},
-			)
-		}
-	}
-	for _, ref := range state.Refs() {
-		if !wanted.Has(ref) {
-			targets = append(targets, cluster.Target{Ref: ref})
-		}
-	}
-	live, err := e.Cluster.Read(ctx, targets)
+	in, err := e.read(ctx, req, state.Refs())
 	if err != nil {
-		return nil, fmt.Errorf("read the cluster: %w", err)
-	}
-	in := plan.Input{
-		Desired:  req.Desired,
-		Recorded: state.Refs(),
-		Live:     live.Objects,
-		Unserved: live.Unserved,
-		NoKind:   live.NoKind,
-		Policy:   req.Policy,
+		return nil, err
 	}
 	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err
@@ -168,6 +148,55 @@ func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 		return p, err
 	}
 	return plan.Build(in)
+}
+
+// read returns what the plan is made from.
+func (e *Engine) read(
+	ctx context.Context, req Request, recorded []object.Ref,
+) (plan.Input, error) {
+	in := plan.Input{Desired: req.Desired, Recorded: recorded, Policy: req.Policy}
+	known := object.NewSet()
+	targets := targetsOf(req, req.Desired, known)
+	for _, ref := range recorded {
+		if known.Insert(ref) {
+			targets = append(targets, cluster.Target{
+				Ref: ref, ManagedFields: req.Settle != nil && req.Policy.NeedsOwners(),
+			})
+		}
+	}
+	live, err := e.Cluster.Read(ctx, targets)
+	if err != nil {
+		return in, fmt.Errorf("read the cluster: %w", err)
+	}
+	in.Live, in.Unserved, in.NoKind = live.Objects, live.Unserved, live.NoKind
+	if req.Settle == nil {
+		return in, nil
+	}
+	if in.Desired, in.Staying, err = req.Settle(req.Desired, recorded, live.Objects); err != nil {
+		return in, err
+	}
+	if targets = targetsOf(req, in.Desired, known); len(targets) == 0 {
+		return in, nil
+	}
+	if live, err = e.Cluster.Read(ctx, targets); err != nil {
+		return in, fmt.Errorf("read the cluster: %w", err)
+	}
+	maps.Copy(in.Live, live.Objects)
+	return in, nil
+}
+
+// targetsOf returns the desired objects that are to be read beside the known ones, which they join.
+func targetsOf(req Request, desired []plan.Desired, known *object.Set) []cluster.Target {
+	var targets []cluster.Target
+	for _, d := range desired {
+		if ref := object.RefOf(d.Object); known.Insert(ref) {
+			targets = append(targets, cluster.Target{
+				Ref: ref, Version: d.Object.GroupVersionKind().Version,
+				ManagedFields: req.Policy.NeedsOwners(),
+			})
+		}
+	}
+	return targets
 }
 
 // withOwners returns a plan that knows who owns the fields that it overwrites. Only for these

@@ -323,11 +323,11 @@ func TestNonce(t *testing.T) {
 // What packages cannot honour is an error that names the place and the way out.
 func TestUnhonouredAnnotations(t *testing.T) {
 	for text, want := range map[string]string{
-		`a kapp.k14s.io/versioned: ""`:                "let a kustomization generate the name",
-		`a kapp.k14s.io/versioned-explicit-ref.x: ""`: "annotation kapp.k14s.io/versioned-explicit-ref.x",
-		`a kapp.k14s.io/owned-for-deletion: ""`:       "it is not honoured in packages",
-		"a kapp.k14s.io/nonce: mine":                  `"mine" must be empty`,
-		"a kapp.k14s.io/delete-strategy: keep":        `"keep" is none of ["orphan"]`,
+		`a kapp.k14s.io/num-versions: "0"`:      `"0" must be a number of at least 1`,
+		"a kapp.k14s.io/renew-duration: soon":   `"soon" must be a duration`,
+		`a kapp.k14s.io/owned-for-deletion: ""`: "it is not honoured in packages",
+		"a kapp.k14s.io/nonce: mine":            `"mine" must be empty`,
+		"a kapp.k14s.io/delete-strategy: keep":  `"keep" is none of ["orphan"]`,
 	} {
 		err := annotatedPackage(t, text).CheckAppAnnotations()
 		if err == nil || !strings.Contains(err.Error(), want) ||
@@ -367,5 +367,65 @@ func TestFilter(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(have, want) {
 		t.Errorf("record = %v", have)
+	}
+}
+
+// Versions of an object stay as many as its annotation says, in the record too; what depends on it
+// depends on the version in use. Without pruning all stay.
+func TestVersions(t *testing.T) {
+	c := newTestCluster()
+	dependent := "web config.kubernetes.io/depends-on: /namespaces/n/ConfigMap/a"
+	apply := func(value string, o PlanOptions) *plan.Plan {
+		t.Helper()
+		p := annotatedPackage(t,
+			`a kapp.k14s.io/versioned: ""; kapp.k14s.io/num-versions: "2"; x: `+value, dependent)
+		op, err := prepared(t, c, p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t, op); err != nil {
+			t.Fatal(err)
+		}
+		if op, err = prepared(t, c, p, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range op.Plan().Steps {
+			if step.Op.Writes() {
+				t.Errorf("%s: planned again: %s", value, op.Plan())
+			}
+		}
+		return op.Plan()
+	}
+	recorded := func(p *plan.Plan) string {
+		var names []string
+		for _, ref := range p.Recorded {
+			names = append(names, ref.Name)
+		}
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	unpruned := bothOptions
+	unpruned.NoPrune = true
+	for _, tc := range []struct {
+		value   string
+		options PlanOptions
+		want    string
+	}{
+		{"one", bothOptions, "a-ver-1 web"},
+		{"two", bothOptions, "a-ver-1 a-ver-2 web"},
+		{"three", bothOptions, "a-ver-2 a-ver-3 web"},
+		{"three", bothOptions, "a-ver-2 a-ver-3 web"},
+		{"four", unpruned, "a-ver-2 a-ver-3 a-ver-4 web"},
+	} {
+		p := apply(tc.value, tc.options)
+		if got := recorded(p); got != tc.want {
+			t.Errorf("%s: recorded %s, want %s", tc.value, got, tc.want)
+		}
+		i, web := stepOf(t, p, "web")
+		used, _ := stepOf(t, p, "a-ver-"+map[string]string{"one": "1", "two": "2", "three": "3",
+			"four": "4"}[tc.value])
+		if !slices.Contains(web.Needs, used) || used > i {
+			t.Errorf("%s: web does not need the version in use:\n%s", tc.value, p)
+		}
 	}
 }

@@ -95,12 +95,6 @@ func (s Scope) Resolve(
 
 // unhonoured are the annotations of kapp that packages cannot honour, with what users may do.
 var unhonoured = map[string]string{
-	resource.AnnVersioned: "let a kustomization generate the name " +
-		"(configMapGenerator, secretGenerator)",
-	resource.AnnVersionedKeep:        "see " + resource.AnnVersioned,
-	resource.AnnNumVersions:          "see " + resource.AnnVersioned,
-	resource.AnnVersionedExplicit:    "see " + resource.AnnVersioned,
-	resource.AnnRenewDuration:        "change another annotation when the object is to be renewed",
 	resource.AnnOwnedForDeletion:     "add the object to the package without the annotation",
 	resource.AnnDisableOriginal:      "use --server-side, which keeps no copy on the object",
 	resource.AnnDisableChildrenWait:  "use " + waitKey + `: "false"`,
@@ -131,16 +125,15 @@ func (p *Package) CheckAppAnnotations() error {
 		}
 		annotations := obj.GetAnnotations()
 		for _, key := range slices.Sorted(maps.Keys(annotations)) {
-			base := key
-			if strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
-				base = resource.AnnVersionedExplicit
-			}
-			if way, ok := unhonoured[base]; ok {
+			if way, ok := unhonoured[key]; ok {
 				add(&AnnotationError{key, fmt.Errorf(
 					"it is not honoured in packages: %s, or deploy the objects as an app", way)})
 			}
 			if allowed, ok := strategies[key]; ok && !slices.Contains(allowed, annotations[key]) {
 				add(&AnnotationError{key, fmt.Errorf("%q is none of %q", annotations[key], allowed[1:])})
+			}
+			if err := checkVersioning(key, annotations[key]); err != nil {
+				add(&AnnotationError{key, err})
 			}
 			if key == resource.AnnNonce && annotations[key] != "" {
 				add(&AnnotationError{key, fmt.Errorf("%q must be empty: each apply sets it",

@@ -152,6 +152,8 @@ type Operation struct {
 	notice  func(string)
 	store   *inventory.Store
 	engine  *engine.Engine
+
+	versioning *versioning // nil if no versions are kept
 }
 
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
@@ -178,6 +180,7 @@ func PrepareApply(
 	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(desired, o.Now)
+		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
 	}
 	return op, nil
 }
@@ -238,9 +241,12 @@ func LockSet(inv *inventory.Inventory) lock.Set {
 
 // MakePlan reads the record and the cluster and makes the plan.
 func (o *Operation) MakePlan(ctx context.Context) error {
-	p, err := o.engine.Plan(ctx, engine.Request{
-		Desired: o.Desired, Policy: o.Policy, Protect: o.protect,
-	})
+	request := engine.Request{Desired: o.Desired, Policy: o.Policy, Protect: o.protect}
+	if o.versioning != nil {
+		o.versioning.policy = o.Policy
+		request.Settle = o.versioning.settle
+	}
+	p, err := o.engine.Plan(ctx, request)
 	o.plan = p
 	if err != nil {
 		return err
@@ -290,8 +296,12 @@ func (o *Operation) Plan() *plan.Plan { return o.plan }
 
 // Sources returns the file and document that describes each desired object.
 func (o *Operation) Sources() map[object.Ref]string {
-	sources := make(map[object.Ref]string, len(o.Desired))
-	for _, d := range o.Desired {
+	desired := o.Desired
+	if o.versioning != nil && o.versioning.desired != nil {
+		desired = o.versioning.desired
+	}
+	sources := make(map[object.Ref]string, len(desired))
+	for _, d := range desired {
 		sources[object.RefOf(d.Object)] = d.Source
 	}
 	return sources

@@ -192,6 +192,8 @@ func (b *builder) addRemoved() {
 		n := node{Step: Step{Ref: ref, Have: live}}
 		if i, ok := applied[uidOf(live)]; ok {
 			b.decideAlias(&n, i)
+		} else if live != nil && b.in.Staying.Has(ref) {
+			n.Op, n.Want, n.ReasonCode = Unchanged, live, ReasonFormer
 		} else {
 			b.decideRemoved(&n.Step, used)
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // writeMode is how objects are written. It determines what counts as a change.
@@ -40,6 +41,14 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 		step.ReasonCode, step.Reason = ReasonAdopted, "it belonged to "+former.Text
 	}
 	return err
+}
+
+// Changes reports whether a desired object, which gets the mark of the owner, would update a live
+// one.
+func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
+	step := Step{Ref: object.RefOf(want), Have: live}
+	err := p.writeMode().decide(&step, p.Owner.mark(want))
+	return step.Op == Update, err
 }
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's

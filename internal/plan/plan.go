@@ -105,6 +105,7 @@ const (
 	ReasonExcluded       ReasonCode = "excluded" // the policy leaves it out of the run
 	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
+	ReasonFormer         ReasonCode = "former"   // it stays as a former version of another object
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas
 )
 

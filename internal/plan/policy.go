@@ -25,6 +25,7 @@ type Input struct {
 	Unserved *object.Set                               // recorded, of kinds not served now
 	NoKind   *object.Set                               // of these, those of kinds that do not exist
 	Protect  map[object.Ref]Protection                 // objects that must not be deleted
+	Staying  *object.Set                               // recorded, neither desired nor deleted
 	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.
 	Autoscalers []*unstructured.Unstructured
 	Policy      Policy

@@ -22,9 +22,9 @@ func (s *calculator) compare(live, new *unstructured.Unstructured) (*Change, err
 	if live == nil {
 		c := &Change{Op: Add, New: new, calc: s}
 		switch {
-		case hasAnnotation(new, resource.AnnNoop):
+		case resource.HasAnnotation(new, resource.AnnNoop):
 			c.Op = Noop
-		case hasAnnotation(new, resource.AnnExists):
+		case resource.HasAnnotation(new, resource.AnnExists):
 			c.Op = Exists
 		default:
 			c.Applied = new
@@ -37,9 +37,9 @@ func (s *calculator) compare(live, new *unstructured.Unstructured) (*Change, err
 		return nil, err
 	}
 	switch {
-	case hasAnnotation(after, resource.AnnNoop):
+	case resource.HasAnnotation(after, resource.AnnNoop):
 		c.Op = Noop
-	case hasAnnotation(after, resource.AnnExists) || s.same(before, after):
+	case resource.HasAnnotation(after, resource.AnnExists) || s.same(before, after):
 		c.Op = Keep
 		c.waits = s.Wait && s.isUnready(live)
 	default:
@@ -55,8 +55,8 @@ func (s *calculator) same(before, after *unstructured.Unstructured) bool {
 	if jsonvalue.Equal(before.Object, after.Object) {
 		return true
 	}
-	had := annotations(before)
-	if s.LastApplied == nil || had == nil || len(had) > 0 || annotations(after) != nil {
+	had := resource.Annotations(before)
+	if s.LastApplied == nil || had == nil || len(had) > 0 || resource.Annotations(after) != nil {
 		return false
 	}
 	unannotated := maps.Clone(before.Object)
@@ -85,7 +85,7 @@ func (s *calculator) deletion(live *unstructured.Unstructured) *Change {
 // objects count as the app's own: a version that takes their place replaces them.
 func (s *calculator) madeByController(live *unstructured.Unstructured) bool {
 	return !s.FromFiles && !s.Adopted[live] && resource.IsTransient(live) &&
-		!(s.DeleteOwned && hasAnnotation(live, resource.AnnOwnedForDeletion))
+		!(s.DeleteOwned && resource.HasAnnotation(live, resource.AnnOwnedForDeletion))
 }
 
 // beforeAfter returns the two forms that are compared and printed: the present and the future one.
@@ -160,7 +160,7 @@ func (s *calculator) stripInput(obj *unstructured.Unstructured) error {
 // removeRecord removes the record and the identity from an object, in place. An empty map of
 // annotations stays, because kapp prints it.
 func removeRecord(obj *unstructured.Unstructured) {
-	all := annotations(obj)
+	all := resource.Annotations(obj)
 	for _, key := range recordKeys {
 		delete(all, key)
 	}
@@ -169,12 +169,12 @@ func removeRecord(obj *unstructured.Unstructured) {
 
 // withoutRecord returns an object without record and identity that shares all other values.
 func withoutRecord(live *unstructured.Unstructured) *unstructured.Unstructured {
-	if len(annotations(live)) == 0 {
+	if len(resource.Annotations(live)) == 0 {
 		return live
 	}
 	object := maps.Clone(live.Object)
 	metadata := maps.Clone(object["metadata"].(map[string]any))
-	metadata["annotations"] = maps.Clone(annotations(live))
+	metadata["annotations"] = maps.Clone(resource.Annotations(live))
 	object["metadata"] = metadata
 	obj := &unstructured.Unstructured{Object: object}
 	removeRecord(obj)

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/versions"
 )
 
 // Options control how changes are calculated. The zero value compares with live objects and waits
@@ -42,6 +43,7 @@ type Options struct {
 	Adopted map[*unstructured.Unstructured]bool
 
 	KeepVersions bool // of described objects, however many there are
+	CountNext    bool // a version that is created is one of those that an annotation keeps
 
 	DeleteOwned bool // delete objects of controllers that are annotated for it
 
@@ -179,15 +181,15 @@ func (s *calculator) calculate(existing, new []*unstructured.Unstructured) ([]*C
 	if s.FromFiles {
 		return s.compareByKey(existing, new)
 	}
-	known := s.groupVersions(existing)
-	if err := s.renew(new, known); err != nil {
+	known := versions.Group(existing, s.madeByController)
+	if err := known.Renew(new, s.Now); err != nil {
 		return nil, err
 	}
 	versioned, rest, err := s.versionChanges(new, known)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := s.compareByKey(known.plain, rest)
+	plain, err := s.compareByKey(known.Plain, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +197,57 @@ func (s *calculator) calculate(existing, new []*unstructured.Unstructured) ([]*C
 		return nil, err
 	}
 	return append(versioned, plain...), nil
+}
+
+// versionChanges returns the changes of new objects of which versions are kept and of all their
+// live versions, and the other new objects, with references rewritten to the versions in use.
+func (s *calculator) versionChanges(
+	new []*unstructured.Unstructured, known *versions.Live,
+) ([]*Change, []*unstructured.Unstructured, error) {
+	compared := map[*versions.Draft]*Change{}
+	drafts, others, err := known.Resolve(new, versions.Rules{
+		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
+			c, err := s.compare(d.Newest.Object, candidate)
+			compared[d] = c
+			return err == nil && c.Op == Update, err
+		},
+		Rewrite: s.conf.RewriteRefs,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var changes []*Change
+	for _, d := range drafts {
+		c, err := s.draftChange(d, compared[d])
+		if err != nil {
+			return nil, nil, err
+		}
+		changes = append(changes, c)
+	}
+	old, err := known.Old(drafts, versions.Keep{All: s.KeepVersions, WithNext: s.CountNext})
+	for _, v := range old {
+		c := &Change{Op: Noop, Existing: v.Object, calc: s, comparedWith: v.Object}
+		if !v.Stays {
+			c = s.deletion(v.Object)
+		}
+		changes = append(changes, c)
+	}
+	return changes, others, err
+}
+
+// draftChange returns the change of a resolved draft: a new version, printed as its difference from
+// the newest one, or the newest one, which stays.
+func (s *calculator) draftChange(d *versions.Draft, compared *Change) (*Change, error) {
+	if d.Newest == nil {
+		return s.compare(nil, d.Object)
+	}
+	newest := d.Newest.Object
+	if d.IsNew {
+		return &Change{Op: Add, New: d.Object, Applied: d.Object, calc: s, comparedWith: newest}, nil
+	}
+	c := &Change{Op: compared.Op, Existing: newest, calc: s, comparedWith: newest}
+	c.waits = c.Op == Keep && s.Wait && s.isUnready(c.Existing)
+	return c, nil
 }
 
 // compareByKey compares objects by their keys, whatever their versions are.

@@ -102,7 +102,7 @@ func (c *Change) ApplyOp() Op {
 // WaitOp returns what is waited for.
 func (c *Change) WaitOp() WaitOp {
 	if !c.calc.Wait || c.HeldFor != nil || c.Ignored && !c.calc.WaitIgnored ||
-		hasAnnotation(c.Object(), resource.AnnDisableWait) {
+		resource.HasAnnotation(c.Object(), resource.AnnDisableWait) {
 		return AwaitNothing
 	}
 	switch c.Op {
@@ -146,23 +146,4 @@ func (s *calculator) judgedForm(live *unstructured.Unstructured) *unstructured.U
 		return live // the comparison has failed with the same error
 	}
 	return stripped
-}
-
-// hasAnnotation reports whether an object has an annotation, whatever its value.
-func hasAnnotation(obj *unstructured.Unstructured, annotation string) bool {
-	_, found := annotations(obj)[annotation]
-	return found
-}
-
-// annotations returns the annotations of an object without copying them; nil if they are not a map.
-func annotations(obj *unstructured.Unstructured) map[string]any {
-	metadata, _ := obj.Object["metadata"].(map[string]any)
-	all, _ := metadata["annotations"].(map[string]any)
-	return all
-}
-
-// annotation returns the value of one annotation; a value that is no text counts as absent.
-func annotation(obj *unstructured.Unstructured, key string) (value string, found bool) {
-	value, found = annotations(obj)[key].(string)
-	return value, found
 }

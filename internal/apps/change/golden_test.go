@@ -202,7 +202,10 @@ func again(c *Change, live *unstructured.Unstructured, set settings) string {
 // deployed returns the objects of existing.yaml with the annotations of deployed ones.
 func deployed(t *testing.T, files map[string]string) []*unstructured.Unstructured {
 	t.Helper()
-	applied := byKey(decode(t, files["applied.yaml"]))
+	applied := map[string]*unstructured.Unstructured{}
+	for _, obj := range decode(t, files["applied.yaml"]) {
+		applied[resource.Key(obj)] = obj
+	}
 	objects := decode(t, files["existing.yaml"])
 	for _, obj := range objects {
 		unstructured.SetNestedField(

@@ -45,7 +45,7 @@ func (c *Change) Strategy() (string, error) {
 	if op == Delete && isProtected(c.Object()) {
 		return Orphan, nil
 	}
-	value, found := annotation(c.Object(), from.annotation)
+	value, found := resource.Annotation(c.Object(), from.annotation)
 	if !found && op == Update {
 		value = c.calc.DefaultUpdateStrategy
 	}

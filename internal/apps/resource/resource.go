@@ -47,6 +47,25 @@ func Key(obj *unstructured.Unstructured) string {
 	return obj.GetNamespace() + "/" + gk.Group + "/" + gk.Kind + "/" + name
 }
 
+// HasAnnotation reports whether an object has an annotation, whatever its value.
+func HasAnnotation(obj *unstructured.Unstructured, key string) bool {
+	_, found := Annotations(obj)[key]
+	return found
+}
+
+// Annotations returns the annotations of an object without copying them; nil if they are not a map.
+func Annotations(obj *unstructured.Unstructured) map[string]any {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	all, _ := metadata["annotations"].(map[string]any)
+	return all
+}
+
+// Annotation returns the value of one annotation; a value that is no text counts as absent.
+func Annotation(obj *unstructured.Unstructured, key string) (value string, found bool) {
+	value, found = Annotations(obj)[key].(string)
+	return value, found
+}
+
 // Nonce returns the value of AnnNonce in a run.
 func Nonce(now time.Time) string { return strconv.FormatInt(now.UnixNano(), 10) }
 

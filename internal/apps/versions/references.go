@@ -1,4 +1,4 @@
-package change
+package versions
 
 import (
 	"slices"
@@ -22,21 +22,21 @@ type references struct {
 func (r *references) targetsOf(draft int) []int { return r.targets[draft] }
 
 // markOutdated marks the drafts with references to a draft, because these get another target.
-func (r *references) markOutdated(all []*draft, target int) {
+func (r *references) markOutdated(all []*Draft, target int) {
 	for _, source := range r.sources[target] {
 		all[source].outdated = true
 	}
 }
 
 // findReferences searches all new objects for names of drafts.
-func findReferences(all []*draft, rest []*unstructured.Unstructured) *references {
+func findReferences(all []*Draft, rest []*unstructured.Unstructured) *references {
 	byName := map[string][]int{}
 	every := make([]int, len(all))
 	r := &references{sources: make([][]int, len(all))}
 	for i, d := range all {
 		byName[d.base] = append(byName[d.base], i)
 		every[i] = i
-		r.holders = append(r.holders, d.obj)
+		r.holders = append(r.holders, d.Object)
 	}
 	r.holders = append(r.holders, rest...)
 	r.targets = make([][]int, len(r.holders))
@@ -62,7 +62,7 @@ func findReferences(all []*draft, rest []*unstructured.Unstructured) *references
 
 // hasExplicitRefs reports whether an object refers to versions by annotations.
 func hasExplicitRefs(obj *unstructured.Unstructured) bool {
-	for key := range annotations(obj) {
+	for key := range resource.Annotations(obj) {
 		if key == resource.AnnVersionedExplicit ||
 			strings.HasPrefix(key, resource.AnnVersionedExplicit+".") {
 			return true

@@ -1,4 +1,4 @@
-package change
+package versions
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 )
 
-// renew sets the renewal time of new objects that are to be applied again every so often and are
+// Renew sets the renewal time of new objects that are to be applied again every so often and are
 // due, and copies the last one to the others. An object that does not exist needs none.
-func (s *calculator) renew(new []*unstructured.Unstructured, known *liveVersions) error {
+func (known *Live) Renew(new []*unstructured.Unstructured, now time.Time) error {
 	var plain map[string]*unstructured.Unstructured
 	for _, obj := range new {
-		text, found := annotation(obj, resource.AnnRenewDuration)
+		text, found := resource.Annotation(obj, resource.AnnRenewDuration)
 		if !found {
 			continue
 		}
@@ -24,16 +24,16 @@ func (s *calculator) renew(new []*unstructured.Unstructured, known *liveVersions
 				resource.Describe(obj), err)
 		}
 		if plain == nil {
-			plain = byKey(known.plain)
+			plain = byKey(known.Plain)
 		}
 		live := plain[resource.Key(obj)]
 		if newest := known.newest(resource.Key(obj)); newest != nil {
-			live = newest.obj
+			live = newest.Object
 		}
 		if live == nil {
 			continue
 		}
-		if err := s.renewOne(obj, live, every); err != nil {
+		if err := renewOne(obj, live, every, now); err != nil {
 			return err
 		}
 	}
@@ -42,9 +42,9 @@ func (s *calculator) renew(new []*unstructured.Unstructured, known *liveVersions
 
 // renewOne renews one object. Its last renewal is recorded on the live object, or else is its
 // creation.
-func (s *calculator) renewOne(obj, live *unstructured.Unstructured, every time.Duration) error {
+func renewOne(obj, live *unstructured.Unstructured, every time.Duration, now time.Time) error {
 	last := live.GetCreationTimestamp().Time
-	stamp, found := annotation(live, resource.AnnLastRenewed)
+	stamp, found := resource.Annotation(live, resource.AnnLastRenewed)
 	if found {
 		renewed, err := time.Parse(time.RFC3339, stamp)
 		if err != nil {
@@ -56,8 +56,8 @@ func (s *calculator) renewOne(obj, live *unstructured.Unstructured, every time.D
 		}
 	}
 	switch {
-	case !s.Now.Before(last.Add(every)):
-		stamp = s.Now.UTC().Format(time.RFC3339)
+	case !now.Before(last.Add(every)):
+		stamp = now.UTC().Format(time.RFC3339)
 	case !found:
 		return nil
 	}

@@ -1,0 +1,152 @@
+package packages
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/versions"
+	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// versioning names the objects of which versions are kept and renews those that are due, when the
+// live objects are known. Dependencies on a versioned object become those on its version in use.
+type versioning struct {
+	now     time.Time
+	policy  plan.Policy
+	names   map[object.Ref]object.Ref // versions in use, by the objects as described
+	desired []plan.Desired            // of the last plan; nil before
+}
+
+// newVersioning returns what names the versions of desired objects, and makes the dependencies of
+// the policy follow them; nil if there are no versions and nothing is renewed.
+func newVersioning(desired []plan.Desired, policy *plan.Policy, now time.Time) *versioning {
+	if !slices.ContainsFunc(desired, func(d plan.Desired) bool {
+		return resource.HasAnnotation(d.Object, resource.AnnVersioned) ||
+			resource.HasAnnotation(d.Object, resource.AnnRenewDuration)
+	}) {
+		return nil
+	}
+	v := &versioning{now: now}
+	dependsOn, takes := policy.DependsOn, policy.Substitutions
+	policy.DependsOn = func(obj *unstructured.Unstructured) ([]object.Ref, error) {
+		refs, err := dependsOn(obj)
+		for i, ref := range refs {
+			refs[i] = v.used(ref)
+		}
+		return refs, err
+	}
+	policy.Substitutions = func(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
+		list, err := takes(obj)
+		for i := range list {
+			if source := &list[i].Source; source.Namespace == "" {
+				within := *source
+				within.Namespace = obj.GetNamespace()
+				if used, ok := v.names[within]; ok {
+					*source = used
+				}
+			} else {
+				*source = v.used(*source)
+			}
+		}
+		return list, err
+	}
+	v.policy = *policy
+	return v
+}
+
+// checkVersioning returns an error if the value of an annotation about versions or renewal is
+// invalid.
+func checkVersioning(key, value string) error {
+	switch key {
+	case resource.AnnNumVersions:
+		if count, err := strconv.Atoi(value); err != nil || count < 1 {
+			return fmt.Errorf("%q must be a number of at least 1", value)
+		}
+	case resource.AnnRenewDuration:
+		if _, err := time.ParseDuration(value); err != nil {
+			return fmt.Errorf("%q must be a duration, as in 72h", value)
+		}
+	}
+	return nil
+}
+
+// used returns the version in use of an object, or that itself.
+func (v *versioning) used(ref object.Ref) object.Ref {
+	if used, ok := v.names[ref]; ok {
+		return used
+	}
+	return ref
+}
+
+// settle returns copies of the desired objects under the names of their versions, and the recorded
+// ones that stay as former versions.
+func (v *versioning) settle(
+	desired []plan.Desired, recorded []object.Ref, live map[object.Ref]*unstructured.Unstructured,
+) ([]plan.Desired, *object.Set, error) {
+	var existing, objects []*unstructured.Unstructured
+	for _, ref := range recorded {
+		if obj := live[ref]; obj != nil && v.policy.Owner.Owns(obj) {
+			existing = append(existing, obj)
+		}
+	}
+	described := make(map[object.Ref]plan.Desired, len(desired))
+	refs := make([]object.Ref, len(desired))
+	for i, d := range desired {
+		refs[i] = object.RefOf(d.Object)
+		described[refs[i]] = d
+		objects = append(objects, d.Object.DeepCopy())
+	}
+	known := versions.Group(existing, func(*unstructured.Unstructured) bool { return false })
+	if err := known.Renew(objects, v.now); err != nil {
+		return nil, nil, err
+	}
+	drafts, others, err := known.Resolve(objects, versions.Rules{
+		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
+			again := candidate.DeepCopy()
+			again.SetName(d.Newest.Object.GetName())
+			return v.policy.Changes(d.Newest.Object, again)
+		},
+		Rewrite: config.Default().RewriteRefs,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	old, err := known.Old(drafts, versions.Keep{All: v.policy.NoPrune, WithNext: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	v.names = map[object.Ref]object.Ref{}
+	inUse := object.NewSet()
+	v.desired = v.desired[:0:0]
+	for _, d := range drafts {
+		d.Object.SetName(d.Used().GetName())
+		inUse.Insert(object.RefOf(d.Object))
+	}
+	for i, obj := range objects {
+		if ref := object.RefOf(obj); ref != refs[i] {
+			v.names[refs[i]] = ref
+		}
+		v.desired = append(v.desired, plan.Desired{Object: obj, Source: described[refs[i]].Source})
+	}
+	for _, obj := range others { // the copies that keep the plain name
+		if !slices.Contains(objects, obj) {
+			source := described[object.RefOf(obj)].Source
+			v.desired = append(v.desired, plan.Desired{Object: obj, Source: source})
+		}
+	}
+	stay := object.NewSet()
+	for _, version := range old {
+		if ref := object.RefOf(version.Object); version.Stays && !inUse.Has(ref) {
+			stay.Insert(ref)
+		}
+	}
+	return v.desired, stay, nil
+}
