@@ -41,6 +41,7 @@ var annotationArguments = map[string][]string{
 // program is a compiled text. It never changes, and several goroutines may run it.
 type program struct {
 	file     string
+	text     []string // its lines
 	starlark *starlark.Program
 	lines    []int   // line of the text for each line of the Starlark
 	parts    []*part // of a template
@@ -66,7 +67,7 @@ func compileCached(file, text string, sources func(string) ([]source, []*part, e
 }
 
 func compile(file, text string, sources func(string) ([]source, []*part, error)) *program {
-	p := &program{file: file}
+	p := &program{file: file, text: strings.Split(text, "\n")}
 	lines, parts, err := sources(text)
 	if err != nil {
 		p.err = p.describeError(err)

@@ -10,16 +10,41 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// describeError adds the name of the text to an error.
+// describeError adds the name of the text to an error, unless it is a block.
 func (p *program) describeError(err error) error {
 	err = p.locateError(err)
-	if text := err.Error(); strings.HasPrefix(text, "line ") {
+	switch text := err.Error(); {
+	case strings.HasPrefix(text, blockBegins):
+		return fmt.Errorf("Evaluating: %w", err)
+	case strings.HasPrefix(text, "line "):
 		return fmt.Errorf("%s %w", p.file, err)
 	}
 	return fmt.Errorf("%s: %w", p.file, err)
 }
 
-// locateError adds the line of the text to an error of Starlark. Other errors have it already.
+// blockBegins is the beginning of the text of an error that block returns.
+const blockBegins = "\n- "
+
+// block returns an error of the script of a template in the form of ytt: the message on a line of
+// its own, which kapp does not break, and the lines that were called. Without such lines it returns
+// the message.
+func (p *program) block(message error, stack starlark.CallStack) error {
+	text := ""
+	for i := range stack {
+		frame := stack.At(i)
+		if line := p.sourceLine(frame.Pos); line > 0 {
+			text += fmt.Sprintf("\n    in %s\n      %s:%d | %s", frame.Name, p.file, line,
+				strings.TrimRight(p.text[line-1], "\r"))
+		}
+	}
+	if text == "" {
+		return message
+	}
+	return errors.New(blockBegins + message.Error() + text)
+}
+
+// locateError adds the line of the text to an error of Starlark, or makes a block of an error of a
+// template. Other errors have their lines already.
 func (p *program) locateError(err error) error {
 	var failed *starlark.EvalError
 	var unresolved resolve.ErrorList
@@ -30,6 +55,9 @@ func (p *program) locateError(err error) error {
 			err = errEndless
 		} else {
 			err = errors.New(failed.Msg)
+		}
+		if p.parts != nil {
+			return p.block(err, failed.CallStack)
 		}
 		for i := range failed.CallStack {
 			if pos := failed.CallStack.At(i).Pos; p.sourceLine(pos) > 0 {

@@ -63,7 +63,8 @@ func write(t *testing.T, value any) string {
 }
 
 // mistakes are overlays with the beginnings of their errors: "=== error" stands before an overlay
-// that follows the usual first lines, "==! error" before a complete one.
+// that follows the usual first lines, "==! error" before a complete one. "¦" in errors stands for
+// a line break.
 const mistakes = `
 ==! overlay.yml: yaml: line 1
 a: [
@@ -88,9 +89,9 @@ a: 1
 a: #@ 1 +
 === overlay.yml line 5: undefined: nothing
 a: #@ nothing
-=== overlay.yml line 5: struct has no .spec field or method
+=== Evaluating: ¦- struct has no .spec field or method¦    in <toplevel>¦      overlay.yml:5 | a: #@ data
 a: #@ data.values.existing.spec.replicas
-=== overlay.yml line 7: fail: no: 1
+=== Evaluating: ¦- fail: no: 1¦    in <toplevel>¦      overlay.yml:7 | #@ fail('no: ' + str(x))
 
 #@ x = 1
 #@ fail('no: ' + str(x))
@@ -109,10 +110,10 @@ kind: 1
 === overlay.yml line 5: overlay/match: only one of expects, missing_ok and when can be given
 #@overlay/match missing_ok=True, expects=1
 kind: 1
-=== overlay.yml line 5: #@overlay/match has no argument when_; it takes [by expects missing_ok when]
+=== Evaluating: ¦- #@overlay/match has no argument when_; it takes [by expects missing_ok when]
 #@overlay/match when_=1
 kind: 1
-=== overlay.yml line 5: #@overlay/match takes arguments by name: [by expects missing_ok when]
+=== Evaluating: ¦- #@overlay/match takes arguments by name: [by expects missing_ok when]
 #@overlay/match 'kind'
 kind: 1
 === overlay.yml line 5: the directive #@overlay/mach is not supported in an overlay; these are: overlay/append, 
@@ -125,7 +126,7 @@ a: 1
 === overlay.yml line 5: overlay/match: the function given as by has to return a bool, but returned int
 #@overlay/match by=lambda i, l, r: 1
 kind: 1
-=== overlay.yml line 5: overlay/match: line 5: function lambda accepts 1 positional argument (3 given)
+=== overlay.yml line 5: overlay/match: ¦- function lambda accepts 1 positional argument (3 given)¦    in lambda
 #@overlay/match by=lambda i: True
 kind: 1
 === overlay.yml line 5: overlay/match: by has to be a string or a function, but is int
@@ -171,14 +172,14 @@ kind:
   a: 1
 === overlay.yml line 5: an array is laid over a string
 kind: [1]
-=== overlay.yml line 6: the key "kind" is already in this map
+=== Evaluating: ¦- the key "kind" is already in this map
 kind: Pod
 kind: Pod
 === overlay.yml line 5: the node has a value in YAML and one in #@ 1
 kind: Pod #@ 1
-=== overlay.yml line 5: the key 1 is no string, and cannot stand in YAML
+=== Evaluating: ¦- the key 1 is no string, and cannot stand in YAML
 kind: #@ {1: 2}
-=== overlay.yml line 5: the number 1267650600228229401496703205376 is too large
+=== Evaluating: ¦- the number 1267650600228229401496703205376 is too large
 kind: #@ 1 << 100
 === overlay.yml line 5: the aliases stand for more than 100000 values
 kind: &x [*x]
@@ -192,7 +193,7 @@ kind: "(@= 1"
 === overlay.yml line 6: @) closes nothing in a template of text
 #@yaml/text-templated-strings
 kind: "1 @)"
-=== overlay.yml line 6: (@= takes a string, but here is int
+=== Evaluating: ¦- (@= takes a string, but here is int
 #@yaml/text-templated-strings
 kind: "(@= 1 @)"
 === overlay.yml line 7: #@ x stands beside no node of the YAML
@@ -206,31 +207,31 @@ kind: Pod
 #@ if/end True:
 #@ x = 1
 kind: Pod
-=== overlay.yml line 6: the script ran more than 20 million steps
+=== Evaluating: ¦- the script ran more than 20 million steps
 #@ for i in range(1000000000):
 #@   x = i
 #@ end
 kind: Pod
-=== overlay.yml line 6: function f called recursively
+=== Evaluating: ¦- function f called recursively¦    in f¦      overlay.yml:6 | #@ return f()¦    in f
 #@ def f():
 #@ return f()
 #@ end
 kind: #@ f()
-=== overlay.yml line 5: overlay.apply: line 5: overlay/match: the key "b": 1 node expected
+=== Evaluating: ¦- overlay.apply: line 5: overlay/match: the key "b": 1 node expected
 kind: #@ overlay.apply({'a': 1}, {'b': 2})
-=== overlay.yml line 5: overlay.all: it is a matcher itself
+=== Evaluating: ¦- overlay.all: it is a matcher itself
 kind: #@ overlay.all()
-=== overlay.yml line 9: this map item stands in no node that was begun
+=== Evaluating: ¦- this map item stands in no node that was begun
 #@ def f():
 a:
   b: 1
   #@ end
   c: 2
 kind: Pod
-==! overlay.yml line 1: cannot load funcs.lib.yml: what can be loaded is @ytt: with data, assert, 
+==! Evaluating: ¦- cannot load funcs.lib.yml: what can be loaded is @ytt: with data, assert, 
 #@ load('funcs.lib.yml', 'f')
 ---
-==! overlay.yml line 1: load: name data not found in module @ytt:json
+==! Evaluating: ¦- load: name data not found in module @ytt:json
 #@ load('@ytt:json', 'data')
 ---
 ==! Expected one resource to be returned from ytt, but was 0
@@ -276,7 +277,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("no error, but %v, for:\n%s", out, overlay)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), want) {
+		if !strings.HasPrefix(strings.ReplaceAll(err.Error(), "\n", "¦"), want) {
 			t.Errorf("got:  %v\nwant: %s\nfor:\n%s", err, want, overlay)
 		}
 		if strings.Contains(err.Error(), "secret") {
