@@ -132,12 +132,8 @@ func folded(names []string) string {
 
 // successCell returns the cell for the outcome of a change; empty while it runs.
 func successCell(successful *bool) ui.Cell {
-	switch {
-	case successful == nil:
+	if successful == nil {
 		return ui.Cell{}
-	case *successful:
-		return ui.Cell{Text: strconv.FormatBool(true)}
-	default:
-		return ui.Cell{Text: strconv.FormatBool(false), Style: ui.Red}
 	}
+	return ui.Judged(strconv.FormatBool(*successful), !*successful)
 }

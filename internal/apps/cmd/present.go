@@ -101,15 +101,11 @@ func changesTable(changes []*change.Change, now time.Time) ui.Table {
 	}
 	for _, c := range changes {
 		row := c.Row()
-		op := ui.Cell{Text: row.Op}
-		if row.Op == string(change.Delete) {
-			op.Style = ui.Red
-		}
 		table.Rows = append(table.Rows, []ui.Cell{
 			ui.Namespace(
 				row.Namespace,
 			), {Text: row.Name}, {Text: row.Kind}, {Text: row.Version}, ageCell(row.Created, now),
-			op,
+			opCell(row.Op),
 			{
 				Text: row.Strategy,
 			}, {Text: row.WaitTo}, stateCell(row.State), {Text: ui.Wrap(row.Info, infoWidth)},
@@ -128,11 +124,8 @@ func ageCell(created, now time.Time) ui.Cell {
 	return ui.Cell{Text: ui.Age(created, now)}
 }
 
+// opCell returns the cell for an operation; empty for none.
+func opCell(op string) ui.Cell { return ui.Judged(op, op == string(change.Delete)) }
+
 // stateCell returns the cell for the state of a live object.
-func stateCell(state string) ui.Cell {
-	cell := ui.Cell{Text: state}
-	if state != "" && state != "ok" {
-		cell.Style = ui.Red
-	}
-	return cell
-}
+func stateCell(state string) ui.Cell { return ui.Judged(state, state != "ok") }

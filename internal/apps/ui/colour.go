@@ -9,6 +9,7 @@ const (
 	Bold  Style = "1"
 	Faint Style = "2"
 	Red   Style = "31"
+	Green Style = "32"
 )
 
 func (s Style) paint(text string) string {

@@ -59,6 +59,18 @@ func Namespace(name string) Cell {
 	return Cell{Text: name}
 }
 
+// Judged returns a cell in green, or in red if the text is bad news. An empty text has no style.
+func Judged(text string, bad bool) Cell {
+	cell := Cell{Text: text, Style: Green}
+	switch {
+	case text == "":
+		cell.Style = None
+	case bad:
+		cell.Style = Red
+	}
+	return cell
+}
+
 func (c Cell) String() string { return c.Faint + c.Text }
 
 func (c Cell) order() string {
