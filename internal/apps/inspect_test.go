@@ -119,7 +119,7 @@ func TestRename(t *testing.T) {
 	checkError(
 		t,
 		w.Rename(t.Context(), RenameRequest{App: web, To: Name{Name: "x"}}),
-		"does not exist",
+		"App 'web' (namespace: demo) does not exist (hint: found app 'web' in other namespaces: other)",
 	)
 	checkError(
 		t,

@@ -85,6 +85,9 @@ func (r RenameRequest) target() Name {
 // rename renames an app that is locked.
 func (c *Client) rename(ctx context.Context, r RenameRequest) error {
 	target, err := c.Existing(ctx, r.App)
+	if absent := (*app.NotFoundError)(nil); errors.As(err, &absent) {
+		return absent.Short()
+	}
 	if err != nil {
 		return err
 	}

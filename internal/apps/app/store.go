@@ -257,6 +257,13 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string { return e.text }
 
+// Short returns the error with the text of NotFoundText.
+func (e *NotFoundError) Short() *NotFoundError {
+	short := *e
+	short.text = strings.Replace(e.text, "does not exist: ", "does not exist", 1)
+	return &short
+}
+
 // NotFoundError returns the error of a command that needs the app.
 func (a *App) NotFoundError(ctx context.Context) error {
 	others := a.store.OtherNamespaces(ctx, a.Name)
