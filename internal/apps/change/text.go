@@ -82,6 +82,9 @@ func (c *Change) YAML(m *Masker) (comment, object string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	if c.calc.FromFiles {
+		strategy = "unknown"
+	}
 	comment = "# " + op.Word() + ": " + c.Description()
 	if strategy != "" {
 		comment += " (strategy: " + strategy + ")"

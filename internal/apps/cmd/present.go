@@ -49,7 +49,8 @@ func (p changePrinter) printYAML() error {
 			return err
 		}
 		if comment != "" {
-			p.ui.Block("---\n" + comment + "\n" + object + "\n")
+			style := opCell(c.ApplyOp().Word()).Style
+			p.ui.Block("---\n" + p.ui.Paint(style, comment) + "\n" + object + "\n")
 		}
 	}
 	return nil
