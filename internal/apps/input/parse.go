@@ -70,10 +70,11 @@ func readObjects(document []byte, c *checker) ([]map[string]any, error) {
 	return expandList(nil, object)
 }
 
-// expandList appends an object, or its items if it has items and no name.
+// expandList appends an object, or its items if it has items and no name, or is of kind List.
 func expandList(to []map[string]any, object map[string]any) ([]map[string]any, error) {
 	items, ok := object["items"].([]any)
-	if name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name"); !ok || name != nil {
+	name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name")
+	if !ok || name != nil && (object["apiVersion"] != "v1" || object["kind"] != "List") {
 		return append(to, object), nil
 	}
 	for i, value := range items {
