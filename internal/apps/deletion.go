@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -269,10 +268,7 @@ func (d *Deletion) deleteRecord(ctx context.Context) error {
 		})
 	}
 	if len(left) > 0 {
-		return errors.New(
-			"Expected all resources to be gone, but found: " + strings.Join(describeAll(left),
-				", "),
-		)
+		return &LeftError{describeAll(left)}
 	}
 	return d.app.Delete(ctx)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -125,27 +124,22 @@ func (d *Deployment) resolveLostRecord(
 		return nil
 	}
 	left, err := d.leftovers(ctx)
+	gone := &LostRecordError{app: d.app, Selector: d.app.Selector()}
 	if err == nil && len(left) == 0 && !d.live.unlistable.any() {
-		return fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: Nothing is "+
-			"left of it (hint: run the command again to deploy it)", d.app.Name, d.app.Namespace)
+		return gone
 	}
 	if err != nil {
 		left = append(left, "what could not be looked for: "+err.Error())
 	}
-	list := ":\n- " + strings.Join(left, "\n- ")
-	var refused error = lost
+	if len(left) == 0 {
+		left = []string{"what the user may not list"}
+	}
+	gone.Left, gone.cause = left, lost
 	if !lost.Recreated {
-		refused = d.app.Restore(ctx, namespaces)
+		gone.cause = d.app.Restore(ctx, namespaces)
 	}
-	if refused == nil {
-		return fmt.Errorf("App '%s' (namespace: %s) was deleted by another run meanwhile: It is "+
-			"recorded again, with what is left of it (hint: run the command again to deploy all of "+
-			"it, or delete it)%s", d.app.Name, d.app.Namespace, list)
-	}
-	return fmt.Errorf("%w: Nothing records what this run has left"+
-		" (hint: delete -a 'label:%s' deletes it; deploy "+
-		"--dangerous-override-ownership-of-existing-resources takes it over)%s",
-		refused, d.app.Selector(), list)
+	gone.Restored = gone.cause == nil
+	return gone
 }
 
 // successor returns the app that has the label of the deployed one, as after a rename; nil if it

@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -105,15 +104,5 @@ const ForgetFlag = "dangerous-forget-unlisted-resources"
 
 // refuseDelete returns the error for an app whose objects cannot all be listed.
 func (u unlistable) refuseDelete(target *app.App) error {
-	return fmt.Errorf(
-		"Refusing to delete app '%s' (namespace: %s): Resources of it may be left that nothing "+
-			"would find any more. Missing permissions:\n- %s\n"+
-			"(hint: have somebody with these permissions delete it; a filter, as --filter-kind, "+
-			"deletes some resources and keeps the app; "+
-			"delete --%s deletes what can be seen and the app)",
-		target.Name,
-		target.Namespace,
-		strings.Join(u.permissions(), "\n- "),
-		ForgetFlag,
-	)
+	return &UnlistableError{Permissions: u.permissions(), app: target}
 }

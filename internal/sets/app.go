@@ -2,9 +2,7 @@ package sets
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -168,8 +166,8 @@ func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) e
 func findApp(ctx context.Context, client *apps.Client, name apps.Name) (*app.App, error) {
 	found, err := client.Find(ctx, name)
 	if err == nil && !found.Exists() {
-		err = fmt.Errorf("there is no app %q in namespace %s; muster list -A shows all", name.Name,
-			name.Namespace)
+		err = fmt.Errorf("there is no record of app %q in namespace %s; muster list -A shows all",
+			name.Name, name.Namespace)
 	}
 	return found, err
 }
@@ -181,24 +179,6 @@ func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
 		return Mark{}, err
 	}
 	return Mark{Text: found.Selector()}, nil
-}
-
-// nativeError returns an error about the record of the app in the words of those about packages.
-func (s *appSet) nativeError(err error) error {
-	if wrong := (*app.RecordError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("%s/configmap/%s has the name of the record of %s, but %s; give the app "+
-			"another name, or restore the record", wrong.Namespace, wrong.ConfigMap, s.Title(), wrong.Reason)
-	}
-	missing := (*app.NotFoundError)(nil)
-	if !errors.As(err, &missing) {
-		return err
-	}
-	hint := "muster list -A shows all"
-	if len(missing.Others) > 0 {
-		hint = "apps of this name are in the namespaces " + strings.Join(missing.Others, ", ")
-	}
-	return fmt.Errorf("there is no record of %s in namespace %s; %s", s.Title(), missing.Namespace,
-		hint)
 }
 
 // runOptions returns how apps calculate and make changes for the options of packages.
@@ -293,7 +273,8 @@ func (o *appOperation) LeavesUnknown() bool { return false }
 func (o *appOperation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	return countRefused(ctx, o.prepared, options, sink)
+	summary, err := countRefused(ctx, o.prepared, options, sink)
+	return summary, o.set.nativeError(err)
 }
 
 // Children returns what controllers created for objects of the app.

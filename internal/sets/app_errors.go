@@ -1,0 +1,77 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/app"
+)
+
+// nativeError returns the errors about an app and its record in the words of those about packages.
+func (s *appSet) nativeError(err error) error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		worded := slices.Clone(all.Unwrap())
+		for i, one := range worded {
+			worded[i] = s.nativeError(one)
+		}
+		if slices.Equal(worded, all.Unwrap()) {
+			return err
+		}
+		return errors.Join(worded...)
+	}
+	var (
+		wrong      *app.RecordError
+		missing    *app.NotFoundError
+		unlistable *apps.UnlistableError
+		left       *apps.LeftError
+		lost       *apps.LostRecordError
+		deleted    *app.RecordDeletedError
+	)
+	title := s.Title()
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s/configmap/%s has the name of the record of %s, but %s; give the app "+
+			"another name, or restore the record", wrong.Namespace, wrong.ConfigMap, title, wrong.Reason)
+	case errors.As(err, &missing):
+		hint := "muster list -A shows all"
+		if len(missing.Others) > 0 {
+			hint = "apps of this name are in the namespaces " + strings.Join(missing.Others, ", ")
+		}
+		return fmt.Errorf("there is no record of %s in namespace %s; %s", title, missing.Namespace, hint)
+	case errors.As(err, &unlistable):
+		return fmt.Errorf("%s is not destroyed: it may have objects that you may not list, and "+
+			"without its record nothing would find them; have somebody destroy it who may%s", title,
+			itemized(unlistable.Permissions))
+	case errors.As(err, &left):
+		return fmt.Errorf("the record of %s is kept: some of its objects exist, although they were "+
+			"deleted or have appeared meanwhile; destroy it again%s", title, itemized(left.Objects))
+	case errors.As(err, &lost):
+		return lostRecord(title, lost)
+	case errors.As(err, &deleted):
+		return fmt.Errorf("another run has deleted the record of %s meanwhile; run the command again",
+			title)
+	}
+	return err
+}
+
+// lostRecord returns the error for an app whose record another run has deleted.
+func lostRecord(title string, lost *apps.LostRecordError) error {
+	text := "another run has destroyed " + title + " meanwhile"
+	switch {
+	case len(lost.Left) == 0:
+		return fmt.Errorf("%s; nothing is left of it, apply it again", text)
+	case lost.Restored:
+		return fmt.Errorf("%s; what is left of it is recorded again: apply it again, or destroy it%s",
+			text, itemized(lost.Left))
+	default:
+		return fmt.Errorf("%s, and the record could not be created again: %w; the objects that this run "+
+			"has left have the label %s: apply with --adopt=all takes them over%s", text, lost.Unwrap(),
+			lost.Selector, itemized(lost.Left))
+	}
+}
+
+// itemized returns a colon and a line for each text.
+func itemized(lines []string) string { return ":\n  - " + strings.Join(lines, "\n  - ") }

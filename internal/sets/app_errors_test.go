@@ -1,0 +1,51 @@
+package sets
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/app"
+)
+
+// Errors about apps are worded as those about packages: without kapp's words and flags.
+func TestNativeErrors(t *testing.T) {
+	other := errors.New("something else")
+	refused := errors.New("no")
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{other, "something else"},
+		{&app.NotFoundError{Namespace: "n"}, `there is no record of app "web" in namespace n; ` +
+			"muster list -A shows all"},
+		{&app.NotFoundError{Namespace: "n", Others: []string{"a", "b"}}, `there is no record of app ` +
+			`"web" in namespace n; apps of this name are in the namespaces a, b`},
+		{&apps.UnlistableError{Permissions: []string{"list secrets"}}, `app "web" is not destroyed: it ` +
+			"may have objects that you may not list, and without its record nothing would find them; " +
+			"have somebody destroy it who may:\n  - list secrets"},
+		{&apps.LeftError{Objects: []string{"x", "y"}}, `the record of app "web" is kept: some of its ` +
+			"objects exist, although they were deleted or have appeared meanwhile; destroy it " +
+			"again:\n  - x\n  - y"},
+		{&apps.LostRecordError{}, `another run has destroyed app "web" meanwhile; nothing is left of ` +
+			"it, apply it again"},
+		{&apps.LostRecordError{Left: []string{"x"}, Restored: true}, `another run has destroyed app ` +
+			`"web" meanwhile; what is left of it is recorded again: apply it again, or destroy it:` +
+			"\n  - x"},
+		{errors.Join(other, &apps.LeftError{Objects: []string{"x"}}), "something else\n" +
+			`the record of app "web" is kept: some of its objects exist, although they were deleted or ` +
+			"have appeared meanwhile; destroy it again:\n  - x"},
+		{errors.Join(other, refused), "something else\nno"},
+	} {
+		set := &appSet{request: Request{App: "web"}}
+		got := set.nativeError(tc.err)
+		if (got == nil) != (tc.want == "") || got != nil && got.Error() != tc.want {
+			t.Errorf("got:\n%v\nwant:\n%s", got, tc.want)
+		}
+		if got != nil && strings.Contains(got.Error(), "(hint:") {
+			t.Errorf("kapp's words: %v", got)
+		}
+	}
+}
