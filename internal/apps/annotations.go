@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/changegraph"
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -42,12 +45,20 @@ func (r *Run) setRelease(step *plan.Step) (err error) {
 func (r *Run) nodes() ([]changegraph.Node, error) {
 	nodes := make([]changegraph.Node, len(r.changes))
 	errs := make([]error, len(nodes)) // by change
+	declared := declaredGroups{all: r.config}
+	if len(r.foreign) > 0 {
+		declared.builtIn = config.Default()
+	}
 	for i, c := range r.changes {
 		name := c.Description()
 		if r.options.Policy != nil {
 			name = r.place(c)
 		}
-		node, err := changegraph.NodeOf(name, changegraph.Op(c.GraphOp()), c.Object(), r.config)
+		rules := changegraph.Rules(r.config)
+		if c.Foreign != "" {
+			rules = declared
+		}
+		node, err := changegraph.NodeOf(name, changegraph.Op(c.GraphOp()), c.Object(), rules)
 		if err != nil && r.options.Policy == nil {
 			return nil, err
 		}
@@ -63,6 +74,22 @@ func (r *Run) nodes() ([]changegraph.Node, error) {
 	}
 	return nodes, errors.Join(errs...)
 }
+
+// declaredGroups are the groups of a configuration without the built-in ones, and no rules. They
+// are for objects that belong to others: members of built-in groups, as namespaces and definitions,
+// have only to exist.
+type declaredGroups struct{ all, builtIn *config.Config }
+
+// ChangeGroups returns the groups of an object.
+func (d declaredGroups) ChangeGroups(obj *unstructured.Unstructured) []string {
+	builtIn := d.builtIn.ChangeGroups(obj)
+	return slices.DeleteFunc(d.all.ChangeGroups(obj), func(group string) bool {
+		return slices.Contains(builtIn, group)
+	})
+}
+
+// ChangeRules returns nothing.
+func (declaredGroups) ChangeRules(*unstructured.Unstructured) []config.RuleBinding { return nil }
 
 // place returns the object of a change, and the file and document that describe it.
 func (r *Run) place(c *change.Change) string {

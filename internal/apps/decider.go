@@ -93,9 +93,17 @@ func (d decider) Replan(
 	}
 	d.deciding.Lock() // masked values are numbered across all changes
 	defer d.deciding.Unlock()
+	if d.options.Native && c.New != nil {
+		if why := d.foreignReason(c.New, live); why != "" {
+			next := *step
+			next.Have = live
+			leaveToOthers(&next, c, why)
+			return &next, nil
+		}
+	}
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
-	if err == nil && c.ApplyOp() == change.Add && rebased.Op == change.Update {
+	if err == nil && !d.options.Native && c.ApplyOp() == change.Add && rebased.Op == change.Update {
 		err = d.checkOwner(d.ctx, c.New, live)
 	}
 	if err != nil {

@@ -49,7 +49,8 @@ type Deployment struct {
 // liveState is the part of the cluster that concerns an app.
 type liveState struct {
 	objects    []liveObject
-	adopted    map[liveObject]bool // those that lack the label of the app
+	adopted    map[liveObject]bool   // those that lack the label of the app
+	foreign    map[liveObject]string // those that a native run leaves alone, and why
 	missed     map[schema.GroupKind]cluster.UnlistedKind
 	unlistable unlistable
 	pods       map[types.UID]bool // that exist before the run
@@ -162,7 +163,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
-		ownerText: d.ownerText,
+		ownerText: d.ownerText, foreignReason: d.foreignReason, foreign: d.live.foreign,
 	}
 	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {

@@ -144,8 +144,8 @@ func (d *Deployment) needsManagedFields() bool {
 	return d.req.Review.Fields || d.config.HasOverlays() || policy.NeedsOwners()
 }
 
-// readAdoptable reads the live objects of selected inputs that lack the label of the app. It
-// refuses the live objects of selected inputs that belong to others.
+// readAdoptable reads the live objects of selected inputs that lack the label of the app. The live
+// objects of selected inputs that belong to others are an error, or left alone by a native run.
 func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
@@ -157,7 +157,14 @@ func (d *Deployment) readAdoptable(
 		known[object.RefOf(obj)] = obj
 	}
 	var refused []string
+	d.live.foreign = map[liveObject]string{}
 	refuse := func(input, live liveObject) bool {
+		if d.req.Run.Native {
+			if why := d.foreignReason(input, live); why != "" {
+				d.live.foreign[live] = why
+			}
+			return false
+		}
 		line := d.ownershipConflict(ctx, input, live)
 		if line != "" {
 			refused = append(refused, line)

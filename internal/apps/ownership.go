@@ -13,12 +13,11 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// checkOwner returns an error for a live object that belongs to another app or owner.
+// checkOwner returns an error for a live object that belongs to another app, in a run of kapp.
 func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
 		return d.ownershipError([]string{line})
@@ -28,77 +27,46 @@ func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) err
 
 // ownershipError returns the error for resources that belong to others; nil for none.
 func (d *Deployment) ownershipError(lines []string) error {
-	switch {
-	case len(lines) == 0:
+	if len(lines) == 0 {
 		return nil
-	case d.req.Run.Native:
-		return errors.New("objects belong to others:\n" + strings.Join(lines, "\n"))
 	}
 	return errors.New("Ownership errors:\n" + strings.Join(lines, "\n"))
 }
 
-// ownershipConflict returns the line for a live object that belongs to another app or owner; empty
-// for one that this app may adopt. Runs of kapp pass a note about owners that are no apps to
-// Notice.
+// ownershipConflict returns the line for a live object that belongs to another app; empty for one
+// that this app may adopt. It passes a note about owners that are no apps to Notice.
 func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObject) string {
 	if label := d.otherOwner(input, live); label != "" {
-		other := d.ownerOf(ctx, label)
-		switch {
-		case d.mayAdoptFrom(other):
-		case d.req.Run.Native:
-			return fmt.Sprintf("- %s belongs to %s; %s", d.place(input, live), nativeOwner(other, label),
-				d.overrideHint())
-		default:
+		if other := d.ownerOf(ctx, label); !d.mayAdoptFrom(other) {
 			return fmt.Sprintf("- Resource '%s' is already associated with a %s",
 				resource.Describe(live), d.describeOwner(other, label))
 		}
 	}
-	others := d.othersOf(input, live)
-	refuses := d.req.Run.Native
-	switch {
-	case len(others) == 0 || refuses && d.req.OverrideOwnership:
-		return ""
-	case refuses:
-		return fmt.Sprintf("- %s belongs to %s; %s", d.place(input, live),
-			d.ownerText(others, live.GetNamespace()), d.overrideHint())
-	}
-	if d.Notice != nil {
+	if others := d.othersOf(input, live); len(others) > 0 && d.Notice != nil {
 		d.Notice(fmt.Sprintf("Resource '%s' belongs to %s; this takes it over", resource.Describe(live),
 			d.ownerText(others, live.GetNamespace())))
 	}
 	return ""
 }
 
-// place returns what a message calls a live object: under kapp's grammar its description, else its
-// reference, with the file and document of the input.
-func (d *Deployment) place(input, live liveObject) string {
-	if !d.req.Run.Native {
-		return fmt.Sprintf("Resource '%s'", resource.Describe(live))
+// foreignReason returns why a native run leaves the live object of an input alone: it belongs to
+// others. It is empty for an object that the app may adopt.
+func (d *Deployment) foreignReason(input, live liveObject) string {
+	owners := d.othersOf(input, live)
+	if label := d.otherOwner(input, live); label != "" {
+		owners = slices.Insert(owners, 0, owner.Owner{Kind: owner.App, ID: label})
 	}
-	text := object.RefOf(live).String()
-	for _, r := range d.selected {
-		if r.Unstructured == input {
-			text += " (" + r.Origin + ")"
-		}
+	if len(owners) == 0 || d.req.OverrideOwnership {
+		return ""
 	}
-	return text
+	return "it belongs to " + d.ownerText(owners, live.GetNamespace()) +
+		"; --adopt=all takes it over"
 }
 
-// nativeOwner returns the description of the app with a label value; other is nil if only the value
-// is known.
-func nativeOwner(other *app.App, value string) string {
-	if other == nil {
-		return fmt.Sprintf("an app with the label value %q", value)
-	}
-	return fmt.Sprintf("app %q in namespace %s", other.Name, other.Namespace)
-}
-
-// overrideHint returns the way to adopt an object of others.
-func (d *Deployment) overrideHint() string {
-	if d.req.Run.Native {
-		return "--adopt=all takes it over"
-	}
-	return "--dangerous-override-ownership-of-existing-resources takes it over"
+// leaveToOthers makes a step leave the object of a change alone, because it belongs to others.
+func leaveToOthers(step *plan.Step, c *change.Change, why string) {
+	step.Op, step.Want, step.Wait = plan.Skip, c.Object(), false
+	step.ReasonCode, step.Reason = plan.ReasonForeign, why
 }
 
 // isExternal reports whether an input only describes what others create, or is ignored.

@@ -99,12 +99,15 @@ type Run struct {
 	ownerText  func([]owner.Owner, string) string // see Client.ownerText
 	adopted    map[liveObject]bool                // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
+	// foreignReason and foreign are those of the deployment, of native runs alone.
+	foreignReason func(input, live liveObject) string
+	foreign       map[liveObject]string
 
 	scalers map[object.Ref]liveObject // autoscalers by what they scale
 	owned   map[object.Ref]Ownership
 
 	changes  []*change.Change
-	excluded bool // changes are not made: the change filter excludes them, or they are held back
+	excluded bool // changes are not made: the change filter excludes them, or they are left alone
 	graph    *changegraph.Graph
 	masker   *change.Masker
 	plan     *plan.Plan
@@ -193,9 +196,12 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 			c.HeldFor = r.staying[i]
 		}
 	}
-	r.excluded = r.excluded || slices.ContainsFunc(r.changes, func(c *change.Change) bool {
-		return c.HeldFor != nil
-	})
+	for _, c := range r.changes {
+		if c.New != nil || r.adopted[c.Existing] {
+			c.Foreign = r.foreign[c.Existing]
+		}
+		r.excluded = r.excluded || c.HeldFor != nil || c.Foreign != ""
+	}
 	r.masker = r.NewMasker()
 	if err := r.sort(); err != nil {
 		return err

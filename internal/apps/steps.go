@@ -200,6 +200,10 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	if r.options.Native {
 		step.Source = r.sources[c.New]
 	}
+	if c.Foreign != "" {
+		leaveToOthers(&step, c, c.Foreign)
+		return step, nil
+	}
 	strategy, err := c.Strategy()
 	if err != nil {
 		return step, err
