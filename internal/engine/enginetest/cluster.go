@@ -67,7 +67,7 @@ type Cluster struct {
 	Unlistable   map[schema.GroupKind][]string
 	ListFails    map[schema.GroupKind]error // errors of lists of Select
 	Unreadable   map[object.Ref]error       // objects that Read may not read, and why
-	Denied       map[string]bool            // what Allowed denies: "VERB RESOURCE"
+	Denied       map[string]bool            // what Allowed denies, see there
 	Discovers    func()                     // called by Rediscover; may be nil
 	Rediscovered int                        // how often Rediscover was called
 	Selections   []cluster.Selection        // every selection of Select

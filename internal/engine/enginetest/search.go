@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -149,9 +150,12 @@ func (c *Cluster) forbids(gk schema.GroupKind, namespace string) bool {
 	return slices.Contains(forbidden, namespace) || slices.Contains(forbidden, Everywhere)
 }
 
-// Allowed reports whether the user may do something: unless Cluster.Denied has "VERB RESOURCE".
-func (c *Cluster) Allowed(_ context.Context, verb, _, resource, _, _, _ string) (bool, error) {
-	return !c.Denied[verb+" "+resource], nil
+// Allowed reports whether the user may do something: unless Cluster.Denied has "VERB RESOURCE" or
+// "VERB RESOURCE/SUBRESOURCE".
+func (c *Cluster) Allowed(
+	_ context.Context, verb, _, resource, subresource, _, _ string,
+) (bool, error) {
+	return !c.Denied[verb+" "+path.Join(resource, subresource)], nil
 }
 
 // Rules returns the status of a SelfSubjectRulesReview of a user who may do everything.

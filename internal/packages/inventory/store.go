@@ -207,10 +207,17 @@ func (s *Store) checkStatusRight(ctx context.Context, state *record.State) error
 	if allowed || err != nil { // if the server cannot decide, the write after the run does
 		return nil
 	}
-	return fmt.Errorf(
-		"it needs the right to update resourcegroups/status in namespace %s; %s", ref.Namespace,
-		withoutStatusHint,
-	)
+	const needs = "it needs the right to update resourcegroups/status in namespace %s"
+	verb := "create"
+	if s.Exists() {
+		verb = "update"
+	}
+	if allowed, err := s.cluster.Allowed(
+		ctx, verb, ref.Group, "resourcegroups", "", ref.Namespace, ref.Name,
+	); !allowed && err == nil {
+		return fmt.Errorf(needs+", and to %s resourcegroups", ref.Namespace, verb)
+	}
+	return fmt.Errorf(needs+"; %s", ref.Namespace, withoutStatusHint)
 }
 
 // withoutStatusHint says what to do without the right to write statuses.

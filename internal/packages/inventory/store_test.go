@@ -127,7 +127,7 @@ func TestStatusesAreOfTheGeneration(t *testing.T) {
 // A first run without the right to write statuses fails before its first write. A run
 // that adds nothing, and one whose record has statuses or is to have none, does not ask.
 func TestStatusRight(t *testing.T) {
-	c := &enginetest.Cluster{Denied: map[string]bool{"update resourcegroups": true}}
+	c := &enginetest.Cluster{Denied: map[string]bool{"update resourcegroups/status": true}}
 	intent := &record.State{Members: []record.Member{{Ref: aState("a").Members[0].Ref}}}
 	s := NewStore(c, anInventory(), true)
 	if _, err := s.Load(t.Context()); err != nil {
@@ -137,6 +137,11 @@ func TestStatusRight(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "right to update resourcegroups/status in "+
 		"namespace n; --status-policy=none") || len(c.Wrote) > 0 {
 		t.Errorf("error %v after %v", err, c.Wrote)
+	}
+	c.Denied["create resourcegroups"] = true // a record without status cannot be written either
+	if err = s.Save(t.Context(), intent); err == nil ||
+		!strings.HasSuffix(err.Error(), "in namespace n, and to create resourcegroups") {
+		t.Errorf("error %v", err)
 	}
 	save(t, NewStore(c, anInventory(), false), intent)
 	save(t, NewStore(c, aMapInventory(IDKey), true), intent)
