@@ -124,7 +124,7 @@ func (h helpWriter) Write(text []byte) (int, error) {
 // end prints how a command ended and returns the error with its exit code.
 func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
 	p.closed = true
-	code := u.Close(err)
+	code := u.Close(interruption(ctx, err))
 	switch {
 	case code == 0:
 		return nil
@@ -132,6 +132,19 @@ func (p *program) end(ctx context.Context, u *ui.UI, err error) error {
 		return &cli.ExitCodeError{Code: cli.ExitInterrupted}
 	}
 	return &cli.ExitCodeError{Code: code}
+}
+
+// interruption returns an error that names the cause of the end of the context. Requests return
+// that it was canceled.
+func interruption(ctx context.Context, err error) error {
+	if ctx.Err() == nil || err == nil {
+		return err
+	}
+	what, ok := strings.CutSuffix(err.Error(), context.Canceled.Error())
+	if !ok {
+		return err
+	}
+	return errors.New(what + context.Cause(ctx).Error())
 }
 
 // newUI returns the UI of the global flags.
