@@ -291,6 +291,29 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// An object that has released its dependents and never becomes ready times out as any other.
+func TestReleaseTimesOut(t *testing.T) {
+	each(t, "", func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+			ref("Deployment/db"): {phaseAfter(1, "release")},
+		}})
+		o := w.judging()
+		o.Limits.Idle = time.Minute
+		began := time.Now()
+		w.run(t.Context(), t, o, create("Deployment/db"), create("ConfigMap/a", 0))
+		if took := time.Since(began); took != 61*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		w.expect(t, `
+			acted create deployment.apps/db succeeded
+			waiting create deployment.apps/db (InProgress)
+			observed create deployment.apps/db released (InProgress)
+			acted create configmap/a succeeded
+			settled create configmap/a succeeded (Current)
+			settled create deployment.apps/db timed out (InProgress)`)
+	})
+}
+
 // A step that joins others hands their failure on, without a word about itself.
 func TestJoinOfFailedSteps(t *testing.T) {
 	each(t, "", func(t *testing.T) {
