@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -67,6 +68,9 @@ func (l *listCommand) run(ctx context.Context, s *session) error {
 	}
 	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector,
 		Age: age})
+	if refused := (*apierrors.StatusError)(nil); errors.As(err, &refused) {
+		return refused // in the words of the server alone, as kapp
+	}
 	if err != nil {
 		return err
 	}
