@@ -63,6 +63,7 @@ var modules = map[string]starlark.StringDict{
 		"replace": builtin("regexp.replace", replaceRegexp),
 	},
 	"math":    math.Module.Members,
+	"module":  {"make": starlark.NewBuiltin("module.make", starlarkstruct.MakeModule)},
 	"url":     urlModule,
 	"version": {"require_at_least": stringFunction("version.require_at_least", requireVersion)},
 }
