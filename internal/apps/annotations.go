@@ -70,7 +70,7 @@ func (r *Run) nodes() ([]changegraph.Node, error) {
 	}
 	if r.options.Policy != nil {
 		r.addDependencies(nodes, errs)
-		r.warnUnknownGroups(nodes)
+		r.findUnknownGroups(nodes)
 	}
 	return nodes, errors.Join(errs...)
 }
@@ -176,33 +176,31 @@ func (r *Run) similarKind(ref object.Ref) string {
 	return ""
 }
 
-// warnUnknownGroups prints which rules name a group that no object has. Groups of what is deleted
-// are gone once that has happened.
-func (r *Run) warnUnknownGroups(nodes []changegraph.Node) {
-	groups := map[string]bool{}
-	for _, node := range nodes {
-		for _, group := range node.Groups {
-			groups[group] = true
-		}
-	}
-	for i, node := range nodes {
-		c := r.changes[i]
+// findUnknownGroups finds the rules in annotations of described objects that name a group which no
+// object has.
+func (r *Run) findUnknownGroups(nodes []changegraph.Node) {
+	r.unknownGroups = changegraph.UnknownGroups(nodes, func(i int) int {
+		c, own := r.changes[i], 0 // rules of annotations, which come first
 		if c.New == nil {
-			continue
+			return 0
 		}
-		own := 0 // rules of annotations, which come first
-		for key := range c.New.GetAnnotations() {
+		for key := range resource.Annotations(c.New) {
 			if key == resource.AnnChangeRule || strings.HasPrefix(key, resource.AnnChangeRule+".") {
 				own++
 			}
 		}
-		for _, rule := range node.Rules[:min(own, len(node.Rules))] {
-			if rule.Target == changegraph.Upsert && !groups[rule.Group] {
-				r.Printer.Info(fmt.Sprintf("Warning: %s: a change rule names the group %q, which no object has",
-					r.place(c), rule.Group))
-			}
-		}
+		return own
+	})
+}
+
+// UnknownGroups returns the groups that change rules of described objects name and no object has.
+func (d *Deployment) UnknownGroups() map[object.Ref][]string {
+	found := map[object.Ref][]string{}
+	for _, unknown := range d.run.unknownGroups {
+		ref := object.RefOf(d.run.changes[unknown.Node].Object())
+		found[ref] = append(found[ref], unknown.Group)
 	}
+	return found
 }
 
 // orderError returns the error of an order that cannot be, in the words of packages.

@@ -125,11 +125,13 @@ func TestOrderErrors(t *testing.T) {
 		`error: demo/configmap/a (a.yaml): annotation muster.dev/timeout: "soon" must be a duration `+
 			`above zero, such as 90s or 5m`,
 		`demo/configmap/b (b.yaml): annotation muster.dev/wait: "perhaps" must be "true" or "false"`)
-	checkLines(t, "no group", w.deployAnnotated(
-		annotated(t, "a", `{kapp.k14s.io/change-rule: upsert after upserting example.com/typo}`)),
-		"create a succeeded")
-	checkLines(t, "warning", w.output(), `info: Warning: demo/configmap/a (a.yaml): a change rule `+
-		`names the group "example.com/typo", which no object has`)
+	r := w.nativeRequest()
+	policy := packages.AnnotationPolicy()
+	r.Run.Policy, r.AllowEmpty, r.Input.Files = &policy, true, nil
+	r.Resources = []resource.Resource{
+		annotated(t, "a", `{kapp.k14s.io/change-rule: upsert after upserting example.com/typo}`)}
+	check(t, "no group", fmt.Sprint(w.prepare(r).UnknownGroups()),
+		"map[demo/configmap/a:[example.com/typo]]")
 }
 
 // TestLifecycleAnnotations checks that annotations of packages leave objects of an app unchanged,

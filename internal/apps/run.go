@@ -109,9 +109,11 @@ type Run struct {
 	changes  []*change.Change
 	excluded bool // changes are not made: the change filter excludes them, or they are left alone
 	graph    *changegraph.Graph
-	masker   *change.Masker
-	plan     *plan.Plan
-	deciding sync.Mutex // held while a change is decided again during the run
+
+	unknownGroups []changegraph.UnknownGroup
+	masker        *change.Masker
+	plan          *plan.Plan
+	deciding      sync.Mutex // held while a change is decided again during the run
 
 	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
 	described *object.Set                           // all inputs, those that a filter excludes too

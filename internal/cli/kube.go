@@ -32,6 +32,8 @@ type Kube struct {
 	verbosity int
 	given     bool                  // parseLeading found flags for the cluster
 	sources   map[object.Ref]string // files and documents of objects
+
+	fieldValidation string // of writes; empty is the server's default
 }
 
 func newKube(env *Env) *Kube { return &Kube{env: env} }
@@ -132,6 +134,7 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 		return nil, k.unreadable(err)
 	}
 	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.cacheDir()
+	options.FieldValidation = k.fieldValidation
 	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
@@ -199,6 +202,10 @@ func (k *Kube) lookedIn() string {
 // SetSources sets the file and document of objects, which warnings name. Call it before the first
 // write.
 func (k *Kube) SetSources(sources map[object.Ref]string) { k.sources = sources }
+
+// SetFieldValidation sets what the server does about unknown fields of what is written: Strict,
+// Warn or Ignore. Call it before a client is made.
+func (k *Kube) SetFieldValidation(mode string) { k.fieldValidation = mode }
 
 // warn prints each warning of the server once per object.
 func (k *Kube) warn() cluster.Warn {

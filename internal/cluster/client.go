@@ -41,6 +41,8 @@ type Client struct {
 	retryingClient dynamic.Interface
 	host           string
 
+	fieldValidation string // of writes
+
 	mu     sync.Mutex
 	kinds  *kindTable     // nil until discovery
 	asking *discoveryCall // nil if no discovery is in progress
@@ -55,6 +57,9 @@ type Options struct {
 	Warn      Warn          // called for every warning of the server, from any goroutine
 	UserAgent string
 	CacheDir  string // folder of the discovery cache; empty for none
+	// FieldValidation is what the server does about unknown and repeated fields of what is written:
+	// Strict, Warn or Ignore. Empty is the server's default, Warn.
+	FieldValidation string
 }
 
 // Warn receives a warning of the server, without values of Secrets, and the object whose write or
@@ -113,6 +118,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		withoutManagedFields: dynamic.New(sentOnce{trimmed}),
 		retryingClient:       dynamic.New(trimmed),
 		host:                 config.Host,
+		fieldValidation:      o.FieldValidation,
 		memory: listVersions{
 			versions: map[schema.GroupResource]string{},
 			listed:   map[object.Ref]struct{}{},

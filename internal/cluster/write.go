@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,20 +157,23 @@ func (c *Client) send(
 		return client.Create(
 			ctx,
 			w.Object,
-			metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun},
+			metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun,
+				FieldValidation: c.fieldValidation},
 			subresources...)
 	case Replace:
 		return client.Update(
 			ctx,
 			w.Object,
-			metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun},
+			metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun,
+				FieldValidation: c.fieldValidation},
 			subresources...)
 	case Patch:
 		data, err := withPreconditions(w.Patch, w.UID, w.Version)
 		if err != nil {
 			return nil, err
 		}
-		options := metav1.PatchOptions{FieldManager: w.Manager, DryRun: dryRun}
+		options := metav1.PatchOptions{FieldManager: w.Manager, DryRun: dryRun,
+			FieldValidation: c.fieldValidation}
 		return client.Patch(ctx, w.Object.GetName(), w.PatchType, data, options, subresources...)
 	case Apply:
 		data, err := w.Object.MarshalJSON()
@@ -181,6 +185,7 @@ func (c *Client) send(
 		}
 		options := metav1.PatchOptions{
 			FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun,
+			FieldValidation: c.fieldValidation,
 		}
 		return client.Patch(
 			ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...,
@@ -311,4 +316,18 @@ func (c *Client) resource(
 	resource := kind.Resource
 	resource.Version = gvk.Version
 	return resource, nil
+}
+
+// strictMark is what the server's refusal of unknown and repeated fields begins with, before the
+// list of these.
+const strictMark = "strict decoding error: "
+
+// UnknownFields returns what an error of a write with strict validation says about fields, as in
+// `unknown field "spec.replcas"`; empty for other errors.
+func UnknownFields(err error) string {
+	if !apierrors.IsBadRequest(err) {
+		return ""
+	}
+	_, fields, _ := strings.Cut(err.Error(), strictMark)
+	return fields
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -124,6 +125,24 @@ func constraints(objects []plan.Ordered) (waits [][]int, errs []error) {
 		return make([][]int, len(objects)), append([]error{err}, errs[1:]...)
 	}
 	return graph.Direct(), errs
+}
+
+// UnknownGroups returns the groups that change rules of desired objects name and no object has.
+func (o *Operation) UnknownGroups() map[object.Ref][]string {
+	if !o.options.AppAnnotations {
+		return nil
+	}
+	groups, nodes := groupsAlone{config.Default()}, make([]changegraph.Node, len(o.Desired))
+	for i, d := range o.Desired {
+		// The plan has reported the errors.
+		nodes[i], _ = changegraph.Read(d.Object, groups)
+	}
+	found := map[object.Ref][]string{}
+	for _, unknown := range changegraph.UnknownGroups(nodes, func(int) int { return math.MaxInt }) {
+		ref := object.RefOf(o.Desired[unknown.Node].Object)
+		found[ref] = append(found[ref], unknown.Group)
+	}
+	return found
 }
 
 // substitution is an entry of the apply-time-mutation annotation.

@@ -294,14 +294,18 @@ func (o *Operation) CheckEmpty() error {
 // Plan returns the plan; nil before MakePlan.
 func (o *Operation) Plan() *plan.Plan { return o.plan }
 
+// Described returns the desired objects, with the versions that the plan gives them.
+func (o *Operation) Described() []plan.Desired {
+	if o.versioning != nil && o.versioning.desired != nil {
+		return o.versioning.desired
+	}
+	return o.Desired
+}
+
 // Sources returns the file and document that describes each desired object.
 func (o *Operation) Sources() map[object.Ref]string {
-	desired := o.Desired
-	if o.versioning != nil && o.versioning.desired != nil {
-		desired = o.versioning.desired
-	}
-	sources := make(map[object.Ref]string, len(desired))
-	for _, d := range desired {
+	sources := make(map[object.Ref]string, len(o.Desired))
+	for _, d := range o.Described() {
 		sources[object.RefOf(d.Object)] = d.Source
 	}
 	return sources

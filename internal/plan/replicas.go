@@ -86,6 +86,20 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 	return targets
 }
 
+// ReplicasBesideAutoscalers returns the autoscalers of the desired objects that set their replicas
+// themselves, by these objects.
+func ReplicasBesideAutoscalers(desired []Desired) map[object.Ref]object.Ref {
+	scaled := Input{Desired: desired, Policy: Policy{LeaveReplicas: true}}.AutoscalersByTarget()
+	found := map[object.Ref]object.Ref{}
+	for _, d := range desired {
+		ref := object.RefOf(d.Object)
+		if _, set := replicasOf(d.Object); set && scaled[ref] != nil {
+			found[ref] = object.RefOf(scaled[ref])
+		}
+	}
+	return found
+}
+
 // targetOf returns the object that an autoscaler scales.
 func targetOf(autoscaler *unstructured.Unstructured) object.Ref {
 	target, _, _ := unstructured.NestedStringMap(autoscaler.Object, "spec", "scaleTargetRef")

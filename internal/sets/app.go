@@ -73,10 +73,10 @@ func (s *appSet) PrepareApply(
 	if err != nil {
 		return nil, err
 	}
-	refs, sources := make([]object.Ref, len(resources)), map[object.Ref]string{}
+	refs, described := make([]object.Ref, len(resources)), make([]plan.Desired, len(resources))
 	for i, r := range resources {
 		refs[i] = object.RefOf(r.Unstructured)
-		sources[refs[i]] = r.Origin
+		described[i] = plan.Desired{Object: r.Unstructured, Source: r.Origin}
 	}
 	rules, err := packages.NewRuleSet(ctx, c, s.rules, refs)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *appSet) PrepareApply(
 	}
 	client := s.client(c)
 	return &appOperation{
-		set: s, cluster: c, rules: rules, sources: sources, options: o.PlanOptions,
+		set: s, cluster: c, rules: rules, described: described, options: o.PlanOptions,
 		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
 			return client.PrepareDeploy(ctx, apps.DeployRequest{
 				App: s.name(), Group: s.request.Group, Resources: copies(resources),
@@ -220,14 +220,14 @@ type prepared interface {
 
 // appOperation is an operation on an app.
 type appOperation struct {
-	prepared // nil before MakePlan
-	set      *appSet
-	cluster  Cluster
-	rules    *ready.RuleSet
-	sources  map[object.Ref]string
-	options  packages.PlanOptions
-	prepare  func(context.Context, packages.PlanOptions) (prepared, error)
-	recorded func(prepared) bool
+	prepared  // nil before MakePlan
+	set       *appSet
+	cluster   Cluster
+	rules     *ready.RuleSet
+	described []plan.Desired
+	options   packages.PlanOptions
+	prepare   func(context.Context, packages.PlanOptions) (prepared, error)
+	recorded  func(prepared) bool
 }
 
 // Lock returns what is locked during the operation.
@@ -251,14 +251,22 @@ func (o *appOperation) AllowDelete(ctx context.Context) error {
 // options allow that.
 func (o *appOperation) CheckEmpty() error {
 	p := o.Plan()
-	if len(o.sources) > 0 || p.Destroys || o.options.AllowEmpty || !p.Removes() {
+	if len(o.described) > 0 || p.Destroys || o.options.AllowEmpty || !p.Removes() {
 		return nil
 	}
 	return &packages.EmptyError{Set: o.set.Title(), Removed: len(p.Recorded)}
 }
 
-// Sources returns the file and document that describes each object.
-func (o *appOperation) Sources() map[object.Ref]string { return o.sources }
+// Described returns the desired objects, with the file and document of each.
+func (o *appOperation) Described() []plan.Desired { return o.described }
+
+// UnknownGroups returns the groups that change rules of described objects name and no object has.
+func (o *appOperation) UnknownGroups() map[object.Ref][]string {
+	if d, ok := o.prepared.(*apps.Deployment); ok {
+		return d.UnknownGroups()
+	}
+	return nil
+}
 
 // Recorded reports whether the app existed when the plan was made.
 func (o *appOperation) Recorded() bool { return o.recorded(o.prepared) }

@@ -88,8 +88,11 @@ type Operation interface {
 	Plan() *plan.Plan
 	// Run runs the plan and records the result.
 	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
-	// Sources returns the file and document that describes each object.
-	Sources() map[object.Ref]string
+	// Described returns the desired objects, with the file and document of each.
+	Described() []plan.Desired
+	// UnknownGroups returns the groups that change rules of described objects name and no object has,
+	// once the plan is made.
+	UnknownGroups() map[object.Ref][]string
 	// Recorded reports whether there was a record when the plan was made.
 	Recorded() bool
 	// Forgotten returns a line for each object that leaves the record because its kind does not exist

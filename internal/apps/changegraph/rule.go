@@ -98,3 +98,29 @@ func isPlain(name string) bool {
 func isAlphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
+
+// UnknownGroup is a rule that waits for the members of a group which no object has.
+type UnknownGroup struct {
+	Node  int
+	Group string
+}
+
+// UnknownGroups returns the rules about applied members of groups that no node has. Own returns how
+// many of a node's first rules count. Groups of what is deleted are gone once that has happened.
+func UnknownGroups(nodes []Node, own func(node int) int) []UnknownGroup {
+	groups := map[string]bool{}
+	for _, node := range nodes {
+		for _, group := range node.Groups {
+			groups[group] = true
+		}
+	}
+	var unknown []UnknownGroup
+	for i, node := range nodes {
+		for _, rule := range node.Rules[:min(own(i), len(node.Rules))] {
+			if rule.Target == Upsert && !groups[rule.Group] {
+				unknown = append(unknown, UnknownGroup{i, rule.Group})
+			}
+		}
+	}
+	return unknown
+}

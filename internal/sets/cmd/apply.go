@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -38,6 +39,7 @@ type applyFlags struct {
 	maxPrune   plan.PruneLimit
 	changed    []string // of the flags that shape a plan, those that were typed
 	output     cli.Choice
+	validation validateFlag
 }
 
 // newApplyFlags returns the flags with defaults.
@@ -106,6 +108,9 @@ func (f *applyFlags) check() error {
 			return err
 		}
 	}
+	if err := f.validation.mode.Check(); err != nil {
+		return err
+	}
 	if f.FieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
@@ -132,7 +137,7 @@ func (f *applyFlags) run(
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
-	r.check, r.held = f.checkPruned, &f.held
+	r.check, r.held, r.validation = f.checkPruned, &f.held, &f.validation
 	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
 		return err
@@ -144,6 +149,7 @@ func (f *applyFlags) run(
 func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (target, sets.Operation, error) {
+	f.validation.apply(kube)
 	set, client, err := f.open(ctx, env, kube, args, f.RuleFiles)
 	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) && !dryRun {
 		if err = f.offerInventory(ctx, env, kube, args, err); err == nil {
@@ -163,8 +169,17 @@ func (f *applyFlags) prepare(
 	if err != nil {
 		return target{}, nil, err
 	}
-	kube.SetSources(op.Sources())
+	kube.SetSources(sourcesOf(op))
 	return t, op, nil
+}
+
+// sourcesOf returns the file and document that describes each object.
+func sourcesOf(op sets.Operation) map[object.Ref]string {
+	sources := map[object.Ref]string{}
+	for _, d := range op.Described() {
+		sources[object.RefOf(d.Object)] = d.Source
+	}
+	return sources
 }
 
 // options returns the options that shape the plan. Filters compare ages with now.

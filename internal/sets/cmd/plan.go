@@ -70,6 +70,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return err
 	}
 	t.print(env, f.output.Value, op)
+	if err := f.validation.check(ctx, env, t.cluster, op); err != nil {
+		return err
+	}
 	printForgotten(env, op)
 	mode := engine.DryRunClient
 	if f.ServerSide {

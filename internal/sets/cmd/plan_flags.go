@@ -88,6 +88,7 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 		"Prune nothing: objects that are no longer described stay in the cluster and in the record")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false,
 		"Prune everything if no object is described, instead of failing")
+	f.validation.add(cmd)
 	f.filter.Add(flags)
 	f.held.add(cmd, false)
 	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}

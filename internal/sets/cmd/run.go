@@ -54,6 +54,8 @@ type run struct {
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	check     func(sets.Operation) error // looks at the plan before anything is asked or run
+
+	validation *validateFlag // of an apply; else nil
 }
 
 // newRun returns a run with the given output format.
@@ -91,6 +93,11 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 		return r.show.Fail(err)
 	}
 	t.print(r.env, r.show.Output, op)
+	if r.validation != nil {
+		if err := r.validation.check(ctx, r.env, t.cluster, op); err != nil {
+			return r.show.Fail(err)
+		}
+	}
 	r.show.Children = op.Children(ctx)
 	if err := r.check(op); err != nil {
 		return r.show.Fail(err)
