@@ -129,7 +129,9 @@ func TestPanic(t *testing.T) {
 func FuzzOverlay(f *testing.F) {
 	for _, seed := range []string{"", "---\n",
 		"#@ load('@ytt:overlay', 'overlay')\n#@overlay/match by=overlay.all\n---\na: [1, 'x']\n" +
-			"b: |\n  #@ x\n- \"\n", "#@ def f():\n- 1 #@ 2\n#@ end\n", "a:\n- - b\n  - #@ [1]\n"} {
+			"b: |\n  #@ x\n- \"\n", "#@ def f():\n- 1 #@ 2\n#@ end\n", "a:\n- - b\n  - #@ [1]\n",
+		"a: &x {b: &y [1, *x]}\nc: *y #@ 1\nd: {<<: [*x, *x]}\n",
+		"#@yaml/text-templated-strings\n---\na(@= 'b' -@) : |\n  (@ if 1: @) x (@ end @)\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
