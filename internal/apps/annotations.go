@@ -16,8 +16,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// With a policy in RunOptions the annotations of packages count in apps as well: order, waiting,
-// and what is left unchanged or in the cluster.
+// With a policy in RunOptions the annotations of packages count in apps as well: order, values of
+// other objects, waiting, and what is left unchanged or in the cluster.
 
 // annotate changes the step of a change as annotations of packages want.
 func (r *Run) annotate(step *plan.Step, c *change.Change) error {
@@ -113,67 +113,6 @@ func (r *Run) objectError(c *change.Change, err error) error {
 		return errors.Join(errs...)
 	}
 	return &plan.ObjectError{Ref: object.RefOf(c.Object()), Source: r.sources[c.New], Err: err}
-}
-
-// dependency returns the group of changes that an object has for what depends on it. No group of a
-// user has a space.
-func dependency(on object.Ref) string { return "depends on " + on.String() }
-
-// addDependencies adds the dependencies that objects declare to the groups and rules of their
-// changes: what depends on an object is applied after it, and deleted before it. It adds the errors
-// of described objects.
-func (r *Run) addDependencies(nodes []changegraph.Node, errs []error) {
-	byRef := make(map[object.Ref]int, len(nodes))
-	for i, c := range r.changes {
-		ref := object.RefOf(c.Object())
-		byRef[ref] = i
-		if at := strings.LastIndex(ref.Name, "-ver-"); at > 0 && c.New != nil {
-			if _, versioned := c.New.GetAnnotations()[resource.AnnVersioned]; versioned {
-				ref.Name = ref.Name[:at]
-				byRef[ref] = i
-			}
-		}
-	}
-	for i, c := range r.changes {
-		obj := c.Object()
-		refs, err := r.options.Policy.DependsOn(obj)
-		if c.New != nil {
-			taken, wrong := r.options.Policy.Substitutions(obj)
-			if wrong == nil && len(taken) > 0 {
-				wrong = errors.New("annotation " + resource.AnnMutation + ": objects of an app cannot take " +
-					"values from others; deploy the files as a package (muster init), or write the value")
-			}
-			errs[i] = errors.Join(errs[i], r.objectError(c, errors.Join(err, wrong)))
-		}
-		for _, ref := range refs {
-			j, known := byRef[ref]
-			switch {
-			case known && (c.New == nil || r.changes[j].New != nil):
-				nodes[j].Groups = append(nodes[j].Groups, dependency(ref))
-				nodes[i].Rules = append(nodes[i].Rules,
-					changegraph.Rule{Action: changegraph.Upsert, Target: changegraph.Upsert,
-						Group: dependency(ref)},
-					changegraph.Rule{Action: changegraph.Delete, Before: true, Target: changegraph.Delete,
-						Group: dependency(ref)})
-			case c.New != nil && !r.described.Has(ref):
-				errs[i] = errors.Join(errs[i], r.objectError(c, &plan.ExternalError{
-					From: object.RefOf(obj), To: ref, SuggestedKind: r.similarKind(ref)}))
-			}
-		}
-	}
-}
-
-// similarKind returns the kind of a described object that matches a reference in all but the case
-// of its kind, or "".
-func (r *Run) similarKind(ref object.Ref) string {
-	for _, known := range r.described.Refs() {
-		near := known
-		near.Kind = ref.Kind
-		if near == ref && strings.EqualFold(known.Kind, ref.Kind) {
-			return known.Kind
-		}
-	}
-	return ""
 }
 
 // findUnknownGroups finds the rules in annotations of described objects that name a group which no

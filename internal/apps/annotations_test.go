@@ -99,7 +99,9 @@ func TestOrderErrors(t *testing.T) {
 		annotated(t, "c", `{kapp.k14s.io/change-group: "example.com/!"}`),
 		annotated(t, "d", `{config.kubernetes.io/depends-on: nonsense}`),
 		annotated(t, "e", `{config.kubernetes.io/apply-time-mutation: "[{sourceRef: {kind: ConfigMap, `+
-			`name: a}, sourcePath: $.data.x, targetPath: $.data.x}]"}`)),
+			`name: none}, sourcePath: $.data.x, targetPath: $.data.x}]"}`),
+		annotated(t, "f", `{config.kubernetes.io/apply-time-mutation: "[{sourceRef: {kind: configmap, `+
+			`name: a}, sourcePath: data.x, targetPath: $.data.x}]"}`)),
 		"error: demo/configmap/a (a.yaml): depends on demo/configmap/none, which is not part of the "+
 			"set; add it or remove the dependency",
 		`demo/configmap/b (b.yaml): annotation kapp.k14s.io/change-rule.x: "upsert afer upserting `+
@@ -109,9 +111,10 @@ func TestOrderErrors(t *testing.T) {
 			`change group; write a name such as example.com/database`,
 		`demo/configmap/d (d.yaml): annotation config.kubernetes.io/depends-on: reference 1: `+
 			`"nonsense" is neither GROUP/KIND/NAME nor GROUP/namespaces/NAMESPACE/KIND/NAME`,
-		`demo/configmap/e (e.yaml): annotation config.kubernetes.io/apply-time-mutation: objects of an `+
-			`app cannot take values from others; deploy the files as a package (muster init), or write `+
-			`the value`)
+		"demo/configmap/e (e.yaml): takes a value from configmap/none, which is not part of the set, "+
+			"neither in namespace demo nor without one; add it or take the value from elsewhere",
+		`demo/configmap/f (f.yaml): annotation config.kubernetes.io/apply-time-mutation: entry 1: `+
+			`sourcePath: "data.x" is not a JSONPath; it looks like $.spec.replicas or $.data['a.key']`)
 	checkLines(t, "cycle", w.deployAnnotated(
 		annotated(t, "a", `{config.kubernetes.io/depends-on: "/namespaces/demo/ConfigMap/b"}`),
 		annotated(t, "b", `{kapp.k14s.io/change-rule: upsert after upserting example.com/base}`),

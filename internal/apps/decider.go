@@ -39,6 +39,58 @@ type decider struct {
 	ctx context.Context // of the run, for looking up the owners of objects
 }
 
+// Complete returns the step of the change to an object with the values that it takes from others.
+func (d decider) Complete(
+	step *plan.Step, want *unstructured.Unstructured,
+) (*plan.Step, error) {
+	before := WorkOf(step.Tag).Change
+	if err := d.checkLabels(step.Draft, want); err != nil {
+		return nil, err
+	}
+	d.deciding.Lock()
+	defer d.deciding.Unlock()
+	owned := d.Ownership(before)
+	c, err := before.Complete(want)
+	if err != nil {
+		return nil, err
+	}
+	if d.options.Conflicts == plan.NoteConflicts && c.Op == change.Update {
+		now := d.Ownership(c)
+		now.Contested = owned.Contested // findOwners has read them
+		d.owned[step.Ref] = now
+	}
+	next, err := d.step(c)
+	if err != nil {
+		return nil, err
+	}
+	carryOver(step, &next)
+	next.Tag = &Work{Change: c}
+	return &next, nil
+}
+
+// checkLabels returns an error if a draft and the completed object differ in the labels by which
+// the app finds its objects.
+func (d decider) checkLabels(draft, want *unstructured.Unstructured) error {
+	key, _, err := d.app.Label()
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{key, resource.LabelAssociation} {
+		if want.GetLabels()[key] != draft.GetLabels()[key] {
+			return fmt.Errorf("the label %s cannot be substituted: it names the owner of the object", key)
+		}
+	}
+	return nil
+}
+
+// carryOver copies into a step that was decided again what it has in common with the one before.
+func carryOver(step, next *plan.Step) {
+	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
+	next.Needs, next.After, next.Rank = step.Needs, step.After, step.Rank
+	next.Draft, next.Substitutions = step.Draft, step.Substitutions
+	next.Sensitive = next.Sensitive || step.Sensitive
+}
+
 // Amend returns the object with the record of what was applied, unless the first write had the
 // right one.
 func (d decider) Amend(
@@ -103,6 +155,9 @@ func (d decider) Replan(
 	}
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
+	if err != nil && c.ApplyOp() == change.Update && d.options.Native && step.Sensitive {
+		err = fmt.Errorf("others changed it meanwhile: %w", refused) // without the difference
+	}
 	if err == nil && !d.options.Native && c.ApplyOp() == change.Add && rebased.Op == change.Update {
 		err = d.checkOwner(d.ctx, c.New, live)
 	}
@@ -114,8 +169,8 @@ func (d decider) Replan(
 	if err != nil {
 		return nil, err
 	}
-	next.Ref, next.Source, next.Wait, next.Timeout, next.Tag = step.Ref, step.Source, step.Wait,
-		step.Timeout, w
+	carryOver(step, &next)
+	next.Tag = w
 	return &next, nil
 }
 

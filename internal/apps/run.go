@@ -21,6 +21,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -114,6 +115,8 @@ type Run struct {
 	masker        *change.Masker
 	plan          *plan.Plan
 	deciding      sync.Mutex // held while a change is decided again during the run
+
+	takes [][]mutation.Substitution // by change: the values that its object takes from others
 
 	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
 	described *object.Set                           // all inputs, those that a filter excludes too

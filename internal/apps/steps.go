@@ -50,6 +50,7 @@ func (r *Run) buildPlan() error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
+	r.setDrafts(steps)
 	if r.options.Policy != nil || r.options.Native {
 		if err := plan.SettleSkipped(steps, r.setRelease); err != nil {
 			return err
@@ -80,6 +81,9 @@ func (r *Run) buildPlan() error {
 		c := r.options.Conflicts
 		r.plan.Force = c == plan.ConflictsIgnored || c == plan.TakeAll
 	}
+	r.plan.Decider = decider{Run: r}
+	r.plan.PreviewAll()
+	r.completeChanges()
 	return nil
 }
 

@@ -85,6 +85,11 @@ type decisions struct {
 	amend  func(step *plan.Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
 }
 
+// Complete returns the step itself.
+func (d decisions) Complete(step *plan.Step, _ *unstructured.Unstructured) (*plan.Step, error) {
+	return step, nil
+}
+
 // Replan calls the function.
 func (d decisions) Replan(
 	step *plan.Step,

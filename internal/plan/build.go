@@ -56,7 +56,7 @@ func Build(in Input) (*Plan, error) {
 	if err := p.setRecreated(); err != nil {
 		return nil, err
 	}
-	p.previewAll()
+	p.PreviewAll()
 	return p, nil
 }
 

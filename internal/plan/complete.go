@@ -26,17 +26,26 @@ func (p *Plan) Complete(
 	if err != nil {
 		return step, err
 	}
-	step.Unknown = ""
+	completed, err := p.decideCompleted(step, want)
+	if err != nil {
+		return step, &mutation.Error{Err: err}
+	}
+	completed.Unknown = ""
+	if completed.Sensitive {
+		completed.Diff = redactDiff(completed.Diff)
+	}
+	return *completed, nil
+}
+
+// decideCompleted returns a step with its operation decided for the completed object.
+func (p *Plan) decideCompleted(step Step, want *unstructured.Unstructured) (*Step, error) {
+	if p.Decider != nil {
+		return p.Decider.Complete(&step, want)
+	}
 	if err := p.writeMode().decide(&step, want); err != nil {
-		return step, &mutation.Error{Err: err}
+		return nil, err
 	}
-	if err := p.setRecreate(&step); err != nil {
-		return step, &mutation.Error{Err: err}
-	}
-	if step.Sensitive {
-		step.Diff = redactDiff(step.Diff)
-	}
-	return step, nil
+	return &step, p.setRecreate(&step)
 }
 
 // redactDiff returns a diff without values, because they may reveal the content of a Secret. An old
@@ -87,9 +96,10 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 	return p.Complete(step, sources)
 }
 
-// previewAll completes all steps that take values from other objects, as far as that is possible
-// before the run. Sources come first in a plan.
-func (p *Plan) previewAll() {
+// PreviewAll completes all steps that take values from other objects, as far as that is possible
+// before the run. Sources come first in a plan. Build calls it; dialects that make steps themselves
+// call it once the plan has its Decider.
+func (p *Plan) PreviewAll() {
 	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {
@@ -108,6 +118,8 @@ func (p *Plan) previewAll() {
 // will not exist.
 func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	switch {
+	case s.Op == Update && s.FullReplace:
+		return withServerFields(s.Want, s.Have)
 	case s.Op == Create || s.Op == Update && !serverSide:
 		return s.Want
 	case s.Op == Update:
@@ -115,6 +127,22 @@ func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
 	default:
 		return s.Have
 	}
+}
+
+// serverFields are the fields of live objects that only the server and controllers write, and that
+// stay when all others are replaced.
+var serverFields = [][]string{{"status"}, {"metadata", "uid"}, {"metadata", "creationTimestamp"}}
+
+// withServerFields returns an object that replaces a live one, with the server's fields of that.
+func withServerFields(want, live *unstructured.Unstructured) *unstructured.Unstructured {
+	want = want.DeepCopy()
+	for _, path := range serverFields {
+		value, found, _ := unstructured.NestedFieldCopy(live.Object, path...)
+		if found { // cannot fail: live objects have the same metadata
+			_ = unstructured.SetNestedField(want.Object, value, path...)
+		}
+	}
+	return want
 }
 
 // Planned returns the object as an update will probably leave it.

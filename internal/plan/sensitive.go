@@ -2,28 +2,42 @@ package plan
 
 import "github.com/muster-deploy/muster/internal/object"
 
-// markSensitive marks the objects that hold values of Secrets: those that take a value from a
-// Secret, or from another marked object. Values that the live object took count too, because it
-// still holds them.
-func (b *builder) markSensitive() {
+// MarkSensitive marks the steps whose objects hold values of Secrets: those that take a value from
+// a Secret, or from another marked object. Sources are those of each step. Values that the live
+// object took count too, because it still holds them.
+func MarkSensitive(steps []*Step, sources [][]object.Ref) {
 	takers := map[object.Ref][]int{}
 	var open []int
-	for i := range b.nodes {
-		for _, source := range b.sourceRefs(i) {
+	for i := range steps {
+		for _, source := range sources[i] {
 			takers[source] = append(takers[source], i)
 			if source.GroupKind() == secretKind {
 				open = append(open, i)
 			}
 		}
 	}
-	for len(open) > 0 {
-		n := &b.nodes[open[0]]
-		open = open[1:]
-		if !n.Sensitive {
-			n.Sensitive, n.Diff = true, redactDiff(n.Diff)
-			open = append(open, takers[n.Ref]...)
+	for _, step := range steps {
+		if step.Sensitive {
+			open = append(open, takers[step.Ref]...)
 		}
 	}
+	for len(open) > 0 {
+		step := steps[open[0]]
+		open = open[1:]
+		if !step.Sensitive {
+			step.Sensitive, step.Diff = true, redactDiff(step.Diff)
+			open = append(open, takers[step.Ref]...)
+		}
+	}
+}
+
+// markSensitive marks the objects that hold values of Secrets.
+func (b *builder) markSensitive() {
+	steps, sources := make([]*Step, len(b.nodes)), make([][]object.Ref, len(b.nodes))
+	for i := range b.nodes {
+		steps[i], sources[i] = &b.nodes[i].Step, b.sourceRefs(i)
+	}
+	MarkSensitive(steps, sources)
 }
 
 // sourceRefs returns the sources of an object's values, of the desired and of the live object.

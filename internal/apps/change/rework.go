@@ -19,6 +19,12 @@ func (c *Change) Recalculate(live *unstructured.Unstructured) (*Change, error) {
 	return c.calc.compare(live, c.New)
 }
 
+// Complete returns the change, by the same rules, to an object that was not fully known when the
+// change was calculated: it takes values from others. New is the object with them.
+func (c *Change) Complete(new *unstructured.Unstructured) (*Change, error) {
+	return c.calc.compare(c.Existing, new)
+}
+
 // Rework returns the change that replaces one that the server refused: of a creation because the
 // object exists, or of an update because the object has changed since it was read. Live is the
 // present object. If there is no such change the error says why, and wraps the refusal where kapp

@@ -50,8 +50,6 @@ const (
 	AnnDeployLogsContainers = domain + "deploy-logs-container-names"
 
 	AnnKubectlApplied = "kubectl.kubernetes.io/last-applied-configuration" // what kubectl applied
-
-	AnnMutation = "config.kubernetes.io/apply-time-mutation" // of packages
 )
 
 // Bookkeeping are the annotations in which kapp records what it applied.
