@@ -88,14 +88,14 @@ func (o Ownership) leaveOut(sent, live *unstructured.Unstructured) *unstructured
 // adjust returns the object that an update sends, with the live values of the fields that are left
 // to others.
 func (r *Run) adjust(
-	live, after *unstructured.Unstructured,
+	live, before, after *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(live)
 	if ref != object.RefOf(after) {
 		return after, nil // a new version of the object
 	}
 	if r.options.Native {
-		after = r.keepMetadata(live, after)
+		after = lastapplied.KeepDefaults(r.keepMetadata(live, after), before)
 	}
 	var owned Ownership
 	after, owned.Replicas = plan.LeaveReplicas(after, live, r.scalers[ref])

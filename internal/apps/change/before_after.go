@@ -111,7 +111,7 @@ func (s *calculator) beforeAfter(
 		after, err = s.Merge(live, before, after)
 	}
 	if err == nil && s.Adjust != nil && !(known && s.same(before, after)) {
-		after, err = s.Adjust(live, after)
+		after, err = s.Adjust(live, before, after)
 	}
 	return before, after, err
 }

@@ -29,8 +29,8 @@ type Options struct {
 	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
 	// Adjust returns the object that an update sends, from the one that was calculated; nil changes
-	// nothing.
-	Adjust func(live, after *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// nothing. Before is the compared form of the live object.
+	Adjust func(live, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
 	DefaultUpdateStrategy string // for objects without an annotation
 	Now                   time.Time

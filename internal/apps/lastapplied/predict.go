@@ -97,3 +97,48 @@ func setBuiltinForm(obj *unstructured.Unstructured) {
 		obj.Object = fields
 	}
 }
+
+// KeepDefaults returns an object with those of the values that a server fills in by itself which it
+// has in its compared form before the update: without them an update that changes nothing would
+// seem to remove them.
+func KeepDefaults(after, before *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := after.DeepCopy()
+	keepFields(kept.Object, applyDefaults(after.DeepCopy(), before).Object, before.Object)
+	return kept
+}
+
+// keepFields sets the fields of an object, in place, that only its form with defaults has, and that
+// have the same value before.
+func keepFields(fields, filled, before map[string]any) {
+	for key, value := range filled {
+		was, found := before[key]
+		is, given := fields[key]
+		switch {
+		case !found:
+		case !given && jsonvalue.Equal(value, was):
+			fields[key] = runtime.DeepCopyJSONValue(was)
+		case given:
+			keepValue(is, value, was)
+		}
+	}
+}
+
+// keepValue does what keepFields does for the fields in a value.
+func keepValue(is, filled, was any) {
+	switch n := is.(type) {
+	case map[string]any:
+		f, filledIn := filled.(map[string]any)
+		w, known := was.(map[string]any)
+		if filledIn && known {
+			keepFields(n, f, w)
+		}
+	case []any:
+		f, _ := filled.([]any)
+		w, _ := was.([]any)
+		if len(f) == len(n) && len(w) == len(n) {
+			for i := range n {
+				keepValue(n[i], f[i], w[i])
+			}
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -80,4 +82,19 @@ func writes(t *testing.T, toSend, applied, existing, answer *unstructured.Unstru
 		t.Fatal(err)
 	}
 	return "2\n" + string(text)
+}
+
+// Values that the server fills in are no change, unless they differ from what it fills in.
+func TestKeepDefaults(t *testing.T) {
+	const head = "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 2"
+	for before, want := range map[string]string{
+		head + ", minReplicas: 1}}": head + ", minReplicas: 1}}",
+		head + ", minReplicas: 2}}": head + "}}", // somebody has set it
+		head + "}}":                 head + "}}",
+	} {
+		got := KeepDefaults(read(t, head+"}}"), read(t, before))
+		if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", before, diff)
+		}
+	}
 }
