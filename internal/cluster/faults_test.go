@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -150,11 +152,20 @@ func crontabs(w http.ResponseWriter, version string) {
 // nothing is left of that pause.
 func TestExpiredWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var lists []time.Time
+		seen := func() []time.Time {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(lists)
+		}
 		var lasts atomic.Bool
 		client := handled(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("watch") == "" {
+				mu.Lock()
 				lists = append(lists, time.Now())
+				mu.Unlock()
 				crontabs(w, "5")
 				return
 			}
@@ -173,14 +184,14 @@ func TestExpiredWatches(t *testing.T) {
 		began := time.Now()
 		client.Watch(ctx, []object.Ref{object.RefOf(crontab())}, func(ObjectEvent) {})
 		time.Sleep(time.Minute)
-		synctest.Wait()
-		if n := len(lists); n < 30 || n > 40 || lists[1].Sub(began) != 0 {
-			t.Errorf("%d lists in a minute, the second after %s", n, lists[1].Sub(began))
+		first := seen()
+		if n := len(first); n < 30 || n > 40 || first[1].Sub(began) != 0 {
+			t.Errorf("%d lists in a minute, the second after %s", n, first[1].Sub(began))
 		}
 		lasts.Store(true)
 		time.Sleep(3 * time.Minute)
-		synctest.Wait()
-		if last := lists[len(lists)-2:]; last[1].Sub(last[0]) != time.Minute {
+		all := seen()
+		if last := all[len(all)-2:]; last[1].Sub(last[0]) != time.Minute {
 			t.Errorf("the next list came %s after the one before", last[1].Sub(last[0]))
 		}
 		cancel()

@@ -76,7 +76,7 @@ type Cluster struct {
 	objects   map[object.Ref]*unstructured.Unstructured
 	history   []cluster.ObjectEvent
 	version   int
-	read      int // the version at the latest Read
+	read      map[object.Ref]int // versions at which objects were read last
 	dead      bool
 	inside    int // writes that the server has let in
 	throttled int64
@@ -156,10 +156,12 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 	if c.dead {
 		return nil, ErrDead
 	}
-	c.read = c.version
+	if c.read == nil {
+		c.read = map[object.Ref]int{}
+	}
 	asked := make([]object.Ref, len(targets))
 	for i, target := range targets {
-		asked[i] = target.Ref
+		asked[i], c.read[target.Ref] = target.Ref, c.version
 	}
 	c.Asked = append(c.Asked, asked)
 	snapshot := &cluster.Snapshot{

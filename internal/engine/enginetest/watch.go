@@ -39,7 +39,7 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	}
 	c.mu.Lock()
 	for _, s := range c.history {
-		if versionOf(s) > c.read {
+		if versionOf(s) > c.read[s.Ref] {
 			w.add(s)
 		}
 	}
