@@ -120,12 +120,15 @@ func (o PlanOptions) held() []schema.GroupKind {
 }
 
 // limitOwners makes a policy recognize packages alone and keep objects of other packages in the
-// record, if the options want that.
+// record, if the options want that. Otherwise the ways to adopt are those of all kinds of set.
 func (o PlanOptions) limitOwners(p *plan.Policy) {
-	p.Owner.DropForeign = !o.OnlyInventories
 	if o.OnlyInventories {
 		p.Owner.Others = nil
+		return
 	}
+	p.Owner.DropForeign = true
+	p.Owner.AdoptHint = "--adopt=unowned takes it over"
+	p.Owner.ForeignHint = "--adopt=all takes it over"
 }
 
 // ApplyOptions are the options of PrepareApply.

@@ -34,6 +34,9 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRecords(s.objects); err != nil {
+		return nil, err
+	}
 	if s.rules, err = files.ReadRules(ctx, r.Files, r.Rules); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/muster-deploy/muster/internal/engine"
@@ -27,7 +28,7 @@ func openPackage(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.CheckAppAnnotations(); err != nil {
+	if err := errors.Join(p.CheckAppAnnotations(), checkRecords(p.Objects)); err != nil {
 		return nil, err
 	}
 	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}

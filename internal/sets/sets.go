@@ -8,13 +8,17 @@ package sets
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -120,6 +124,21 @@ func Open(ctx context.Context, r Request) (Set, error) {
 		return openApp(ctx, r)
 	}
 	return openPackage(ctx, r)
+}
+
+// checkRecords returns an error for each record of an app among manifests: who deploys it takes
+// over the objects of that app.
+func checkRecords(objects []manifest.Object) error {
+	var errs []error
+	for _, obj := range objects {
+		_, marked := obj.GetLabels()[resource.LabelIsApp]
+		ref := object.RefOf(obj.Unstructured)
+		if marked && ref.GroupKind().String() == "ConfigMap" {
+			errs = append(errs, fmt.Errorf("%s: %s: it is the record of an app (label %s), which every "+
+				"apply of that app writes; leave it out", obj.Origin, ref, resource.LabelIsApp))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // OpenRecord reads only what names the record of an app or of a package with a folder, so that
