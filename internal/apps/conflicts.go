@@ -109,11 +109,11 @@ func (r *Run) adjust(
 
 // keepMetadata returns the object that an update sends with the labels and annotations of the live
 // one that were not applied last: controllers record there what they did. The marks of other owners
-// are not kept. Without a record of what was applied last it returns the object itself.
+// are not kept. Of an object that the app adopts all are kept that it does not set.
 func (r *Run) keepMetadata(live, after *unstructured.Unstructured) *unstructured.Unstructured {
 	base := lastapplied.Original(live)
 	if base == nil {
-		return after
+		base = &unstructured.Unstructured{Object: map[string]any{}}
 	}
 	noLabels, noAnnotations := owner.MarksOf(othersOf(r.app, after, live))
 	labels := withAdded(live.GetLabels(), base.GetLabels(), after.GetLabels(), noLabels)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -218,7 +219,8 @@ func (d *Deletion) execute(
 	}}
 	records.finish = func(ctx context.Context, succeeded bool) error {
 		if succeeded && !d.partial {
-			if after = d.deleteRecord(ctx); after == nil {
+			deleted := false
+			if deleted, after = d.deleteRecord(ctx); deleted {
 				return nil
 			}
 		}
@@ -245,30 +247,38 @@ func (d *Deletion) execute(
 	return summary, unrecorded, after
 }
 
-// deleteRecord deletes the record of an app that has no objects left. It searches the kinds of the
-// record and of all objects that were found before, whether or not the run waited for them. If the
-// record names no kinds, it searches all that exist now.
-func (d *Deletion) deleteRecord(ctx context.Context) error {
+// deleteRecord deletes the record of an app that has no objects left, and reports whether it did.
+// It searches the kinds of the record and of all objects that were found before, whether or not the
+// run waited for them. If the record names no kinds, it searches all that exist now. In a native
+// run the record stays, too, for objects that are being deleted: those that the user does not wait
+// for.
+func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 	s := d.selection(d.app, d.req.Search, false)
 	if used := d.app.Meta.UsedGKs; used != nil {
 		_, found := usedKinds(nil, d.objects)
 		s.Kinds = uniqueKinds(append(found, *used...))
 	} else if err := d.Cluster.Rediscover(ctx); err != nil {
-		return err
+		return false, err
 	}
 	left, err := d.selectObjects(ctx, s)
 	if err != nil {
-		return err
+		return false, err
 	}
+	var leaving []liveObject
 	if d.req.Run.Native {
-		// What controllers created goes with its owners. The run has waited for everything else but
-		// what the user does not want to wait for.
-		left = slices.DeleteFunc(withoutTransient(left), func(o liveObject) bool {
-			return o.GetDeletionTimestamp() != nil
-		})
+		left = withoutTransient(left) // they go with their owners
+		isLeaving := func(o liveObject) bool { return o.GetDeletionTimestamp() != nil }
+		leaving = slices.DeleteFunc(slices.Clone(left), func(o liveObject) bool { return !isLeaving(o) })
+		left = slices.DeleteFunc(left, isLeaving)
 	}
-	if len(left) > 0 {
-		return &LeftError{describeAll(left)}
+	switch {
+	case len(left) > 0:
+		return false, &LeftError{describeAll(left)}
+	case len(leaving) > 0:
+		d.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
+			"for; destroy it again then: " + strings.Join(describeAll(leaving), ", "))
+		return false, nil
 	}
-	return d.app.Delete(ctx)
+	err = d.app.Delete(ctx)
+	return err == nil, err
 }

@@ -237,7 +237,7 @@ func (l *Lock) renewals(ctx context.Context) {
 		}
 		lost, err := l.renew(ctx)
 		went, known := false, true
-		if lost && ctx.Err() == nil {
+		if lost && !errors.Is(err, errTaken) && ctx.Err() == nil {
 			went, known = l.wentWithNamespace(ctx)
 		}
 		switch {

@@ -233,6 +233,26 @@ func TestNamespaceUnknown(t *testing.T) {
 	})
 }
 
+// A run whose lock another run has taken ends at once, whatever the server answers otherwise.
+func TestTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fails{Cluster: &enginetest.Cluster{}, err: context.DeadlineExceeded, onlyDryRuns: true}
+		l, ctx := acquire(t, c, options("ann", 0))
+		time.Sleep(lock.RenewPeriod / 2)
+		c.Remove(set.Ref())
+		other, otherRun := acquire(t, c, options("bob", 0))
+		time.Sleep(lock.RenewPeriod/2 + time.Second)
+		if lost := (*lock.LostError)(nil); !errors.As(context.Cause(ctx), &lost) {
+			t.Errorf("the run: %v", context.Cause(ctx))
+		}
+		l.Release(t.Context())
+		if otherRun.Err() != nil {
+			t.Errorf("the other run ended: %v", context.Cause(otherRun))
+		}
+		other.Release(t.Context())
+	})
+}
+
 // Without rights, or without the namespace, the errors say so.
 func TestErrors(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}

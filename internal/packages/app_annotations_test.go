@@ -280,6 +280,10 @@ func TestExternal(t *testing.T) {
 	if _, step := stepOf(t, op.Plan(), "given"); step.Op != plan.Skip {
 		t.Errorf("kpt live honours the annotation:\n%s", op.Plan())
 	}
+	_, err = prepared(t, c, annotatedPackage(t, `user kapp.k14s.io/exists: ""`), bothOptions)
+	if err == nil || !strings.Contains(err.Error(), "the set has deployed it and would delete it") {
+		t.Errorf("an object of the package: err = %v", err)
+	}
 }
 
 // An object with an empty nonce gets another one in each apply. A saved plan is the same with any.

@@ -24,7 +24,6 @@ import (
 type Renaming struct {
 	From, To *inventory.Inventory
 	file     string // that describes the inventory; empty if the folder is not known
-	text     []byte // of the file afterwards
 }
 
 // PrepareRename reads the file of a package. The folder is empty if only its record is known.
@@ -55,7 +54,7 @@ func PrepareRename(
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}
-	if r.text, err = inventory.RenameText(text, r.From.Ref, r.To.Ref); err != nil {
+	if _, err = inventory.RenameText(text, r.From.Ref, r.To.Ref); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.file, err)
 	}
 	return r, nil
@@ -142,8 +141,15 @@ func (r *Renaming) writeFile() error {
 		return nil
 	}
 	info, err := os.Stat(r.file)
+	var text []byte
 	if err == nil {
-		err = writeFileAtomically(r.file, r.text, info.Mode().Perm())
+		text, err = boundedio.ReadFile(r.file) // it may have been edited since
+	}
+	if err == nil {
+		text, err = inventory.RenameText(text, r.From.Ref, r.To.Ref)
+	}
+	if err == nil {
+		err = writeFileAtomically(r.file, text, info.Mode().Perm())
 	}
 	if err != nil {
 		return fmt.Errorf("write the inventory: %w; run the same command again", err)

@@ -118,6 +118,10 @@ func (b *builder) clearNeedsBeforeRecord() {
 	}
 }
 
+// errDeployed is the error of an external object that belongs to the set.
+var errDeployed = errors.New("others are to create it, but the set has deployed it and would " +
+	"delete it: first let it leave the set, by an apply without it that leaves it in the cluster")
+
 // decideDesired decides whether the object is created, updated, unchanged, skipped or awaited. An
 // object that takes values from others only gets a draft.
 func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, drafted bool) error {
@@ -136,6 +140,9 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
 	if external {
+		if step.Have != nil && policy.Owner.Annotation != "" && policy.Owner.Owns(step.Have) {
+			return errDeployed
+		}
 		step.Op, step.Want = AwaitCreated, obj
 		return nil
 	}
@@ -232,7 +239,7 @@ func (b *builder) decideAlias(n *node, i int) {
 	n.ReasonCode, n.ReasonRef = ReasonSameObject, other.Ref
 	n.Reason = fmt.Sprintf("it is the same object as %s (UID: %q)", other.Ref, n.Have.GetUID())
 	n.Op = Keep
-	if other.Op != Skip {
+	if other.Op != Skip && !other.Op.External() {
 		n.Op, n.needs = Orphan, []int{i}
 	}
 }

@@ -124,14 +124,20 @@ func (m *members) has(ctx context.Context, obj *unstructured.Unstructured) bool 
 	}
 	m.owned[parent] = false // until it is known, so that a circle ends
 	found, err := m.cluster.Read(ctx, []cluster.Target{{Ref: parent, Version: gv.Version}})
+	if err == nil {
+		err = found.Broken
+	}
 	if err != nil {
 		delete(m.owned, parent) // the next state of the pod asks again
 		m.report(ctx, parent, err)
 		return false
 	}
-	if owner := found.Objects[parent]; owner != nil {
-		m.owned[parent] = m.has(ctx, owner)
+	owner := found.Objects[parent]
+	if owner == nil {
+		delete(m.owned, parent)
+		return false
 	}
+	m.owned[parent] = m.has(ctx, owner)
 	return m.owned[parent]
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
@@ -23,6 +24,9 @@ type destroyFlags struct {
 	output  cli.Choice
 
 	confirmed bool // nothing is asked, and held objects stay
+
+	// pruned limits how much is deleted, if the command is an apply that destroys; else nil.
+	pruned *plan.PruneLimit
 }
 
 // newDestroyFlags returns the flags with defaults.
@@ -73,8 +77,10 @@ func (f *destroyFlags) run(
 ) error {
 	ctx := cmd.Context()
 	err := errors.Join(
-		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout),
-		f.checkFlags(cmd, "inventory-policy"))
+		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout))
+	if f.pruned == nil { // else the flags are those of an apply, which has checked them
+		err = errors.Join(err, f.checkFlags(cmd, "inventory-policy"))
+	}
 	if err != nil {
 		return err
 	}
@@ -96,7 +102,10 @@ func (f *destroyFlags) run(
 			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
 				set.Title(), namespace)
 		}
-		return nil
+		if f.pruned == nil {
+			return nil
+		}
+		return f.pruned.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
 	}
 	t, err := newTarget(kube, client, set)
 	if err != nil {

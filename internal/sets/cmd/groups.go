@@ -53,8 +53,9 @@ func newGroupsApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Short:   "Apply each folder of a folder",
 		Long: `Apply each folder of a folder (default: the working folder), in the order of their names, until
 one fails. Each is a package. With --group GROUP each folder NAME is the app GROUP-NAME, and at the
-end the apps of the group whose folder is gone are destroyed; a package whose folder is gone stays,
-and is destroyed with destroy --record.
+end the apps of the group whose folder is gone are destroyed, unless --no-prune or a filter is
+given, and within --max-prune; a package whose folder is gone stays, and is destroyed with destroy
+--record.
 
 ` + groupExitCodes,
 		Example: "  " + env.Name() + " groups apply clusters/live\n" +
@@ -78,8 +79,7 @@ func newGroupsDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Aliases: []string{"delete"},
 		Short:   "Destroy the packages in the folders of a folder, or all apps of a group",
 		Long: `Destroy the package in each folder of a folder (default: the working folder), or all apps of a
-group (--group), in the order of their names, until one fails. Without a terminal, apps are
-destroyed only with --yes.
+group (--group), in the order of their names, until one fails.
 
 ` + groupExitCodes,
 		Example: "  " + env.Name() + " groups destroy clusters/live\n" +
@@ -171,6 +171,13 @@ func (f *applyFlags) runGroup(
 		return fmt.Errorf("%s has no folders, so that all %d apps of the group %q would be destroyed; "+
 			"groups destroy does that, and so does --allow-empty", folder, len(gone), f.group)
 	}
+	if len(gone) > 0 && (f.noPrune || slices.ContainsFunc(changedPlanFlags(cmd), isFilter)) {
+		for _, m := range gone {
+			env.Notice(m.title() + " stays although its folder is gone: with --no-prune or a filter " +
+				"nothing is pruned that is not selected")
+		}
+		gone = nil
+	}
 	return runMembers(env, append(members, gone...), func(m member) error {
 		if m.folder == "" {
 			return f.destroyGone(cmd, env, kube, m)
@@ -184,15 +191,20 @@ func (f *applyFlags) runGroup(
 	})
 }
 
+// isFilter reports whether a flag selects objects.
+func isFilter(flag string) bool { return strings.HasPrefix(flag, "filter") }
+
 // destroyGone destroys an app whose folder is gone.
 func (f *applyFlags) destroyGone(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, m member,
 ) error {
 	one := newDestroyFlags()
 	one.app, one.cluster, one.Lock, one.output = m.app, f.cluster, f.Lock, f.output
-	one.dryRun, one.timeout = f.dryRun, f.timeout
+	one.dryRun, one.timeout, one.Statuses = f.dryRun, f.timeout, f.Statuses
+	one.stall = stallLimit{limit: f.stall.limit}
 	one.confirmed = f.yes || !env.IsInteractive()
 	one.held = heldFlags{allow: f.held.allow, destroys: true}
+	one.pruned = &f.maxPrune
 	return one.run(cmd, env, kube, nil)
 }
 
