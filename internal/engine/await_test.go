@@ -95,6 +95,29 @@ func TestAppear(t *testing.T) {
 	}
 }
 
+// How long others may take to create an object: its own time, or that of all that is applied.
+func TestAppearInTime(t *testing.T) {
+	for _, tc := range []struct {
+		own, all, idle, want time.Duration
+	}{
+		{want: 30 * time.Second},
+		{all: time.Minute, want: time.Minute},
+		{own: 5 * time.Second, all: time.Minute, want: 5 * time.Second},
+		{own: time.Minute, idle: time.Hour, want: 30 * time.Second}, // kapp's limits
+	} {
+		each(t, tc.want.String(), func(t *testing.T) {
+			w, began := newWorld(&enginetest.Cluster{}), time.Now()
+			o := w.judging()
+			o.Retry.For, o.Limits.Apply, o.Limits.Idle = 30*time.Second, tc.all, tc.idle
+			w.run(t.Context(), t, o, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated,
+				Wait: true, Timeout: tc.own})
+			if took := time.Since(began).Round(time.Second); took != tc.want {
+				t.Errorf("it took %s, want %s: %q", took, tc.want, w.lines)
+			}
+		})
+	}
+}
+
 // What is awaited may also be created by the same run, and is judged by package ready where the
 // dialect judges nothing.
 func TestAppearWithoutDialect(t *testing.T) {

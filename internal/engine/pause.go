@@ -56,7 +56,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		return false
 	}
 	now := time.Now()
-	at, announced := r.nextRetry(t, why, now)
+	at, announced := r.nextRetry(i, why, now)
 	switch {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
@@ -92,7 +92,8 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 
 // nextRetry returns the latest time at which a paused step continues, zero if there is none, and
 // whether an event announces the retry.
-func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, announced bool) {
+func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announced bool) {
+	t := &r.tracks[i]
 	limit := func(from time.Time, d time.Duration) time.Time {
 		if d <= 0 {
 			return time.Time{}
@@ -103,7 +104,7 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, annou
 	case lingering:
 		return limit(now, r.leaveLimit()), false
 	case absent:
-		return limit(t.tried, r.options.Retry.For), true
+		return limit(t.tried, r.absentLimit(i)), true
 	default:
 		every := r.options.Retry.Every
 		if every <= 0 {
@@ -115,6 +116,16 @@ func (r *run) nextRetry(t *track, why pause, now time.Time) (at time.Time, annou
 		}
 		return at, true
 	}
+}
+
+// absentLimit returns how long others may take to create the object of a step: the time of the
+// object or of what is applied, if the user limits these, else that of retries.
+func (r *run) absentLimit(i int) time.Duration {
+	l := r.options.Limits
+	if l.Idle > 0 {
+		return r.options.Retry.For
+	}
+	return cmp.Or(r.plan.Steps[i].Timeout, l.Apply, r.options.Retry.For)
 }
 
 // leaveLimit returns how long an object may take to be gone before it is recreated.
@@ -168,7 +179,7 @@ func (r *run) checkPaused(ctx context.Context, i int) {
 // expirePaused ends or continues a paused step whose time is over.
 func (r *run) expirePaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
-	limit := r.options.Retry.For
+	limit := r.absentLimit(i)
 	switch t.pause {
 	case passing:
 		r.resume(i)
