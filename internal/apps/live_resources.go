@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,11 +54,12 @@ func (d *Deployment) readLive(ctx context.Context) ([]liveObject, error) {
 			d.live.pods[obj.GetUID()] = true
 		}
 	}
-	if err := input.CheckLabels(d.live.objects); err != nil {
-		return nil, err
+	wrong := input.CheckLabels(d.live.objects)
+	if wrong == nil || d.req.Run.Native { // the second error names the way out
+		wrong = cmp.Or(d.checkRecordName(), wrong)
 	}
-	if err := d.checkRecordName(); err != nil {
-		return nil, err
+	if wrong != nil {
+		return nil, wrong
 	}
 	if d.req.Patch {
 		return d.onlyInputs(d.live.objects), nil

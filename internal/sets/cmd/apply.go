@@ -137,7 +137,11 @@ func (f *applyFlags) run(
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
-	r.check, r.held, r.validation = f.checkPruned, &f.held, &f.validation
+	r.held, r.validation = &f.held, &f.validation
+	r.check = func(op sets.Operation) error {
+		noteUnselected(cmd, env, op)
+		return f.checkPruned(op)
+	}
 	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
 		return err

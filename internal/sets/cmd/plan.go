@@ -74,6 +74,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return err
 	}
 	printForgotten(env, op)
+	noteUnselected(cmd, env, op)
 	mode := engine.DryRunClient
 	if f.ServerSide {
 		mode = engine.DryRunServer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -109,6 +110,20 @@ func (f *applyFlags) inventoryPolicy() string {
 		policy = policies["unowned"]
 	}
 	return cmp.Or(policy, f.Adoption.Value)
+}
+
+// noteUnselected prints a note if the filters of a command select no object: they may have a typing
+// error.
+func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
+	filters := slices.DeleteFunc(changedPlanFlags(cmd), func(name string) bool {
+		return !isFilter(name)
+	})
+	if len(filters) == 0 || slices.ContainsFunc(op.Plan().Steps, func(step plan.Step) bool {
+		return step.Op.IsObject() && step.ReasonCode != plan.ReasonExcluded
+	}) {
+		return
+	}
+	env.Notice("note: no object of the set matches --" + strings.Join(filters, " and --"))
 }
 
 // checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than
