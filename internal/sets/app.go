@@ -254,7 +254,14 @@ func (o *appOperation) AllowDelete(ctx context.Context) error {
 // options allow that.
 func (o *appOperation) CheckEmpty() error {
 	p := o.Plan()
-	if len(o.described) > 0 || p.Destroys || o.options.AllowEmpty || !p.Removes() {
+	switch {
+	case len(o.described) > 0 || p.Destroys || o.options.AllowEmpty:
+		return nil
+	case !o.Recorded():
+		return fmt.Errorf("%s describes no object, and there is no such app yet: no file with an object "+
+			"was found whose name ends in .yaml, .yml or .json; --allow-empty records the app anyway",
+			o.set.Title())
+	case !p.Removes():
 		return nil
 	}
 	return &packages.EmptyError{Set: o.set.Title(), Removed: len(p.Recorded)}

@@ -109,6 +109,8 @@ func (w *LastWord) faulty(step *plan.Step, acted event.Event) bool {
 		return acted.Op != plan.Orphan || w.state.Plan.Destroys
 	case plan.ReasonUnowned, plan.ReasonHeld, plan.ReasonUnserved:
 		return true
+	case plan.ReasonProtected:
+		return acted.Op == plan.Keep
 	default:
 		return acted.Blocker != nil
 	}

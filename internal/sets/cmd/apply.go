@@ -140,6 +140,9 @@ func (f *applyFlags) run(
 	r.held, r.validation = &f.held, &f.validation
 	r.check = func(op sets.Operation) error {
 		noteUnselected(cmd, env, op)
+		if err := checkMoved(kube, op); err != nil {
+			return err
+		}
 		return f.checkPruned(op)
 	}
 	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)

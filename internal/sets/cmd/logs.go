@@ -132,7 +132,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	case found == 0 && len(f.pods)+len(f.containers) == 0 && f.selector == "":
 		fmt.Fprintf(env.Err, "no pods of %s found\n", set.Title())
 	case found == 0:
-		fmt.Fprintf(env.Err, "no such pods or containers of %s found\n", set.Title())
+		return fmt.Errorf("no such pods or containers of %s found", set.Title())
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -124,6 +125,31 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
 		return
 	}
 	env.Notice("note: no object of the set matches --" + strings.Join(filters, " and --"))
+}
+
+// checkMoved returns an error if objects would go from one namespace to another because of -n:
+// they would be created there and deleted where they run.
+func checkMoved(kube *cli.Kube, op sets.Operation) error {
+	namespace, err := kube.NamespaceFlag()
+	if err != nil || namespace == "" {
+		return err
+	}
+	created := object.NewSet()
+	for _, step := range op.Plan().Steps {
+		if step.Op == plan.Create && step.Ref.Namespace == namespace {
+			created.Insert(step.Ref)
+		}
+	}
+	for _, step := range op.Plan().Steps {
+		moved := step.Ref
+		moved.Namespace = namespace
+		if step.Op == plan.Delete && step.Ref.Namespace != "" && created.Has(moved) {
+			return fmt.Errorf("-n %s would move objects of the set, as %s, to another namespace, and "+
+				"delete them where they are; omit -n, or give --no-prune to have them in both",
+				namespace, step.Ref)
+		}
+	}
+	return nil
 }
 
 // checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than
