@@ -10,6 +10,17 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 )
 
+// ElsewhereError reports a set without a record in its namespace, although others have its name.
+type ElsewhereError struct {
+	Title, Namespace string
+	Others           []string // the namespaces of the others
+}
+
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("there is no record of %s in namespace %s; apps of this name are in the "+
+		"namespaces %s", e.Title, e.Namespace, strings.Join(e.Others, ", "))
+}
+
 // nativeError returns the errors about an app and its record in the words of those about packages.
 func (s *appSet) nativeError(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
@@ -36,11 +47,11 @@ func (s *appSet) nativeError(err error) error {
 		return fmt.Errorf("%s/configmap/%s has the name of the record of %s, but %s; give the app "+
 			"another name, or restore the record", wrong.Namespace, wrong.ConfigMap, title, wrong.Reason)
 	case errors.As(err, &missing):
-		hint := "muster list -A shows all"
 		if len(missing.Others) > 0 {
-			hint = "apps of this name are in the namespaces " + strings.Join(missing.Others, ", ")
+			return &ElsewhereError{title, missing.Namespace, missing.Others}
 		}
-		return fmt.Errorf("there is no record of %s in namespace %s; %s", title, missing.Namespace, hint)
+		return fmt.Errorf("there is no record of %s in namespace %s; muster list -A shows all", title,
+			missing.Namespace)
 	case errors.As(err, &unlistable):
 		return fmt.Errorf("%s is not destroyed: it may have objects that you may not list, and "+
 			"without its record nothing would find them; have somebody destroy it who may%s", title,

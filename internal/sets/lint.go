@@ -70,7 +70,7 @@ func missingNamespaces(ctx context.Context, c Cluster, op Operation) (map[string
 		if step := &steps[i]; step.Have != nil {
 			known[step.Ref.Namespace] = true
 		}
-		if ref := steps[i].Ref; ref.GroupKind() == plan.NamespaceKind {
+		if ref := steps[i].Ref; ref.GroupKind() == plan.NamespaceKind && !steps[i].Op.Removes() {
 			known[ref.Name] = true
 		}
 	}

@@ -98,6 +98,10 @@ func (f *destroyFlags) run(
 	r.show.Statuses, r.show.Waves = f.Statuses, o.Waves()
 	r.check = func(op sets.Operation) error {
 		if !op.Recorded() {
+			elsewhere := (*sets.ElsewhereError)(nil)
+			if _, err := set.Targets(ctx, client); errors.As(err, &elsewhere) {
+				return elsewhere
+			}
 			namespace, _ := set.Name()
 			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
 				set.Title(), namespace)
