@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,13 +99,14 @@ func (f *destroyFlags) run(
 	r.show.Statuses, r.show.Waves = f.Statuses, o.Waves()
 	r.check = func(op sets.Operation) error {
 		if !op.Recorded() {
-			elsewhere := (*sets.ElsewhereError)(nil)
-			if _, err := set.Targets(ctx, client); errors.As(err, &elsewhere) {
-				return elsewhere
-			}
 			namespace, _ := set.Name()
 			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
 				set.Title(), namespace)
+			elsewhere := (*sets.ElsewhereError)(nil)
+			if _, err := set.Targets(ctx, client); errors.As(err, &elsewhere) {
+				env.Notice("note: apps of this name are in the namespaces " +
+					strings.Join(elsewhere.Others, ", "))
+			}
 		}
 		if f.pruned == nil {
 			return nil
