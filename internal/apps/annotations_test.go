@@ -115,6 +115,12 @@ func TestOrderErrors(t *testing.T) {
 			"neither in namespace demo nor without one; add it or take the value from elsewhere",
 		`demo/configmap/f (f.yaml): annotation config.kubernetes.io/apply-time-mutation: entry 1: `+
 			`sourcePath: "data.x" is not a JSONPath; it looks like $.spec.replicas or $.data['a.key']`)
+	checkLines(t, "versioned", w.deployAnnotated(annotated(t, "given", "{}"),
+		annotated(t, "a", `{kapp.k14s.io/versioned: "", config.kubernetes.io/apply-time-mutation: '[{
+			"sourceRef": {"kind": "ConfigMap", "name": "given"}, "sourcePath": "$.data.key",
+			"targetPath": "$.data.key"}]'}`)),
+		`error: demo/configmap/a-ver-1 (a.yaml): an object of which versions are kept `+
+			`(kapp.k14s.io/versioned) cannot take values from others; leave out one of the two annotations`)
 	checkLines(t, "cycle", w.deployAnnotated(
 		annotated(t, "a", `{config.kubernetes.io/depends-on: "/namespaces/demo/ConfigMap/b"}`),
 		annotated(t, "b", `{kapp.k14s.io/change-rule: upsert after upserting example.com/base}`),

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/changegraph"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/versions"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -26,11 +27,10 @@ func (r *Run) index() plan.Index {
 	for i, c := range r.changes {
 		ref := object.RefOf(c.Object())
 		index[ref] = i
-		if at := strings.LastIndex(ref.Name, "-ver-"); at > 0 && c.New != nil {
-			if _, versioned := c.New.GetAnnotations()[resource.AnnVersioned]; versioned {
-				ref.Name = ref.Name[:at]
-				index[ref] = i
-			}
+		base, _, numbered := versions.Split(ref.Name)
+		if numbered && c.New != nil && resource.HasAnnotation(c.New, resource.AnnVersioned) {
+			ref.Name = base
+			index[ref] = i
 		}
 	}
 	return index
@@ -89,6 +89,9 @@ func (r *Run) takenBy(
 		return nil, nil
 	}
 	taken, err := r.options.Policy.Substitutions(obj)
+	if len(taken) > 0 && resource.HasAnnotation(obj, resource.AnnVersioned) {
+		return nil, errors.Join(err, versions.ErrTakesValues)
+	}
 	for k := range taken {
 		source := &taken[k].Source
 		near := *source

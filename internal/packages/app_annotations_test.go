@@ -433,3 +433,44 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// A run with a filter makes no versions of what it does not write, and what it writes refers to the
+// version that exists.
+func TestVersionsOfFilter(t *testing.T) {
+	c := newTestCluster()
+	dependent := "web config.kubernetes.io/depends-on: /namespaces/n/ConfigMap/a"
+	versioned := `a kapp.k14s.io/versioned: ""; x: `
+	op, err := prepared(t, c, annotatedPackage(t, versioned+"one", dependent), bothOptions)
+	if err == nil {
+		_, err = run(t, op)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := bothOptions
+	o.Filter = filter.Flags{Names: []string{"web"}}
+	if op, err = prepared(t, c, annotatedPackage(t, versioned+"two", dependent), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, step := stepOf(t, op.Plan(), "a-ver-1"); step.ReasonCode != plan.ReasonExcluded {
+		t.Errorf("plan:\n%s", op.Plan())
+	}
+	for _, step := range op.Plan().Steps {
+		if step.Ref.Name == "a-ver-2" {
+			t.Errorf("plan:\n%s", op.Plan())
+		}
+	}
+}
+
+// The content of an object with versions is known before its name.
+func TestVersionedTakesNoValues(t *testing.T) {
+	const takes = `[{"sourceRef": {"kind": "ConfigMap", "name": "given"}, ` +
+		`"sourcePath": "$.data.key", "targetPath": "$.data.key"}]`
+	p := annotatedPackage(t, "given",
+		`a kapp.k14s.io/versioned: ""; `+MutationKey+": '"+takes+"'")
+	_, err := prepared(t, newTestCluster(), p, bothOptions)
+	if err == nil || !strings.Contains(err.Error(), "configmap/a") ||
+		!strings.Contains(err.Error(), "cannot take values from others") {
+		t.Errorf("err = %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,6 +46,9 @@ func newVersioning(desired []plan.Desired, policy *plan.Policy, now time.Time) *
 	}
 	policy.Substitutions = func(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
 		list, err := takes(obj)
+		if len(list) > 0 && resource.HasAnnotation(obj, resource.AnnVersioned) {
+			return nil, errors.Join(err, &AnnotationError{MutationKey, versions.ErrTakesValues})
+		}
 		for i := range list {
 			if source := &list[i].Source; source.Namespace == "" {
 				within := *source
@@ -110,6 +114,9 @@ func (v *versioning) settle(
 	}
 	drafts, others, err := known.Resolve(objects, versions.Rules{
 		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
+			if v.policy.Excluded != nil && v.policy.Excluded(plan.Ordered{Object: candidate}) != "" {
+				return false, nil // what is not written now refers to what exists
+			}
 			again := candidate.DeepCopy()
 			again.SetName(d.Newest.Object.GetName())
 			return v.policy.Changes(d.Newest.Object, again)

@@ -6,6 +6,7 @@ package versions
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,11 @@ const (
 	versionMark = "-ver-"
 	keptDefault = 5 // versions that stay without an annotation
 )
+
+// ErrTakesValues is the error of an object of which versions are kept and that takes values from
+// other objects: its content is known only when it is written, after its name.
+var ErrTakesValues = errors.New("an object of which versions are kept (" + resource.AnnVersioned +
+	") cannot take values from others; leave out one of the two annotations")
 
 // Version is one live version of an object.
 type Version struct {

@@ -140,7 +140,7 @@ func (f *applyFlags) run(
 	r.held, r.validation = &f.held, &f.validation
 	r.check = func(op sets.Operation) error {
 		noteUnselected(cmd, env, op)
-		if err := checkMoved(kube, op); err != nil {
+		if err := f.checkMoved(kube, op); err != nil {
 			return err
 		}
 		return f.checkPruned(op)

@@ -127,11 +127,12 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
 	env.Notice("note: no object of the set matches --" + strings.Join(filters, " and --"))
 }
 
-// checkMoved returns an error if objects would go from one namespace to another because of -n:
-// they would be created there and deleted where they run.
-func checkMoved(kube *cli.Kube, op sets.Operation) error {
+// checkMoved returns an error if objects of a package would go from one namespace to another
+// because of -n: they would be created there and deleted where they run. For an app -n names the
+// record.
+func (f *applyFlags) checkMoved(kube *cli.Kube, op sets.Operation) error {
 	namespace, err := kube.NamespaceFlag()
-	if err != nil || namespace == "" {
+	if err != nil || namespace == "" || f.app != "" {
 		return err
 	}
 	created := object.NewSet()
