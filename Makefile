@@ -4,12 +4,13 @@ BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
 LIGHT       := ./bench/... ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
+FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -59,6 +60,22 @@ demo: build ## deploy the example to a plane of its own
 bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
+
+fuzz: ## every fuzz test for FUZZTIME
+	@set -e; for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+	  for name in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -c6-); do \
+	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$dir; done; done
+
+vuln: ## known vulnerabilities in code that is called; GOVULNDB is the database, or a copy of it
+	go tool govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) $(PACKAGES)
+
+outdated: ## direct dependencies of which there are newer versions
+	@go list -m -u -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all | grep . || true
+
+reproducible: ## two builds of the same commit, with nothing in common but the toolchain, are equal
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for n in 1 2; do \
+	  git clone -q . "$$dir/$$n/muster"; GOCACHE="$$dir/cache$$n" $(MAKE) -C "$$dir/$$n/muster" build-muster; done; \
+	sha256sum "$$dir"/?/muster/bin/muster; cmp "$$dir"/?/muster/bin/muster
 
 clean:
 	rm -rf $(BIN)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
-	"k8s.io/utils/ptr"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -243,7 +242,7 @@ func (w *watcher) report(change watch.Event) {
 func (w *watcher) WatchWithContext(
 	ctx context.Context, options metav1.ListOptions,
 ) (watch.Interface, error) {
-	options.TimeoutSeconds = ptr.To(int64(watchPeriod / time.Second))
+	options.TimeoutSeconds = new(int64(watchPeriod / time.Second))
 	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
 	switch explained := w.client.explain(err); {
 	case ctx.Err() != nil:

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -184,7 +183,7 @@ func (c *Client) send(
 			return nil, err
 		}
 		options := metav1.PatchOptions{
-			FieldManager: w.Manager, Force: ptr.To(w.Force), DryRun: dryRun,
+			FieldManager: w.Manager, Force: new(w.Force), DryRun: dryRun,
 			FieldValidation: c.fieldValidation,
 		}
 		return client.Patch(

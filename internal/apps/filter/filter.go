@@ -173,9 +173,12 @@ func anyMatch[T any](list []T, holds func(T) bool) bool {
 	return false
 }
 
-// MatchPattern reports whether a value matches a pattern, which must not be empty.
+// MatchPattern reports whether a value matches a pattern.
 func MatchPattern(pattern, value string) bool {
 	const wild = "*%"
+	if pattern == "" {
+		return value == ""
+	}
 	rest := strings.TrimLeft(pattern[:1], wild) + pattern[1:]
 	starts := len(rest) < len(pattern)
 	if rest == "" {
