@@ -357,7 +357,8 @@ func TestObserveExplains(t *testing.T) {
 		}
 		w.expect(t, `
 			observed  deployment.apps/a: container c: image "x": no such image (InProgress)
-			explained  deployment.apps/a: container c: image "x": no such image: container c crashes: it ended (InProgress)`)
+			explained  deployment.apps/a: container c: image "x": no such image: container c crashes: it ended (InProgress)
+			settled  deployment.apps/a timed out (InProgress)`)
 	})
 }
 

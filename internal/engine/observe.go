@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,17 +30,23 @@ const (
 type ObserveOptions struct {
 	Until    Until         // empty means UntilKnown
 	Timeout  time.Duration // 0 is without limit
+	Stall    time.Duration // as in Limits
 	NoCauses bool          // as in Options
 	LogLines int           // as in Options
+
+	// Unattended is closed as soon as no run is in progress that could create objects. From then on
+	// an object that does not exist counts as failed if all are to become current. Nil is never.
+	Unattended <-chan struct{}
 }
 
 // Observe emits the status of every object, in the order of refs and with the causes of those that
 // are not ready. Then it emits an Observed event for every new status and an Explained event for
 // new causes, until the condition holds, can hold no more because the remaining objects have
-// failed, the timeout is over, or the context ends. Met reports whether the condition holds. An
+// failed, a limit is over, or the context ends. Met reports whether the condition holds. An
 // Observed event with an error says that the cluster cannot be reached for the moment. If it
-// refuses the credentials for too long, Observe returns an *UnauthorizedError. At the end of the
-// timeout all objects are read once more, since a watch may be silent.
+// refuses the credentials for too long, Observe returns an *UnauthorizedError. At the end of a
+// limit all objects are read once more, since a watch may be silent. At last there is a Settled
+// event for each object that was awaited to be current, or deleted, and is not.
 //
 // Observing is a run of steps that only wait: Step is the index of the ref.
 func (e *Engine) Observe(
@@ -57,13 +64,15 @@ func (e *Engine) Observe(
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
 	}
-	options := Options{NoCauses: o.NoCauses, LogLines: o.LogLines}
+	options := Options{
+		NoCauses: o.NoCauses, LogLines: o.LogLines, Limits: Limits{Stall: o.Stall},
+	}
 	r := newRun(e, p, options, func(ev event.Event) {
 		if ev.Op = ""; ev.Kind == event.Observed || ev.Kind == event.Explained {
 			sink(ev)
 		}
 	})
-	r.observing = &observing{until: o.Until, unserved: live.Unserved}
+	r.observing, r.unattended = &observing{until: o.Until, unserved: live.Unserved}, o.Unattended
 	for i, ref := range refs {
 		r.observeFirst(i, live.Objects[ref])
 	}
@@ -73,6 +82,7 @@ func (e *Engine) Observe(
 	r.related.once = over
 	r.emitFirst(ctx, watching)
 	if over {
+		r.emitUnmet(sink)
 		return met, nil
 	}
 	limited, cancel := withLimit(ctx, o.Timeout)
@@ -93,7 +103,61 @@ func (e *Engine) Observe(
 		r.observeAgain(ctx)
 		met, _ = r.observedEnough()
 	}
+	r.emitUnmet(sink)
 	return met, nil
+}
+
+// errAbsent is the error of an awaited object that does not exist.
+var errAbsent = errors.New("it does not exist, and no run is in progress that could create it")
+
+// emitUnmet emits which objects are not as they were awaited to be.
+func (r *run) emitUnmet(sink event.Sink) {
+	awaited := map[Until]ready.State{UntilCurrent: ready.Current, UntilDeleted: ready.NotFound}
+	for i := range r.tracks {
+		status := r.tracks[i].seen.verdict.Status
+		if want := awaited[r.observing.until]; want == "" || status.State == want {
+			continue
+		}
+		e := event.Event{
+			Kind: event.Settled, Step: i, Ref: r.plan.Steps[i].Ref, Status: status,
+			Outcome: event.TimedOut,
+		}
+		switch {
+		case r.isAbsent(i):
+			e.Outcome, e.Err = event.Failed, errAbsent
+		case status.State == ready.Failed:
+			e.Outcome = event.Failed
+		}
+		sink(e)
+	}
+}
+
+// endAttended begins to count objects that do not exist as failed. It reads them again: the last
+// run may just have created them.
+func (r *run) endAttended(ctx context.Context) {
+	r.unattended, r.observing.unattended = nil, true
+	var absent []int
+	for i := range r.tracks {
+		if r.tracks[i].seen.verdict.State == ready.NotFound {
+			absent = append(absent, i)
+		}
+	}
+	for k, seen := range r.readAgain(ctx, absent) {
+		if t := &r.tracks[absent[k]]; !seen.isZero() {
+			t.seen, t.vanished = seen, time.Now().Add(-settlePeriod)
+		}
+	}
+	for _, i := range absent {
+		if r.tracks[i].waiting {
+			r.judge(ctx, i)
+		}
+	}
+}
+
+// isAbsent reports whether an object does not exist that nobody is creating.
+func (r *run) isAbsent(i int) bool {
+	return r.observing.unattended && r.observing.until == UntilCurrent &&
+		r.tracks[i].seen.verdict.State == ready.NotFound && !r.mayReappear(i)
 }
 
 // observeAgain reads all objects and emits which have a new status.
@@ -122,6 +186,8 @@ func withLimit(ctx context.Context, d time.Duration) (context.Context, context.C
 type observing struct {
 	until    Until
 	unserved *object.Set // objects of kinds that the server does not serve
+
+	unattended bool // no run is in progress that could create objects
 }
 
 // observeFirst starts waiting for an object with its first status.
@@ -135,6 +201,7 @@ func (r *run) observeFirst(i int, live *unstructured.Unstructured) {
 	}
 	t.waiting, t.announced = true, true
 	t.shown = shown{t.seen.verdict.Status, t.seen.verdict.Children}
+	r.noteProgress(t)
 	r.waiting++
 	r.schedule.take(i)
 	r.schedule.acted(i)
@@ -180,19 +247,23 @@ func (r *run) observed(i int) {
 // observedEnough reports whether the condition of Observe holds, and whether nothing can change
 // that.
 func (r *run) observedEnough() (met, over bool) {
-	states, unserved, all := map[ready.State]int{}, 0, len(r.tracks)
+	states, unserved, absent, all := map[ready.State]int{}, 0, 0, len(r.tracks)
 	for i := range r.tracks {
 		if r.observing.unserved.Has(r.plan.Steps[i].Ref) {
 			unserved++ // no watch reports it
-		} else {
-			states[r.tracks[i].seen.verdict.State]++
+			continue
+		}
+		states[r.tracks[i].seen.verdict.State]++
+		if r.isAbsent(i) {
+			absent++
 		}
 	}
 	switch r.observing.until {
 	case UntilForever:
 		return false, all == 0
 	case UntilCurrent:
-		return states[ready.Current] == all, states[ready.Current]+states[ready.Failed]+unserved == all
+		failed := states[ready.Failed] + absent + unserved
+		return states[ready.Current] == all, states[ready.Current]+failed == all
 	case UntilDeleted:
 		return states[ready.NotFound] == all, states[ready.NotFound]+unserved == all
 	default:

@@ -43,7 +43,8 @@ func TestObserve(t *testing.T) {
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
 			changes: []enginetest.Change{{After: time.Second, Status: stuck},
 				{After: 2 * time.Second, Status: available}},
-			want: `configmap/a Current, deployment.apps/web InProgress, deployment.apps/web Failed`,
+			want: `configmap/a Current, deployment.apps/web InProgress, deployment.apps/web Failed, ` +
+				`deployment.apps/web Failed failed`,
 		},
 		{
 			name: "until all are gone", met: true, took: time.Second,
@@ -51,6 +52,39 @@ func TestObserve(t *testing.T) {
 			refs:    []object.Ref{ref("Deployment/web")},
 			changes: []enginetest.Change{{After: time.Second, Gone: true}},
 			want:    `deployment.apps/web InProgress, deployment.apps/web NotFound`,
+		},
+		{
+			name:    "not for what nobody creates",
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Unattended: closed()},
+			refs:    []object.Ref{ref("ConfigMap/a"), ref("ConfigMap/none")},
+			want: `configmap/a Current, configmap/none NotFound, ` +
+				`configmap/none NotFound failed: it does not exist, and no run is in progress that ` +
+				`could create it`,
+		},
+		{
+			name: "but for what may be created", took: 15 * time.Minute,
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: 15 * time.Minute},
+			refs:    []object.Ref{ref("ConfigMap/none")},
+			want:    `configmap/none NotFound, configmap/none NotFound timed out`,
+		},
+		{
+			name: "not for what is deleted and stays away", took: 3 * time.Second,
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Unattended: closed()},
+			refs:    []object.Ref{ref("Deployment/web")},
+			changes: []enginetest.Change{{After: time.Second, Gone: true}},
+			want: `deployment.apps/web InProgress, deployment.apps/web NotFound, ` +
+				`deployment.apps/web NotFound failed: it does not exist, and no run is in progress ` +
+				`that could create it`,
+		},
+		{
+			name: "as long as something changes", took: 5 * time.Minute,
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: 3 * time.Minute},
+			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
+			changes: []enginetest.Change{{
+				After: 2 * time.Minute, Status: map[string]any{"replicas": int64(1)},
+			}},
+			want: `configmap/a Current, deployment.apps/web InProgress, ` +
+				`deployment.apps/web InProgress, deployment.apps/web InProgress timed out`,
 		},
 		{
 			name: "not for ever", took: time.Minute,
@@ -62,7 +96,8 @@ func TestObserve(t *testing.T) {
 			name: "not for what is not served", met: false,
 			options: engine.ObserveOptions{Until: engine.UntilCurrent},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Widget/w")},
-			want:    `configmap/a Current, widget.example.com/w Unknown`,
+			want: `configmap/a Current, widget.example.com/w Unknown, ` +
+				`widget.example.com/w Unknown timed out`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -79,7 +114,14 @@ func TestObserve(t *testing.T) {
 				var lines []string
 				e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
 				met, err := e.Observe(t.Context(), tc.refs, tc.options, func(e event.Event) {
-					lines = append(lines, e.Ref.Short()+" "+string(e.Status.State))
+					line := e.Ref.Short() + " " + string(e.Status.State)
+					if e.Kind == event.Settled {
+						line += " " + string(e.Outcome)
+					}
+					if e.Err != nil {
+						line += ": " + e.Err.Error()
+					}
+					lines = append(lines, line)
 				})
 				if err != nil || met != tc.met {
 					t.Errorf("observe = %t, %v, want %t", met, err, tc.met)
@@ -93,4 +135,11 @@ func TestObserve(t *testing.T) {
 			})
 		})
 	}
+}
+
+// closed returns a channel that is closed.
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }

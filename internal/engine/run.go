@@ -121,6 +121,8 @@ type run struct {
 	related   *relatedTracker
 	diagnosis diagnosis
 	observing *observing // nil for runs that apply a plan
+	// unattended is that of ObserveOptions until it is closed; nil for runs that apply a plan
+	unattended <-chan struct{}
 }
 
 // objectsOf returns the objects of all steps that have one.
@@ -215,6 +217,8 @@ func (r *run) loop(ctx, watching context.Context) {
 			}
 		case <-timer.C:
 			r.expire(watching, time.Now())
+		case <-r.unattended:
+			r.endAttended(watching)
 		case <-interrupts:
 		}
 	}

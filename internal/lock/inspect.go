@@ -64,6 +64,37 @@ func List(ctx context.Context, c Lister, namespace string) ([]Info, error) {
 	return locks, nil
 }
 
+// AwaitFree returns as soon as no run holds the lock of one of some sets. A lock that is not
+// renewed for Duration counts as that of a run that was killed.
+func AwaitFree(ctx context.Context, c Cluster, sets []Set) error {
+	targets := make([]cluster.Target, len(sets))
+	for i, set := range sets {
+		targets[i] = cluster.Target{Ref: set.Ref(), Version: Kind.Version}
+	}
+	seen := map[object.Ref]observation{}
+	for {
+		leases, err := c.Read(ctx, targets)
+		if err != nil {
+			return fmt.Errorf("read locks: %w", err)
+		}
+		held := false
+		for ref, lease := range leases.Objects {
+			if version := lease.GetResourceVersion(); version != seen[ref].version {
+				seen[ref] = observation{version: version, since: time.Now()}
+			}
+			held = held || time.Since(seen[ref].since) < Duration
+		}
+		if !held {
+			return nil
+		}
+		select {
+		case <-time.After(PollPeriod):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // RenewedError reports that a lock was not removed, because a run renews it.
 type RenewedError struct{ Info Info }
 

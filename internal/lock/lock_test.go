@@ -345,3 +345,40 @@ func TestLostAnswer(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for locks to be free waits for the run that renews one, not for one that was killed.
+func TestAwaitFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, other := &enginetest.Cluster{}, lock.Set{Namespace: "demo", ID: "other", Name: "other"}
+		began := time.Now()
+		await := func() time.Duration {
+			t.Helper()
+			if err := lock.AwaitFree(t.Context(), c, []lock.Set{other, set}); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		if took := await(); took != 0 {
+			t.Errorf("without a lock it took %s", took)
+		}
+		l, _ := acquire(t, c, options("ann", 0))
+		time.AfterFunc(time.Minute, func() { l.Release(t.Context()) })
+		if took := await(); took < time.Minute || took > time.Minute+lock.PollPeriod {
+			t.Errorf("with a run of a minute it took %s", took)
+		}
+		began = time.Now()
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		dead := &enginetest.Cluster{}
+		l, _, err := lock.Acquire(ctx, dead, set, options("ann", 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := dead.Object(set.Ref())
+		l.Release(ctx)
+		c.Put(lease)
+		if took := await(); took < lock.Duration || took > lock.Duration+lock.PollPeriod {
+			t.Errorf("with a killed run it took %s", took)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
@@ -15,17 +16,19 @@ import (
 type StatusTargets struct {
 	All    *object.Set
 	Owners map[object.Ref][]object.Ref
-	Remote bool // several inventories, so that it has to be said which
+	Remote bool       // several inventories, so that it has to be said which
+	Locks  []lock.Set // what runs lock that may create the objects
 }
 
 // NewStatusTargets returns the objects of one record.
-func NewStatusTargets(record object.Ref, refs []object.Ref) *StatusTargets {
+func NewStatusTargets(record object.Ref, locked lock.Set, refs []object.Ref) *StatusTargets {
 	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}}
-	m.add(record, refs)
+	m.add(record, locked, refs)
 	return m
 }
 
-func (m *StatusTargets) add(inv object.Ref, refs []object.Ref) {
+func (m *StatusTargets) add(inv object.Ref, locked lock.Set, refs []object.Ref) {
+	m.Locks = append(m.Locks, locked)
 	for _, ref := range refs {
 		m.All.Insert(ref)
 		m.Owners[ref] = append(m.Owners[ref], inv)
@@ -50,7 +53,7 @@ func LocalMembers(
 	if err != nil {
 		return nil, err
 	}
-	return NewStatusTargets(inv.Ref, state.Refs()), nil
+	return NewStatusTargets(inv.Ref, LockSet(inv), state.Refs()), nil
 }
 
 // RemoteMembers returns the objects that the ResourceGroups of a namespace list, or those of all
@@ -73,7 +76,7 @@ func RemoteMembers(
 		case r.Err != nil:
 			notice("Warning: " + r.Err.Error())
 		default:
-			m.add(r.Inventory.Ref, r.State.Refs())
+			m.add(r.Inventory.Ref, LockSet(r.Inventory), r.State.Refs())
 		}
 	}
 	return m, nil

@@ -132,7 +132,7 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 	if err != nil {
 		return nil, s.nativeError(err)
 	}
-	return packages.NewStatusTargets(found.App.RecordRef(), found.Refs), nil
+	return packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()), found.Refs), nil
 }
 
 // PrepareRename returns how the record of the app gets another name and namespace.

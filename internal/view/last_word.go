@@ -199,6 +199,9 @@ func (w *LastWord) lines(s shortfall, i int) []string {
 	}
 	settled.Causes = w.causes[i]
 	lines := append([]string{text + sourceLine(step.Source)}, Causes(settled)...)
+	if settled.Status.State == ready.NotFound {
+		return append(lines, "    next: apply again")
+	}
 	return append(lines, "    next: "+nextCommand(step.Ref, settled.Causes))
 }
 

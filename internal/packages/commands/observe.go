@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -24,6 +28,10 @@ type StatusForm struct {
 	JSON    bool // nothing but JSON is printed to the standard output
 	Strict  bool // filters that match no object are an error
 	Causes  bool // causes are printed
+	// Ends means that nothing is awaited in vain: neither an object that does not exist, unless a run
+	// may create it, nor any without progress for Stall. What did not come is printed at the end.
+	Ends  bool
+	Stall time.Duration // 0 is without limit
 	// Children returns the function that reads child objects; nil is that of kpt live.
 	Children func(context.Context, packages.Cluster, *ready.RuleSet) view.ChildRows
 }
@@ -64,12 +72,47 @@ func (f *StatusFlags) Run(
 		LogLines: f.LogLines,
 	}
 	sink := printUnreachable(env.Err, printer.Event)
-	met, err = packages.Observe(ctx, client, set, refs, options, sink)
+	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil)
+	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
+	if form.Ends && awaits {
+		options.Stall, options.Unattended = form.Stall, awaitFree(ctx, client, m.Locks)
+	}
+	met, err = packages.Observe(ctx, client, set, refs, options, func(e event.Event) {
+		if word.Event(e); e.Kind != event.Settled {
+			sink(e)
+		}
+	})
 	if closed := printer.Close(err); err == nil || closed != nil && errors.Is(err, context.Canceled) {
 		err = closed
 	}
-	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
+	if form.Ends && err == nil {
+		word.Print(env.Err, env.Now().Sub(began))
+	}
 	return met || !awaits, err
+}
+
+// lastWordPlan returns the plan of steps that wait for objects to be current, or deleted.
+func lastWordPlan(refs []object.Ref, until engine.Until) *plan.Plan {
+	p := &plan.Plan{Steps: make([]plan.Step, len(refs))}
+	for i, ref := range refs {
+		p.Steps[i] = plan.Step{Ref: ref, Op: plan.Observe}
+		if until == engine.UntilDeleted {
+			p.Steps[i].Op = plan.AwaitDeleted
+		}
+	}
+	return p
+}
+
+// awaitFree returns a channel that is closed as soon as no run holds one of some locks. If they
+// cannot be read, it is never closed.
+func awaitFree(ctx context.Context, c lock.Cluster, sets []lock.Set) <-chan struct{} {
+	free := make(chan struct{})
+	go func() { // it ends with the context
+		if lock.AwaitFree(ctx, c, sets) == nil {
+			close(free)
+		}
+	}()
+	return free
 }
 
 // cancelWriter is a writer that cancels a context when a write fails: nobody reads the output any

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type statusFlags struct {
 	commands.StatusFlags
 	setFlags
 	output cli.Choice
+	stall  stallLimit
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -33,8 +35,8 @@ objects of all inventories in the cluster, or in the namespace of --namespace.
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
   1    the state could not be read: the error says why
-  3    with --poll-until current or deleted: not all objects are, and the time is up or all that is
-       left has failed
+  3    with --poll-until current or deleted: not all objects are, and the time is up, all that is
+       left has failed, or does not exist and no run is in progress that could create it
   130  interrupted`,
 		Example: "  " + env.Name() + " status wordpress\n" +
 			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table",
@@ -46,13 +48,14 @@ Exit codes:
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	f.Add(cmd)
 	f.addRecord(cmd)
+	f.stall.add(cmd, "timeout")
 	return cmd
 }
 
 func (f *statusFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	if err := f.Check(&f.output); err != nil {
+	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
 		return err
 	}
 	rules, err := packages.ReadRules(ctx, "", f.RuleFiles)
@@ -64,6 +67,7 @@ func (f *statusFlags) run(
 	}
 	met, err := f.Run(ctx, env, commands.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
+		Ends: true, Stall: f.stall.value(f.Timeout),
 		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
 			return f.targets(ctx, env, kube, args)
 		},
