@@ -214,9 +214,10 @@ func (d *Deletion) execute(
 	namespaces := append(
 		namespacesOf(nil, withoutTransient(d.objects)),
 		d.app.Meta.LastDeployment.Namespaces...)
-	records := &runRecord{begin: func(ctx context.Context) error {
+	records := d.run.runRecord(d.app)
+	records.begin = func(ctx context.Context) error {
 		return d.app.Begin(ctx, "delete", namespaces, false)
-	}}
+	}
 	records.finish = func(ctx context.Context, succeeded bool) error {
 		if succeeded && !d.partial {
 			deleted := false

@@ -235,10 +235,11 @@ func (d *Deployment) runRecord() (records *runRecord, namespaces *[]string) {
 	unlisted, before := d.unlistedNamespaces(), withoutTransient(d.live.objects)
 	namespaces = new([]string)
 	*namespaces = append(namespacesOf(d.inputs, before), unlisted...)
-	records = &runRecord{begin: func(ctx context.Context) error {
+	records = d.run.runRecord(d.app)
+	records.begin = func(ctx context.Context) error {
 		d.app.AddKinds(usedKinds(d.inputs, before))
 		return d.app.Begin(ctx, d.describe(), *namespaces, d.req.KeepChanges > 0)
-	}}
+	}
 	records.finish = func(ctx context.Context, succeeded bool) error {
 		if !records.begun { // nothing was written
 			if succeeded {

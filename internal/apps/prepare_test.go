@@ -344,7 +344,8 @@ func TestNativeInterrupted(t *testing.T) {
 		t.Error("not interrupted")
 	}
 	last := w.find().Meta.LastDeployment
-	if last.Successful == nil || *last.Successful || last.FinishedAt.IsZero() {
+	if last.Successful != nil || !last.FinishedAt.IsZero() ||
+		!strings.HasSuffix(last.Description, "; interrupted") {
 		t.Errorf("last change %+v", last)
 	}
 	check(t, "objects", w.objects(), "configmap/a configmap/c configmap/web")

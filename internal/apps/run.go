@@ -345,6 +345,18 @@ type runRecord struct {
 	begin  func(ctx context.Context) error
 	finish func(ctx context.Context, succeeded bool) error
 	begun  bool
+	// interrupted records the interrupt of a run that has begun; nil if that is a failure.
+	interrupted func(ctx context.Context) error
+}
+
+// runRecord returns a record of an app that is to be filled. kapp has no word for an interrupted
+// run but a failed one.
+func (r *Run) runRecord(target *app.App) *runRecord {
+	records := &runRecord{}
+	if r.options.Native {
+		records.interrupted = target.Interrupted
+	}
+	return records
 }
 
 // Load returns an empty state.
@@ -352,11 +364,15 @@ func (*runRecord) Load(context.Context) (*record.State, error) { return &record.
 
 // Save records the beginning or the end of the run.
 func (r *runRecord) Save(ctx context.Context, state *record.State) error {
-	if state.Result == "" {
+	switch {
+	case state.Result == "":
 		r.begun = true
 		return r.begin(ctx)
+	case state.Result == record.RunInterrupted && r.begun && r.interrupted != nil:
+		return r.interrupted(ctx)
+	default:
+		return r.finish(ctx, state.Result == record.RunSucceeded)
 	}
-	return r.finish(ctx, state.Result == record.RunSucceeded)
 }
 
 // Delete records the end of a deletion that left no object: its finish deletes the record.

@@ -56,8 +56,11 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	defer cancel()
 	r.checkDeleted(saving)
 	result := record.RunSucceeded
-	if r.summary.Interrupted || r.summary.Failures() > 0 {
+	switch failed := r.summary.Failures(); {
+	case failed > r.summary.Settled[event.Interrupted]:
 		result = record.RunFailed
+	case failed > 0:
+		result = record.RunInterrupted
 	}
 	return r.saveOutcome(saving, result)
 }

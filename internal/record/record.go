@@ -67,6 +67,8 @@ type Result string
 const (
 	RunSucceeded Result = "Succeeded"
 	RunFailed    Result = "Failed"
+	// RunInterrupted is of a run that was interrupted before anything had failed.
+	RunInterrupted Result = "Interrupted"
 )
 
 // Refs returns the identities of the members, in order.

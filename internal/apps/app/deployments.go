@@ -69,6 +69,21 @@ func (a *App) Finish(ctx context.Context, successful bool, namespaces []string) 
 	}
 	change := ended(a.Meta.LastDeployment, a.store.Now(), successful)
 	change.Namespaces = sortedNames(namespaces)
+	return a.record(ctx, change)
+}
+
+// Interrupted records that the running deployment was interrupted: it has no end.
+func (a *App) Interrupted(ctx context.Context) error {
+	if a.IsLabelled() {
+		return nil
+	}
+	change := a.Meta.LastDeployment
+	change.Description += "; interrupted"
+	return a.record(ctx, change)
+}
+
+// record writes the state of the running deployment.
+func (a *App) record(ctx context.Context, change DeploymentRecord) error {
 	name := a.Meta.LastDeploymentName
 	var changed, noted error
 	runBoth(func() {
