@@ -136,7 +136,7 @@ func (d *Deletion) calculate(ctx context.Context) error {
 	some := Filter(d.objects, matching)
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
-		deletes: true, ownerText: d.ownerText(ctx),
+		deletes: true, nameOwners: d.nameOwners(ctx),
 	}
 	if d.req.Run.Native {
 		d.run.staying = excluding(d.objects, matching)

@@ -39,7 +39,7 @@ type Deployment struct {
 	run      *Run
 	trimmed  int // how many change records the run deleted
 
-	ownerText func([]owner.Owner, string) string // see Client.ownerText
+	nameOwners func([]owner.Owner, string) []owner.Owner // see Client.nameOwners
 
 	preparation input.Preparation
 	fallback    []string                       // namespaces to search
@@ -119,7 +119,7 @@ func (d *Deployment) Run(
 
 // calculateDeployment returns a deployment with its changes, and without a plan.
 func (c *Client) calculateDeployment(ctx context.Context, r DeployRequest) (*Deployment, error) {
-	d := &Deployment{Client: c, req: r, ownerText: c.ownerText(ctx)}
+	d := &Deployment{Client: c, req: r, nameOwners: c.nameOwners(ctx)}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
-		ownerText: d.ownerText, foreignReason: d.foreignReason, foreign: d.live.foreign,
+		nameOwners: d.nameOwners, foreignReason: d.foreignReason, foreign: d.live.foreign,
 	}
 	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {

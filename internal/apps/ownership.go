@@ -44,7 +44,7 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 	}
 	if others := d.othersOf(input, live); len(others) > 0 && d.Notice != nil {
 		d.Notice(fmt.Sprintf("Resource '%s' belongs to %s; this takes it over", resource.Describe(live),
-			d.ownerText(others, live.GetNamespace())))
+			owner.Text(d.nameOwners(others, live.GetNamespace()))))
 	}
 	return ""
 }
@@ -59,8 +59,12 @@ func (d *Deployment) foreignReason(input, live liveObject) string {
 	if len(owners) == 0 || d.req.OverrideOwnership {
 		return ""
 	}
-	return "it belongs to " + d.ownerText(owners, live.GetNamespace()) +
-		"; --adopt=all takes it over"
+	owners = d.nameOwners(owners, live.GetNamespace())
+	text := "it belongs to " + owner.Text(owners)
+	if same := owners[0]; same.Kind == owner.App && same.Name == d.req.App.Name {
+		text += fmt.Sprintf("; -n %s names that app", same.Namespace)
+	}
+	return text + "; --adopt=all takes it over"
 }
 
 // leaveToOthers makes a step leave the object of a change alone, because it belongs to others.
@@ -101,12 +105,12 @@ func othersOf(of *app.App, applied, live liveObject) []owner.Owner {
 	})
 }
 
-// ownerText returns a function that describes the owners of an object in a namespace. It lists the
-// records of packages once, if it needs the name of one.
-func (c *Client) ownerText(ctx context.Context) func([]owner.Owner, string) string {
+// nameOwners returns a function that finds the names of the owners of an object in a namespace. It
+// lists the records of packages once, if it needs the name of one.
+func (c *Client) nameOwners(ctx context.Context) func([]owner.Owner, string) []owner.Owner {
 	names := &owner.Names{Cluster: c.Cluster}
-	return func(owners []owner.Owner, namespace string) string {
-		return owner.Text(names.FindAll(ctx, owners, namespace))
+	return func(owners []owner.Owner, namespace string) []owner.Owner {
+		return names.FindAll(ctx, owners, namespace, c.Namespace)
 	}
 }
 
@@ -124,7 +128,7 @@ func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 	if len(others) == 0 {
 		return nil
 	}
-	text := r.ownerText(others, step.Ref.Namespace)
+	text := owner.Text(r.nameOwners(others, step.Ref.Namespace))
 	switch step.Op {
 	case plan.Update:
 		step.ReasonCode, step.Reason = plan.ReasonAdopted, "it belonged to "+text

@@ -95,10 +95,10 @@ type Run struct {
 	review     Review
 	config     *config.Config
 	app        *app.App
-	deletes    bool                               // the app is deleted
-	patch      bool                               // nothing is deleted
-	ownerText  func([]owner.Owner, string) string // see Client.ownerText
-	adopted    map[liveObject]bool                // live objects that lack the label of the app
+	deletes    bool                                      // the app is deleted
+	patch      bool                                      // nothing is deleted
+	nameOwners func([]owner.Owner, string) []owner.Owner // see Client.nameOwners
+	adopted    map[liveObject]bool                       // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
 	// foreignReason and foreign are those of the deployment, of native runs alone.
 	foreignReason func(input, live liveObject) string

@@ -28,57 +28,76 @@ var (
 type Names struct {
 	Cluster Lister
 
-	records map[Kind]map[string]Owner // by ID
+	records map[recordID]Owner
+	listed  map[recordPlace]bool // whether the list succeeded
+}
+
+// recordID is the ID of a package or an app.
+type recordID struct {
+	kind Kind
+	id   string
+}
+
+// recordPlace is where records are listed: in a namespace, or in all if it is empty.
+type recordPlace struct {
+	kind      Kind
+	namespace string
 }
 
 // Find returns the owner with the name and the namespace of its record. Records are looked for in
-// the whole cluster, or in one namespace if the user may not list all. Without a record the name
+// the whole cluster, or in some namespaces if the user may not list all. Without a record the name
 // stays empty.
-func (n *Names) Find(ctx context.Context, o Owner, namespace string) Owner {
+func (n *Names) Find(ctx context.Context, o Owner, namespaces ...string) Owner {
 	if o.Name != "" || o.Kind != Package && o.Kind != App {
 		return o
 	}
-	if n.records[o.Kind] == nil {
-		if n.records == nil {
-			n.records = map[Kind]map[string]Owner{}
+	if !n.list(ctx, recordPlace{o.Kind, ""}) {
+		for _, namespace := range namespaces {
+			if namespace != "" {
+				n.list(ctx, recordPlace{o.Kind, namespace}) // else the ID stays without a name
+			}
 		}
-		n.records[o.Kind] = n.list(ctx, o.Kind, namespace)
 	}
-	record := n.records[o.Kind][o.ID]
+	record := n.records[recordID{o.Kind, o.ID}]
 	o.Name, o.Namespace = record.Name, record.Namespace
 	return o
 }
 
 // FindAll returns owners with the names of their records.
-func (n *Names) FindAll(ctx context.Context, owners []Owner, namespace string) []Owner {
+func (n *Names) FindAll(ctx context.Context, owners []Owner, namespaces ...string) []Owner {
 	found := slices.Clone(owners)
 	for i := range found {
-		found[i] = n.Find(ctx, found[i], namespace)
+		found[i] = n.Find(ctx, found[i], namespaces...)
 	}
 	return found
 }
 
-// list returns the records of packages or apps by ID.
-func (n *Names) list(ctx context.Context, kind Kind, namespace string) map[string]Owner {
-	gk, labels := resourceGroupKind, map[string]string(nil)
+// list finds the records of packages or apps in a place, once, and reports whether it could.
+func (n *Names) list(ctx context.Context, place recordPlace) bool {
+	if succeeded, done := n.listed[place]; done {
+		return succeeded
+	}
+	if n.listed == nil {
+		n.listed, n.records = map[recordPlace]bool{}, map[recordID]Owner{}
+	}
+	kind, gk, labels := place.kind, resourceGroupKind, map[string]string(nil)
 	if kind == App {
 		gk, labels = configMapKind, map[string]string{appRecordLabel: ""}
 	}
-	objects, err := n.Cluster.List(ctx, gk, "", labels)
-	if err != nil && namespace != "" {
-		objects, _ = n.Cluster.List(ctx, gk, namespace, labels) // else the ID stays without a name
-	}
-	records := map[string]Owner{}
+	objects, err := n.Cluster.List(ctx, gk, place.namespace, labels)
+	n.listed[place] = err == nil
 	for _, obj := range objects {
 		id, name := obj.GetLabels()[inventoryLabel], obj.GetName()
 		if kind == App {
 			id, name = appID(obj), strings.TrimSuffix(name, appRecordSuffix)
 		}
 		if id != "" {
-			records[id] = Owner{Kind: kind, ID: id, Name: name, Namespace: obj.GetNamespace()}
+			n.records[recordID{kind, id}] = Owner{
+				Kind: kind, ID: id, Name: name, Namespace: obj.GetNamespace(),
+			}
 		}
 	}
-	return records
+	return n.listed[place]
 }
 
 // appID returns the value of the label of an app, by its record; empty if the record is invalid.

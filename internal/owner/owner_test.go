@@ -129,6 +129,12 @@ func TestNames(t *testing.T) {
 			t.Errorf("lists: %v", cluster.lists)
 		}
 	}
+	for namespace, want := range map[string]string{"web": "", "shop": "web", "": ""} {
+		elsewhere := Names{Cluster: &records{objects: objects, forbidden: true}}
+		if got := elsewhere.Find(t.Context(), owners[1], "other", namespace).Name; got != want {
+			t.Errorf("found %q with namespace %q, want %q", got, namespace, want)
+		}
+	}
 	idle := &records{}
 	names := Names{Cluster: idle}
 	names.Find(t.Context(), Owner{Kind: HelmRelease, Name: "web"}, "shop")

@@ -143,7 +143,7 @@ func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, er
 	return &Renaming{
 		Locks: apps.LockSets(from, to),
 		Run: func(ctx context.Context) (bool, error) {
-			if err := checkRename(ctx, client, from, to); err != nil || from == to {
+			if err := s.checkRename(ctx, client, to); err != nil || from == to {
 				return false, err
 			}
 			return true, client.Rename(ctx, apps.RenameRequest{App: from, To: to})
@@ -151,11 +151,11 @@ func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, er
 	}, nil
 }
 
-// checkRename returns an error unless an app exists and can have a new name: no other app has it.
-func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) error {
-	old, err := findApp(ctx, client, from)
+// checkRename returns an error unless the app exists and can have a new name: no other app has it.
+func (s *appSet) checkRename(ctx context.Context, client *apps.Client, to apps.Name) error {
+	old, err := client.Existing(ctx, s.name())
 	if err != nil {
-		return err
+		return s.nativeError(err)
 	}
 	other, err := client.Find(ctx, to)
 	if err == nil && other.Exists() && other.Selector() != old.Selector() {
@@ -165,21 +165,11 @@ func checkRename(ctx context.Context, client *apps.Client, from, to apps.Name) e
 	return err
 }
 
-// findApp returns an app. It is an error if there is none.
-func findApp(ctx context.Context, client *apps.Client, name apps.Name) (*app.App, error) {
-	found, err := client.Find(ctx, name)
-	if err == nil && !found.Exists() {
-		err = fmt.Errorf("there is no record of app %q in namespace %s; muster list -A shows all",
-			name.Name, name.Namespace)
-	}
-	return found, err
-}
-
 // Mark returns the label of the app's objects.
 func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
-	found, err := findApp(ctx, s.client(c), s.name())
+	found, err := s.client(c).Existing(ctx, s.name())
 	if err != nil {
-		return Mark{}, err
+		return Mark{}, s.nativeError(err)
 	}
 	return Mark{Text: found.Selector()}, nil
 }

@@ -17,8 +17,13 @@ type ElsewhereError struct {
 }
 
 func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("there is no record of %s in namespace %s; apps of this name are in the "+
-		"namespaces %s", e.Title, e.Namespace, strings.Join(e.Others, ", "))
+	return fmt.Sprintf("there is no record of %s in namespace %s; %s", e.Title, e.Namespace, e.Hint())
+}
+
+// Hint returns where the others are.
+func (e *ElsewhereError) Hint() string {
+	return fmt.Sprintf("apps of this name are in the namespaces %s: name one with -n",
+		strings.Join(e.Others, ", "))
 }
 
 // nativeError returns the errors about an app and its record in the words of those about packages.

@@ -22,7 +22,7 @@ func TestNativeErrors(t *testing.T) {
 		{&app.NotFoundError{Namespace: "n"}, `there is no record of app "web" in namespace n; ` +
 			"muster list -A shows all"},
 		{&app.NotFoundError{Namespace: "n", Others: []string{"a", "b"}}, `there is no record of app ` +
-			`"web" in namespace n; apps of this name are in the namespaces a, b`},
+			`"web" in namespace n; apps of this name are in the namespaces a, b: name one with -n`},
 		{&apps.UnlistableError{Permissions: []string{"list secrets"}}, `app "web" is not destroyed: it ` +
 			"may have objects that you may not list, and without its record nothing would find them; " +
 			"have somebody destroy it who may:\n  - list secrets"},

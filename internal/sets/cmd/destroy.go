@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,8 +103,7 @@ func (f *destroyFlags) run(
 				set.Title(), namespace)
 			elsewhere := (*sets.ElsewhereError)(nil)
 			if _, err := set.Targets(ctx, client); errors.As(err, &elsewhere) {
-				env.Notice("note: apps of this name are in the namespaces " +
-					strings.Join(elsewhere.Others, ", "))
+				env.Notice("note: " + elsewhere.Hint())
 			}
 		}
 		if f.pruned == nil {
