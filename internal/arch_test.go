@@ -72,7 +72,7 @@ var boundaries = map[string]boundary{
 	"plan": {2, []string{"object", "graph", "diff", "mutation"}, []string{machinery},
 		"deciding is pure"},
 	"event": {3, []string{"object", "plan", "ready"}, []string{machinery}, "facts alone"},
-	"owner": {0, nil, []string{machinery},
+	"owner": {1, []string{"object"}, []string{machinery},
 		"marks of objects to owners; it lists records through an interface of its own"},
 	"lock": {4, []string{"object", "cluster", "event"}, []string{machinery},
 		"a lock is a Lease, and knows no set"},

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -76,7 +77,7 @@ func (d decider) checkLabels(draft, want *unstructured.Unstructured) error {
 		return err
 	}
 	for _, key := range []string{key, resource.LabelAssociation} {
-		if want.GetLabels()[key] != draft.GetLabels()[key] {
+		if object.LabelsOf(want).Get(key) != object.LabelsOf(draft).Get(key) {
 			return fmt.Errorf("the label %s cannot be substituted: it names the owner of the object", key)
 		}
 	}

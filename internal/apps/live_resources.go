@@ -221,7 +221,7 @@ func (d *Deployment) onlyInputs(found []liveObject) []liveObject {
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(obj liveObject) bool {
 		key := resource.Key(obj)
-		if _, versioned := obj.GetAnnotations()[resource.AnnVersioned]; versioned {
+		if _, versioned := object.AnnotationsOf(obj).Lookup(resource.AnnVersioned); versioned {
 			if at := strings.LastIndex(key, "-ver-"); at >= 0 && keys[key[:at]] {
 				return false
 			}

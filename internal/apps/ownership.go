@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -75,7 +76,7 @@ func leaveToOthers(step *plan.Step, c *change.Change, why string) {
 
 // isExternal reports whether an input only describes what others create, or is ignored.
 func isExternal(input liveObject) bool {
-	_, noop := input.GetAnnotations()[resource.AnnNoop]
+	_, noop := object.AnnotationsOf(input).Lookup(resource.AnnNoop)
 	return noop || resource.IsExternal(input)
 }
 
@@ -98,7 +99,7 @@ func (d *Deployment) othersOf(input, live liveObject) []owner.Owner {
 func othersOf(of *app.App, applied, live liveObject) []owner.Owner {
 	set := owner.Owner{Kind: owner.App}
 	if isMember(of, live) {
-		set.ID = live.GetLabels()[resource.LabelApp]
+		set.ID = object.LabelsOf(live).Get(resource.LabelApp)
 	}
 	return slices.DeleteFunc(owner.Others(live, applied, set), func(o owner.Owner) bool {
 		return o.Kind == owner.App
@@ -149,7 +150,7 @@ func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 // none, and if the input only describes the object.
 func (d *Deployment) otherOwner(input, live liveObject) string {
 	key, value, _ := d.app.Label() // loadInputs has returned its error
-	owner, labelled := live.GetLabels()[key]
+	owner, labelled := object.LabelsOf(live).Lookup(key)
 	if !labelled || owner == value || isExternal(input) {
 		return ""
 	}

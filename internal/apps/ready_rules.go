@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -54,7 +55,7 @@ func (r nativeRules) Children(
 
 // countsReplicas reports whether an object is ready once some of its replicas are available.
 func countsReplicas(obj *unstructured.Unstructured) bool {
-	_, counts := obj.GetAnnotations()[resource.AnnMinimumAvailable]
+	_, counts := object.AnnotationsOf(obj).Lookup(resource.AnnMinimumAvailable)
 	return counts
 }
 
@@ -103,7 +104,7 @@ func (r readyRules) Children(
 	}
 	labels := map[string]string{}
 	for _, key := range []string{resource.LabelApp, resource.LabelAssociation} {
-		if value, ok := obj.GetLabels()[key]; ok {
+		if value, ok := object.LabelsOf(obj).Lookup(key); ok {
 			labels[key] = value
 		}
 	}

@@ -254,7 +254,7 @@ func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool) {
 	if !r.options.DebugHistory && !r.options.Debug {
 		return base, ok
 	}
-	sum := obj.GetAnnotations()[resource.AnnOriginalDiffMD5]
+	sum := object.AnnotationsOf(obj).Get(resource.AnnOriginalDiffMD5)
 	text := resource.Describe(obj)
 	switch {
 	case ok:

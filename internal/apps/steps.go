@@ -279,7 +279,7 @@ func (r *Run) setOperation(step *plan.Step, c *change.Change, strategy string) (
 
 // retainedReason returns why an object is left in the cluster.
 func retainedReason(obj *unstructured.Unstructured) string {
-	if value, ok := obj.GetAnnotations()[resource.AnnDeleteStrategy]; ok {
+	if value, ok := object.AnnotationsOf(obj).Lookup(resource.AnnDeleteStrategy); ok {
 		return fmt.Sprintf("annotation prevents deletion (%q: %q)", resource.AnnDeleteStrategy, value)
 	}
 	return "every cluster needs it"

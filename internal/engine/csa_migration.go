@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -63,7 +64,7 @@ func adoptUpdates(
 func keepApplied(
 	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	text, ok := live.GetAnnotations()[p.LastApplied]
+	text, ok := object.AnnotationsOf(live).Lookup(p.LastApplied)
 	if p.LastAppliedManager == "" || !ok || diff.IsAnnotationApplied(live, p.LastApplied) {
 		return live, nil
 	}

@@ -28,3 +28,32 @@ func WithMetadata(
 	}
 	return out
 }
+
+// Texts are labels or annotations as they were decoded, without a copy. As in the API, null is an
+// empty text.
+type Texts map[string]any
+
+// LabelsOf returns the labels of an object.
+func LabelsOf(obj *unstructured.Unstructured) Texts { return textsOf(obj, "labels") }
+
+// AnnotationsOf returns the annotations of an object.
+func AnnotationsOf(obj *unstructured.Unstructured) Texts { return textsOf(obj, "annotations") }
+
+func textsOf(obj *unstructured.Unstructured, field string) Texts {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	texts, _ := metadata[field].(map[string]any)
+	return texts
+}
+
+// Get returns the text of a key, or "".
+func (t Texts) Get(key string) string {
+	text, _ := t[key].(string)
+	return text
+}
+
+// Lookup returns the text of a key, and whether there is one.
+func (t Texts) Lookup(key string) (text string, found bool) {
+	value, found := t[key]
+	text, isText := value.(string)
+	return text, found && (isText || value == nil)
+}

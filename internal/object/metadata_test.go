@@ -50,3 +50,31 @@ func TestWithMetadataOfAnObjectWithoutAny(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestTexts reads labels and annotations as the getters of package unstructured do.
+func TestTexts(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"labels":      map[string]any{"app": "web", "none": nil},
+		"annotations": map[string]any{"number": int64(1), "empty": ""},
+	}}}
+	for _, c := range []struct {
+		texts Texts
+		key   string
+		text  string
+		found bool
+	}{
+		{LabelsOf(obj), "app", "web", true},
+		{LabelsOf(obj), "none", "", true},
+		{LabelsOf(obj), "tier", "", false},
+		{AnnotationsOf(obj), "empty", "", true},
+		{AnnotationsOf(obj), "number", "", false},
+		{AnnotationsOf(&unstructured.Unstructured{}), "empty", "", false},
+	} {
+		if text, found := c.texts.Lookup(c.key); text != c.text || found != c.found {
+			t.Errorf("%s: got %q, %t, want %q, %t", c.key, text, found, c.text, c.found)
+		}
+		if text := c.texts.Get(c.key); text != c.text {
+			t.Errorf("%s: got %q, want %q", c.key, text, c.text)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Kind is the kind of an owner.
@@ -74,20 +76,20 @@ func Of(obj *unstructured.Unstructured) []Owner {
 	if obj == nil {
 		return nil
 	}
-	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	labels, annotations := object.LabelsOf(obj), object.AnnotationsOf(obj)
 	var owners []Owner
-	if id := annotations[inventoryAnnotation]; id != "" {
+	if id := annotations.Get(inventoryAnnotation); id != "" {
 		owners = append(owners, Owner{
 			Kind: Package, ID: id, Annotations: []string{inventoryAnnotation}})
 	}
-	if id := labels[appLabel]; id != "" {
+	if id := labels.Get(appLabel); id != "" {
 		owners = append(owners, Owner{
 			Kind: App, ID: id, Labels: []string{appLabel, associationLabel}})
 	}
 	for _, mark := range fluxMarks {
-		if name := labels[mark.name]; name != "" {
+		if name := labels.Get(mark.name); name != "" {
 			owners = append(owners, Owner{
-				Kind: mark.kind, Name: name, Namespace: labels[mark.namespace],
+				Kind: mark.kind, Name: name, Namespace: labels.Get(mark.namespace),
 				Labels: []string{mark.name, mark.namespace}})
 		}
 	}
@@ -96,12 +98,12 @@ func Of(obj *unstructured.Unstructured) []Owner {
 			Kind: Application, Name: name, Labels: []string{argoInstance},
 			Annotations: []string{argoInstance, argoTracking, argoInstallation}})
 	}
-	if name := annotations[helmName]; name != "" {
+	if name := annotations.Get(helmName); name != "" {
 		owners = append(owners, Owner{
-			Kind: HelmRelease, Name: name, Namespace: annotations[helmNamespace],
+			Kind: HelmRelease, Name: name, Namespace: annotations.Get(helmNamespace),
 			Annotations: []string{helmName, helmNamespace}})
 	}
-	if name := labels[applySetLabel]; name != "" {
+	if name := labels.Get(applySetLabel); name != "" {
 		owners = append(owners, Owner{Kind: ApplySet, Name: name, Labels: []string{applySetLabel}})
 	}
 	return owners
@@ -124,19 +126,19 @@ func Others(live, applied *unstructured.Unstructured, set Owner) []Owner {
 // applicationOf returns the name of the Argo CD application that an object belongs to, or "". The
 // common label for instances counts only on objects that Argo CD wrote.
 func applicationOf(obj *unstructured.Unstructured) string {
-	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
-	if id := annotations[argoTracking]; id != "" {
+	labels, annotations := object.LabelsOf(obj), object.AnnotationsOf(obj)
+	if id := annotations.Get(argoTracking); id != "" {
 		name, _, _ := strings.Cut(id, ":") // NAME:GROUP/KIND:NAMESPACE/NAME
 		return name
 	}
-	for _, name := range []string{labels[argoInstance], annotations[argoInstance]} {
+	for _, name := range []string{labels.Get(argoInstance), annotations.Get(argoInstance)} {
 		if name != "" {
 			return name
 		}
 	}
 	for _, entry := range obj.GetManagedFields() {
 		if argoManagers[entry.Manager] {
-			return labels[instanceLabel]
+			return labels.Get(instanceLabel)
 		}
 	}
 	return ""

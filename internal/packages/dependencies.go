@@ -54,7 +54,7 @@ func (e *RepeatedError) Error() string { return fmt.Sprintf("%q is named twice",
 // or GROUP/namespaces/NAMESPACE/KIND/NAME. The core group is empty. It returns the valid references
 // and one AnnotationError for each of the others.
 func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
-	value, ok := obj.GetAnnotations()[DependsOnKey]
+	value, ok := object.AnnotationsOf(obj).Lookup(DependsOnKey)
 	if !ok {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ type sourceReference struct {
 // substitutions parses the apply-time-mutation annotation, a list in YAML. Its error joins one
 // AnnotationError for each invalid entry.
 func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, error) {
-	value, ok := obj.GetAnnotations()[MutationKey]
+	value, ok := object.AnnotationsOf(obj).Lookup(MutationKey)
 	if !ok {
 		return nil, nil
 	}

@@ -118,7 +118,7 @@ func (p *Package) CheckAppAnnotations() error {
 		add := func(err error) {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
 		}
-		_, labelled := obj.GetLabels()[resource.LabelConfig]
+		_, labelled := object.LabelsOf(obj.Unstructured).Lookup(resource.LabelConfig)
 		if isAppConfig(obj.Object) || labelled {
 			add(errAppConfig)
 			continue
@@ -149,7 +149,7 @@ func (p *Package) CheckAppAnnotations() error {
 func withNonce(desired []plan.Desired, now time.Time) (set []plan.Desired, nonce string) {
 	set = slices.Clone(desired)
 	for i, d := range desired {
-		if _, ok := d.Object.GetAnnotations()[resource.AnnNonce]; ok {
+		if _, ok := object.AnnotationsOf(d.Object).Lookup(resource.AnnNonce); ok {
 			nonce, set[i].Object = resource.Nonce(now), d.Object.DeepCopy()
 			annotations := set[i].Object.GetAnnotations()
 			annotations[resource.AnnNonce] = nonce
@@ -201,7 +201,7 @@ func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
 // package's, such as the inventory of a subpackage.
 func isInventory(obj manifest.Object) error {
 	for _, key := range inventory.IDKeys {
-		if _, ok := obj.GetLabels()[key]; ok {
+		if _, ok := object.LabelsOf(obj.Unstructured).Lookup(key); ok {
 			return fmt.Errorf(
 				"the label %s marks an inventory, and this is not that of the package; take the label off",
 				key,

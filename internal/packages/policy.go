@@ -109,7 +109,7 @@ func AnnotationPolicy() plan.Policy {
 // waitingInBoth parses the annotations of both vocabularies that say how an object is waited for.
 func waitingInBoth(obj *unstructured.Unstructured) (plan.Waiting, error) {
 	w, err := waiting(obj)
-	if _, ok := obj.GetAnnotations()[resource.AnnDisableWait]; ok {
+	if _, ok := object.AnnotationsOf(obj).Lookup(resource.AnnDisableWait); ok {
 		w.Skip = true
 	}
 	return w, err
@@ -134,7 +134,7 @@ func unselected(
 
 // excluded returns why a desired object is left alone: because of the annotation for that.
 func excluded(o plan.Ordered) string {
-	if value, ok := o.Object.GetAnnotations()[resource.AnnNoop]; ok && !o.Removed {
+	if value, ok := object.AnnotationsOf(o.Object).Lookup(resource.AnnNoop); ok && !o.Removed {
 		return fmt.Sprintf("annotation prevents apply (%q: %q)", resource.AnnNoop, value)
 	}
 	return ""
@@ -184,7 +184,7 @@ func (o PlanOptions) Replacement(obj *unstructured.Unstructured) (plan.Replaceme
 	recreate := slices.ContainsFunc(o.Recreate, func(name string) bool {
 		return recreates(name, obj.GroupVersionKind().GroupKind())
 	})
-	if text, ok := obj.GetAnnotations()[recreateKey]; ok {
+	if text, ok := object.AnnotationsOf(obj).Lookup(recreateKey); ok {
 		var err error
 		if recreate, err = strconv.ParseBool(text); err != nil {
 			return "", fmt.Errorf("annotation %s: %q must be \"true\" or \"false\"", recreateKey, text)
@@ -198,7 +198,7 @@ func (o PlanOptions) Replacement(obj *unstructured.Unstructured) (plan.Replaceme
 
 // replacementInBoth returns what replacement does, unless the update strategy of kapp says more.
 func (o PlanOptions) replacementInBoth(obj *unstructured.Unstructured) (plan.Replacement, error) {
-	switch obj.GetAnnotations()[resource.AnnUpdateStrategy] {
+	switch object.AnnotationsOf(obj).Get(resource.AnnUpdateStrategy) {
 	case "always-replace":
 		return plan.ReplaceAlways, nil
 	case "fallback-on-replace":

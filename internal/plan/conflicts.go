@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Conflicts is what happens with fields that others own and to which an update gives another value.
@@ -147,7 +148,7 @@ func (w writeMode) contested(
 	if merged != nil {
 		c.Want, c.Merged, c.Operation = merged, true, metav1.ManagedFieldsOperationUpdate
 		c.Base = w.ownApplied(live)
-		if _, ok := live.GetAnnotations()[w.lastApplied]; !ok {
+		if _, ok := object.AnnotationsOf(live).Lookup(w.lastApplied); !ok {
 			return nil, nil // it is adopted: nothing was applied that others could have changed
 		}
 	}

@@ -183,7 +183,7 @@ func appliedTo(live *unstructured.Unstructured, key string) *unstructured.Unstru
 // readLastApplied returns the configuration that was applied last, or nil if there is none or it
 // cannot be read. Without it the merge removes nothing.
 func readLastApplied(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
-	text, ok := live.GetAnnotations()[key]
+	text, ok := object.AnnotationsOf(live).Lookup(key)
 	if !ok {
 		return nil
 	}

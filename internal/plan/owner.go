@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // findAnnotation returns the first of the annotations that an object carries with the given value.
@@ -56,7 +57,7 @@ func (o Owner) others(live, applied *unstructured.Unstructured) Others {
 	if o.Others != nil {
 		return o.Others(live, applied)
 	}
-	id := live.GetAnnotations()[o.Annotation]
+	id := object.AnnotationsOf(live).Get(o.Annotation)
 	if id == "" || id == o.ID {
 		return Others{}
 	}
@@ -138,7 +139,7 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 
 // Owns reports whether an object carries the mark of the set. Without ownership all objects do.
 func (o Owner) Owns(live *unstructured.Unstructured) bool {
-	return o.Annotation == "" || live.GetAnnotations()[o.Annotation] == o.ID
+	return o.Annotation == "" || object.AnnotationsOf(live).Get(o.Annotation) == o.ID
 }
 
 // mark returns a copy of the object with the owner's annotation.
@@ -153,7 +154,7 @@ func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 // releasePatch returns the patch that removes the owner's annotation, or a zero patch if the object
 // does not carry it. The patch fails on an object that was recreated.
 func (o Owner) releasePatch(live *unstructured.Unstructured) diff.Patch {
-	if o.Annotation == "" || live.GetAnnotations()[o.Annotation] != o.ID {
+	if o.Annotation == "" || object.AnnotationsOf(live).Get(o.Annotation) != o.ID {
 		return diff.Patch{}
 	}
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{

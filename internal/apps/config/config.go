@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -56,8 +57,10 @@ type Check struct {
 // DefaultText returns the built-in rules as a document.
 func DefaultText() string { return defaults }
 
-// Default returns the built-in rules.
-func Default() *Config {
+// Default returns the built-in rules. They are parsed once.
+var Default = sync.OnceValue(parseDefault)
+
+func parseDefault() *Config {
 	c, obj := &Config{}, map[string]any{}
 	err := yaml.Unmarshal([]byte(defaults), &obj)
 	if err == nil {
@@ -83,7 +86,7 @@ func (c *Config) HasOverlays() bool {
 // documents may require. Errors name the document.
 func Extract(all []resource.Resource, version string) (
 	rest []resource.Resource, c *Config, err error) {
-	c = Default()
+	c = parseDefault() // documents add to it
 	for _, r := range all {
 		_, labelled := r.GetLabels()[resource.LabelConfig]
 		switch {
