@@ -2,13 +2,17 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -21,13 +25,14 @@ import (
 type inspectFlags struct {
 	setFlags
 	status commands.StatusFlags
+	filter filter.Flags
 	output cli.Choice
 }
 
 func newInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := inspectFlags{status: commands.NewStatusFlags(), output: cli.Choice{
 		Value: outputTable, Meaning: "output",
-		Allowed: []string{outputTable, cli.OutputJSON, cli.OutputYAML},
+		Allowed: []string{outputTable, cli.OutputJSON, cli.OutputYAML, outputName},
 	}}
 	cmd := &cobra.Command{
 		Use:     "inspect [FOLDER | -] | -a NAME | --record NAME",
@@ -35,19 +40,22 @@ func newInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Short:   "Show the objects of a package or an app, and what controllers created for them",
 		Long: `Show the objects that a set deployed with their statuses, and below each the objects that
 controllers created for it, such as pods. The set is the package in a folder (default: the working
-folder) or on the standard input (-), an app (-a), or a package without its folder (--record).
+folder) or on the standard input (-), an app (-a), or a package without its folder (--record). With
+-o name, print only the names of the set's own objects, as kubectl does.
 
 Exit codes:
   0  the objects were shown
   1  they could not be read: the error says why`,
 		Example: "  " + env.Name() + " inspect wordpress\n" +
-			"  " + env.Name() + " tree -a web -n shop -o json",
+			"  " + env.Name() + " tree -a web -n shop -o json\n" +
+			"  " + env.Name() + " inspect wordpress --filter-kind Deployment -o name",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
 	f.addRecord(cmd)
+	f.filter.Add(cmd.Flags())
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
@@ -57,6 +65,9 @@ func (f *inspectFlags) run(
 ) error {
 	if err := f.output.Check(); err != nil {
 		return err
+	}
+	if f.output.Value == outputName {
+		return f.printNames(ctx, env, kube, args)
 	}
 	rules, err := f.readyRules(ctx, env, kube, args, nil)
 	if err != nil {
@@ -84,6 +95,58 @@ func (f *inspectFlags) run(
 		return (&treeDocument{out: env.Out, format: f.output.Value}).Close(nil)
 	}
 	return err
+}
+
+// targets connects and returns the objects of the set that the filters match.
+func (f *inspectFlags) targets(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) (*packages.StatusTargets, packages.Cluster, error) {
+	matching, err := f.filter.ResourceFilter(env.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	m, client, err := f.setFlags.targets(ctx, env, kube, args)
+	if err != nil || matching == nil {
+		return m, client, err
+	}
+	wanted := make([]cluster.Target, m.All.Len())
+	for i, ref := range m.All.Refs() {
+		wanted[i].Ref = ref
+	}
+	live, err := client.Read(ctx, wanted)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.All = object.NewSet(slices.DeleteFunc(m.All.Refs(), func(ref object.Ref) bool {
+		obj := live.Objects[ref]
+		if obj == nil {
+			obj = &unstructured.Unstructured{Object: map[string]any{}}
+			obj.SetKind(ref.Kind)
+			obj.SetNamespace(ref.Namespace)
+			obj.SetName(ref.Name)
+		}
+		return !matching.Matches(obj)
+	})...)
+	if m.All.Len() == 0 && len(wanted) > 0 {
+		env.Notice("note: no object of the set matches the filters")
+	}
+	return m, client, nil
+}
+
+// printNames prints the names of the objects of the set.
+func (f *inspectFlags) printNames(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) error {
+	m, _, err := f.targets(ctx, env, kube, args)
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.SortedFunc(slices.Values(m.All.Refs()), object.Compare) {
+		if _, err := fmt.Fprintln(env.Out, ref.Short()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // treeRows returns a row for each object.
