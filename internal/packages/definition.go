@@ -137,6 +137,7 @@ const (
 	SkipDefinition    DefinitionPolicy = iota // as a dry run, which records nothing
 	RequireDefinition                         // fail if it is missing
 	InstallDefinition                         // install it if it is missing or outdated
+	InstallAtRun                              // the same, but not before the plan is run
 )
 
 // ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
@@ -149,7 +150,7 @@ func ensureDefinition(
 		return nil
 	}
 	switch p {
-	case SkipDefinition:
+	case SkipDefinition, InstallAtRun:
 		return nil
 	case RequireDefinition:
 		return CheckDefinition(ctx, client, inv)

@@ -157,10 +157,11 @@ type Operation struct {
 	engine  *engine.Engine
 
 	versioning *versioning // nil if no versions are kept
+	installs   bool        // a run installs the definition of the record
 }
 
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
-// ResourceGroup definition, if the options want that.
+// ResourceGroup definition, if the options want that at once.
 func PrepareApply(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired,
 	o ApplyOptions,
@@ -181,6 +182,7 @@ func PrepareApply(
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
 	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
+	op.installs = o.Definition == InstallAtRun
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(desired, o.Now)
 		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
@@ -340,6 +342,12 @@ func (o *Operation) Recorded() bool { return o.store.Exists() }
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
+	if o.installs && options.DryRun == engine.DryRunNone {
+		err := ensureDefinition(ctx, o.Cluster, o.Inventory, InstallDefinition, o.notice)
+		if err != nil {
+			return event.Summary{}, err
+		}
+	}
 	return o.engine.Apply(ctx, o.plan, options, sink)
 }
 

@@ -172,6 +172,9 @@ func (f *applyFlags) prepare(
 	}
 	options := f.ApplyOptions(dryRun, env.Notice)
 	options.PlanOptions = f.options(env.Now())
+	if options.Definition == packages.InstallDefinition {
+		options.Definition = packages.InstallAtRun // the user sees first where it is installed
+	}
 	op, err := set.PrepareApply(ctx, client, options)
 	if err != nil {
 		return target{}, nil, err
