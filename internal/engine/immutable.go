@@ -130,7 +130,9 @@ func recreate(
 }
 
 // refusedConfirmation returns the result of a client dry run if the server refused to confirm the
-// update: that of the plan, unless fields are immutable.
+// update. That of an invalid object is the failure: a run would send the same. Other refusals, such
+// as those of webhooks without dry runs, say nothing about a run, so that the result is that of the
+// plan unless fields are immutable.
 func (r *run) refusedConfirmation(
 	ctx context.Context, step *plan.Step, refused error, planned *result,
 ) *result {
@@ -140,8 +142,11 @@ func (r *run) refusedConfirmation(
 	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused)
 	immutable := (*ImmutableError)(nil)
 	if !errors.As(err, &immutable) {
-		if r.plan.RecreateHint == "" || apierrors.IsInvalid(refused) {
+		switch {
+		case r.plan.RecreateHint == "":
 			return planned
+		case apierrors.IsInvalid(refused):
+			return &result{op: step.Op, outcome: event.Failed, err: refused}
 		}
 		var fields []string
 		next, fields, err = plannedRecreation(r.plan, step)

@@ -56,6 +56,8 @@ func TestImmutable(t *testing.T) {
 			acted:   "update succeeded: to be recreated: data cannot be changed; recreates"},
 		{name: "plan without permission", dryRun: engine.DryRunClient, answers: []error{denied},
 			acted: "update failed", err: "data cannot be changed; recreate ConfigMap"},
+		{name: "plan of what the server would not create", dryRun: engine.DryRunClient,
+			answers: []error{invalid, invalid}, acted: "update failed", err: invalid.Error()},
 		{name: "unexplained plan", unhinted: true, dryRun: engine.DryRunClient,
 			answers: []error{invalid}, acted: "update succeeded"},
 	} {

@@ -92,10 +92,16 @@ func (o Outlook) SentFields() map[string]any {
 	return fields
 }
 
-// Refused reports whether the object would not be applied because it belongs to others.
+// Refused reports whether a run would end with exit code 3 because of an object that does not fail:
+// it belongs to others, or it is not deleted because of what it holds.
 func (o Outlook) Refused() bool {
-	return o.Verb() == ToSkip &&
-		(o.Step.ReasonCode == plan.ReasonForeign || o.Step.ReasonCode == plan.ReasonUnowned)
+	switch o.Step.ReasonCode {
+	case plan.ReasonForeign, plan.ReasonUnowned:
+		return o.Verb() == ToSkip
+	case plan.ReasonHeld, plan.ReasonProtected:
+		return o.Verb() == ToKeep
+	}
+	return false
 }
 
 // BeforeAfter returns the object before and after the operation, with sensitive values masked.

@@ -36,7 +36,8 @@ Exit codes:
   0    the plan was made
   1    it could not be made, or prunes more than --max-prune: the error says why
   2    with --exit-code: the plan was made, and something would change
-  3    the plan was made, and an object would fail, or be skipped because it belongs to others
+  3    the plan was made, and an object would fail, be skipped because it belongs to others, or
+       be kept because of what it holds
   130  interrupted`,
 		Example: "  " + env.Name() + " plan wordpress\n" +
 			"  " + env.Name() + " plan wordpress --server-side --out wordpress.plan\n" +
@@ -94,7 +95,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return result
 	}
 	if failing := (*cli.ResultError)(nil); errors.As(result, &failing) {
-		fmt.Fprintln(env.Err, "the plan is not saved, because an object would not be applied")
+		fmt.Fprintln(env.Err, "the plan is not saved, because an object would not be applied or pruned")
 		return result
 	}
 	s, err := op.Save(ctx, cli.Version())
