@@ -61,15 +61,12 @@ func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Printable(text
 // Exit codes, as every command's help lists them.
 const (
 	exitDone        = 0
-	exitError       = 1
+	ExitError       = 1
 	exitChanges     = 2
 	exitIncomplete  = 3
-	exitInterrupted = ExitInterrupted
+	ExitInterrupted = 130
 	exitUnread      = 141 // the code of shells for a process ended by SIGPIPE
 )
-
-// ExitInterrupted is the exit code of an interrupted run.
-const ExitInterrupted = 130
 
 // ExitCodes is the help text on the exit codes of commands that change a cluster.
 const ExitCodes = `Exit codes:
@@ -170,7 +167,7 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 			if env.Getenv("GOTRACEBACK") != "" {
 				fmt.Fprintf(env.Err, "%s", debug.Stack())
 			}
-			code = exitError
+			code = ExitError
 		}
 	}()
 	klog.SetLogger(klog.Logger{}) // log messages of libraries are not for users
@@ -181,7 +178,7 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 		return run(ctx, env, newKube(env))
 	}
 	root := newRoot(env, programs, groups)
-	return exitCode(env, root.ExecuteContext(ctx))
+	return env.PrintError(root.ExecuteContext(ctx))
 }
 
 func newRoot(env *Env, programs map[string]Program, groups []Group) *cobra.Command {
@@ -236,8 +233,9 @@ that you give to any set of manifests.`,
 	return root
 }
 
-// exitCode prints the error, unless the output has it already, and returns its exit code.
-func exitCode(env *Env, err error) int {
+// PrintError prints the error of a command, unless the output has it already, and returns its exit
+// code: 0 for nil.
+func (e *Env) PrintError(err error) int {
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
 	switch {
 	case err == nil:
@@ -245,7 +243,7 @@ func exitCode(env *Env, err error) int {
 	case errors.As(err, &coded):
 		return coded.Code
 	case errors.As(err, &result) && result.Interrupted:
-		return exitInterrupted
+		return ExitInterrupted
 	case errors.As(err, &result):
 		return exitIncomplete
 	case errors.Is(err, ErrChanges):
@@ -253,13 +251,13 @@ func exitCode(env *Env, err error) int {
 	case IsBrokenPipe(err):
 		return exitUnread
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(env.Err, "error: interrupted")
-		return exitInterrupted
+		fmt.Fprintln(e.Err, "error: interrupted")
+		return ExitInterrupted
 	case errors.As(err, &withText):
-		fmt.Fprint(env.Err, plaintext.Printable(withText.Text))
-		return exitError
+		fmt.Fprint(e.Err, plaintext.Printable(withText.Text))
+		return ExitError
 	default:
-		fmt.Fprintln(env.Err, "error:", plaintext.Printable(err.Error()))
-		return exitError
+		fmt.Fprintln(e.Err, "error:", plaintext.Printable(err.Error()))
+		return ExitError
 	}
 }

@@ -27,7 +27,7 @@ func testEnv(args ...string) (env *Env, out, errs *bytes.Buffer) {
 	return env, out, errs
 }
 
-func TestExitCode(t *testing.T) {
+func TestPrintError(t *testing.T) {
 	broken := fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE})
 	for _, tc := range []struct {
 		err  error
@@ -49,7 +49,7 @@ func TestExitCode(t *testing.T) {
 		{syscall.EPIPE, 1, "error: broken pipe\n"}, // of a connection, not of the output
 	} {
 		env, out, errs := testEnv("muster")
-		if code := exitCode(env, tc.err); code != tc.code || errs.String() != tc.text || out.Len() > 0 {
+		if code := env.PrintError(tc.err); code != tc.code || errs.String() != tc.text || out.Len() > 0 {
 			t.Errorf("%v: exit code %d, %q, want %d, %q", tc.err, code, errs, tc.code, tc.text)
 		}
 	}
@@ -129,7 +129,7 @@ func TestMainChoosesByName(t *testing.T) {
 	}
 	env, _, errs := testEnv("broken")
 	const internal = "error: internal error: no map; GOTRACEBACK=all prints where\n"
-	if code := Main(env, programs); code != exitError || errs.String() != internal {
+	if code := Main(env, programs); code != ExitError || errs.String() != internal {
 		t.Errorf("a panic: exit code %d, %q", code, errs)
 	}
 	env, out, _ := testEnv("muster", "--help")

@@ -41,7 +41,7 @@ func interruptible(env *Env) (context.Context, func()) {
 				return
 			}
 			if count > 1 {
-				os.Exit(exitInterrupted)
+				os.Exit(ExitInterrupted)
 			}
 			fmt.Fprintln(
 				env.Err, "interrupted: finishing writes in progress (press Ctrl-C again to quit immediately)",

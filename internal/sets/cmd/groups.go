@@ -30,7 +30,7 @@ func (m member) title() string {
 // groupExitCodes is the help text on the exit codes of groups.
 const groupExitCodes = `Exit codes:
   0    everything was done
-  1    nothing was begun: the error says why
+  1    nothing was begun, or the first set ended with an error: it says why
   3    a set failed: the last line names it, and the sets that were not begun
   130  interrupted; the same command continues`
 
@@ -237,7 +237,8 @@ func (f *destroyFlags) runGroup(
 }
 
 // runMembers runs a command on one set after the other until one fails, and then prints which
-// failed and which were not begun.
+// failed and which were not begun. Its exit code is that of the set, but an error after others have
+// succeeded ends with the code of a group that is not complete.
 func runMembers(env *cli.Env, members []member, run func(member) error) error {
 	for i, m := range members {
 		env.Notice("--- " + m.title())
@@ -245,18 +246,12 @@ func runMembers(env *cli.Env, members []member, run func(member) error) error {
 		if err == nil {
 			continue
 		}
-		result, withText := &cli.ResultError{}, (*cli.TextError)(nil)
-		switch {
-		case errors.Is(err, context.Canceled):
-			result.Interrupted = true
-		case errors.As(err, &result):
-		case errors.As(err, &withText):
-			env.Notice(strings.TrimSuffix(withText.Text, "\n"))
-		default:
-			env.Notice("error: " + err.Error())
+		code := env.PrintError(err)
+		env.Notice(outcome(members, i, code == cli.ExitInterrupted))
+		if code == cli.ExitError && i > 0 {
+			return &cli.ResultError{}
 		}
-		env.Notice(outcome(members, i, result.Interrupted))
-		return result
+		return &cli.ExitCodeError{Code: code}
 	}
 	if len(members) > 0 {
 		env.Notice("all sets of the group succeeded")

@@ -128,7 +128,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	case ctx.Err() != nil:
 		return &cli.ResultError{Interrupted: true}
 	case p.failed:
-		return &cli.ExitCodeError{Code: 1}
+		return &cli.ExitCodeError{Code: cli.ExitError}
 	case found == 0 && len(f.pods)+len(f.containers) == 0 && f.selector == "":
 		fmt.Fprintf(env.Err, "no pods of %s found\n", set.Title())
 	case found == 0:
