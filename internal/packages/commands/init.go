@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,16 @@ type InitForm struct {
 	Arguments cobra.PositionalArgs
 	Object    string // in the message: what is initialized
 	Guard     bool   // the package can expect a cluster
+	// FolderName means that an inventory has the name of its folder by default, else a random one.
+	FolderName bool
+}
+
+// nameHelp returns the help of the flag for the name of an inventory.
+func (f InitForm) nameHelp() string {
+	if f.FolderName {
+		return "Name of the ResourceGroup (default: that of the folder)"
+	}
+	return "Name of the ResourceGroup (default: inventory- and 8 random digits)"
 }
 
 // NewInit returns the command init.
@@ -53,8 +64,7 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "",
-		"Name of the ResourceGroup (default: inventory- and 8 random digits)")
+	flags.StringVar(&f.name, "name", "", form.nameHelp())
 	flags.StringVar(&f.inventoryID, "inventory-id", "", "ID of the inventory (default: generated)")
 	addFile(flags, &f.file)
 	flags.BoolVar(&f.force, "force", false, "Replace the existing inventory")
@@ -78,6 +88,9 @@ func (f initFlags) run(
 			return err
 		}
 		f.cluster = uid
+	}
+	if f.name == "" && form.FolderName {
+		f.name = folderName(dir)
 	}
 	i, err := packages.PrepareInit(dir, packages.InitOptions{
 		Name: f.name, ID: f.inventoryID, File: f.file, Force: f.force, Cluster: f.cluster, Now: env.Now,
@@ -120,8 +133,9 @@ type NewInventory struct {
 	initialization  *packages.Initialization
 }
 
-// PrepareInventory returns the inventory that init would write for a folder with the given name.
-func PrepareInventory(env *cli.Env, kube *cli.Kube, dir, name string) (*NewInventory, error) {
+// PrepareInventory returns the inventory that the native init would write for a folder.
+func PrepareInventory(env *cli.Env, kube *cli.Kube, dir string) (*NewInventory, error) {
+	name := folderName(dir)
 	i, err := packages.PrepareInit(dir,
 		packages.InitOptions{Name: name, File: inventoryFile, Now: env.Now})
 	if err != nil {
@@ -133,6 +147,21 @@ func PrepareInventory(env *cli.Env, kube *cli.Kube, dir, name string) (*NewInven
 
 // Write writes the file of the inventory.
 func (n *NewInventory) Write() error { return n.initialization.Write(n.Namespace) }
+
+// folderName returns the name of a folder as the name of an object; empty if nothing is left of it.
+func folderName(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	name := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(path)))
+	return strings.Trim(name[:min(len(name), 63)], "-")
+}
 
 // currentCluster returns the UID of the cluster in use.
 func currentCluster(ctx context.Context, kube *cli.Kube) (string, error) {

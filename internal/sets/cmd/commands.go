@@ -12,6 +12,7 @@ import (
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	form := commands.InitForm{
 		Command: env.Name(), Arguments: cobra.MaximumNArgs(1), Object: "inventory info", Guard: true,
+		FolderName: true,
 	}
 	all := []*cobra.Command{
 		commands.NewInit(env, kube, form),

@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages/commands"
@@ -21,11 +19,7 @@ func (f *setFlags) offerInventory(
 	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
 		return none
 	}
-	path, err := filepath.Abs(r.Files[0])
-	if err != nil {
-		return none
-	}
-	i, err := commands.PrepareInventory(env, kube, r.Files[0], packageName(filepath.Base(path)))
+	i, err := commands.PrepareInventory(env, kube, r.Files[0])
 	if err != nil {
 		return err
 	}
@@ -44,17 +38,4 @@ func (f *setFlags) offerInventory(
 	}
 	env.Notice(fmt.Sprintf("created %s: commit it with the manifests", i.Path))
 	return nil
-}
-
-// packageName returns the name of a folder as the name of an object; empty if nothing is left.
-func packageName(folder string) string {
-	name := strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '.':
-			return c
-		default:
-			return '-'
-		}
-	}, strings.ToLower(folder))
-	return strings.Trim(name[:min(len(name), 63)], "-.")
 }
