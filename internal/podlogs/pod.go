@@ -75,22 +75,32 @@ func containerNames(pod *unstructured.Unstructured) []string {
 func containerRun(
 	pod *unstructured.Unstructured, container string, last bool,
 ) (run string, running bool) {
+	status := containerStatus(pod, container)
+	_, running, _ = unstructured.NestedMap(status, "state", "running")
+	_, terminated, _ := unstructured.NestedMap(status, "state", "terminated")
+	restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
+	if running || terminated || last && wasRestarted(pod, container) {
+		run = strconv.FormatInt(restarts, 10)
+	}
+	return run, running
+}
+
+// wasRestarted reports whether a container has a run before the present one, as the kubelet does.
+func wasRestarted(pod *unstructured.Unstructured, container string) bool {
+	_, ended, _ := unstructured.NestedMap(containerStatus(pod, container), "lastState", "terminated")
+	return ended
+}
+
+// containerStatus returns the status of a container; nil if there is none.
+func containerStatus(pod *unstructured.Unstructured, container string) map[string]any {
 	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
 		for _, status := range mapsAt(pod, "status", field) {
-			if status["name"] != container {
-				continue
+			if status["name"] == container {
+				return status
 			}
-			_, running, _ = unstructured.NestedMap(status, "state", "running")
-			_, terminated, _ := unstructured.NestedMap(status, "state", "terminated")
-			_, crashed, _ := unstructured.NestedMap(status, "lastState", "terminated")
-			restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
-			if running || terminated || last && crashed {
-				run = strconv.FormatInt(restarts, 10)
-			}
-			return run, running
 		}
 	}
-	return "", false
+	return nil
 }
 
 // mapsAt returns the maps of a list field.

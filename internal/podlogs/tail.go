@@ -47,6 +47,7 @@ const (
 	Stopped Event = "stopped" // the container has, and may start again
 	Ended   Event = "ended"   // all that was asked for was read
 	Broken  Event = "broken"  // the log broke off
+	Absent  Event = "absent"  // the container was not restarted, so that it has no previous log
 )
 
 // Printer prints the logs of containers. Its functions are called from several goroutines.
@@ -239,6 +240,10 @@ func (t *Tail) tail(ctx context.Context, p *podState, c Container) {
 	for since := t.Log.Since; ctx.Err() == nil; {
 		pod, changed := p.state()
 		if pod == nil {
+			return
+		}
+		if t.Log.Previous && !wasRestarted(pod, c.Name) {
+			t.Printer.Event(c, Absent, nil)
 			return
 		}
 		run, running := containerRun(pod, c.Name, t.Complete)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/podlogs"
@@ -22,7 +23,11 @@ type logLines struct {
 	lines []string
 }
 
-func (l *logLines) Event(podlogs.Container, podlogs.Event, error) {}
+func (l *logLines) Event(c podlogs.Container, e podlogs.Event, _ error) {
+	if e == podlogs.Absent {
+		l.Line(c, "absent")
+	}
+}
 
 func (l *logLines) Line(c podlogs.Container, text string) {
 	l.mu.Lock()
@@ -83,5 +88,31 @@ func TestLogs(t *testing.T) {
 	const failure = "find out whose the pods of demo/secretive/secretive are: "
 	if len(failures) != 1 || !strings.HasPrefix(failures[0], failure) {
 		t.Errorf("failures %q, want one: %q", failures, failure)
+	}
+}
+
+// The previous log of a container that was not restarted is not asked for: it is no error.
+func TestPreviousLogs(t *testing.T) {
+	pod := &unstructured.Unstructured{}
+	text := "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: demo}, spec: {containers: " +
+		"[{name: bad}, {name: good}, {name: new}]}, status: {containerStatuses: [" +
+		"{name: bad, restartCount: 1, state: {waiting: {}}, lastState: {terminated: {}}}, " +
+		"{name: good, restartCount: 0, state: {running: {}}, lastState: {}}]}}"
+	if err := yaml.Unmarshal([]byte(text), &pod.Object); err != nil {
+		t.Fatal(err)
+	}
+	ref := object.RefOf(pod)
+	c := &enginetest.Cluster{Logs: map[object.Ref][]string{ref: {"before"}}}
+	c.Put(pod)
+	lines := &logLines{}
+	any := func(string) bool { return true }
+	Logs(t.Context(), c, LogsRequest{
+		Objects: []object.Ref{ref}, Pod: any, Container: any, Printer: lines, Now: time.Now,
+		Log: cluster.LogOptions{Previous: true}, Failed: func(err error) { t.Error(err) },
+	})
+	slices.Sort(lines.lines)
+	const want = "demo/pod/a bad before\ndemo/pod/a good absent\ndemo/pod/a new absent"
+	if got := strings.Join(lines.lines, "\n"); got != want {
+		t.Errorf("logs:\n%s\nwant:\n%s", got, want)
 	}
 }

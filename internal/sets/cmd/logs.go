@@ -42,7 +42,7 @@ input (-), an app (-a), or a package without its folder (--record).
 
 Exit codes:
   0    the logs were printed, also if there are no pods
-  1    a log could not be read: the error says why
+  1    a log could not be read: the error says why; with --previous: no container was restarted
   130  interrupted, as --follow always ends`,
 		Example: "  # The last lines of every container\n" +
 			"  " + env.Name() + " logs shop\n\n" +
@@ -127,7 +127,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 		return p.broken
 	case ctx.Err() != nil:
 		return &cli.ResultError{Interrupted: true}
-	case p.failed:
+	case p.failed || p.absent && !p.started:
 		return &cli.ExitCodeError{Code: cli.ExitError}
 	case found == 0 && len(f.pods)+len(f.containers) == 0 && f.selector == "":
 		fmt.Fprintf(env.Err, "no pods of %s found\n", set.Title())
@@ -157,6 +157,9 @@ type logPrinter struct {
 	mu     sync.Mutex
 	broken error // the standard output cannot be written
 	failed bool
+
+	started bool // a log was read
+	absent  bool // a container has no previous log
 }
 
 // Line prints a line of a log.
@@ -174,7 +177,11 @@ func (p *logPrinter) Line(c podlogs.Container, text string) {
 func (p *logPrinter) Event(c podlogs.Container, e podlogs.Event, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.started, p.absent = p.started || e == podlogs.Started, p.absent || e == podlogs.Absent
 	switch {
+	case e == podlogs.Absent:
+		fmt.Fprintf(p.env.Err, "container %q in pod %q was not restarted: it has no previous log\n",
+			c.Name, c.Pod.Name)
 	case e == podlogs.Waiting && err == nil:
 		fmt.Fprintf(p.env.Err, "container %q in pod %q is waiting to start\n", c.Name, c.Pod.Name)
 	case err != nil:
