@@ -137,7 +137,7 @@ const (
 	SkipDefinition    DefinitionPolicy = iota // as a dry run, which records nothing
 	RequireDefinition                         // fail if it is missing
 	InstallDefinition                         // install it if it is missing or outdated
-	InstallAtRun                              // the same, but not before the plan is run
+	InstallAtRun                              // the same, but nothing new before the plan is run
 )
 
 // ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
@@ -150,7 +150,7 @@ func ensureDefinition(
 		return nil
 	}
 	switch p {
-	case SkipDefinition, InstallAtRun:
+	case SkipDefinition:
 		return nil
 	case RequireDefinition:
 		return CheckDefinition(ctx, client, inv)
@@ -171,6 +171,36 @@ func ensureDefinition(
 		return nil
 	}
 	return err
+}
+
+// prepareDefinition does what the options of PrepareApply say about the definition. It returns
+// whether a run is to install it, and what the run says. An outdated one is updated now, so that
+// the server has a moment to serve the new fields before the record is written.
+func prepareDefinition(
+	ctx context.Context, c Cluster, inv *inventory.Inventory, o ApplyOptions,
+) (atRun bool, notes []string, err error) {
+	if o.Definition != InstallAtRun {
+		return false, nil, ensureDefinition(ctx, c, inv, o.Definition, o.Notice)
+	}
+	if served, err := definitionServed(ctx, c); err != nil || !served {
+		return err == nil, nil, err
+	}
+	err = ensureDefinition(ctx, c, inv, InstallDefinition, func(text string) {
+		notes = append(notes, text)
+	})
+	return false, notes, err
+}
+
+// define installs the definition if a run is to do that, and says what was done about it.
+func (o *Operation) define(ctx context.Context) error {
+	for _, note := range o.notes {
+		o.notice(note)
+	}
+	o.notes = nil
+	if !o.installs {
+		return nil
+	}
+	return ensureDefinition(ctx, o.Cluster, o.Inventory, InstallDefinition, o.notice)
 }
 
 //go:embed crd.yaml

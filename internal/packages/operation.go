@@ -158,6 +158,7 @@ type Operation struct {
 
 	versioning *versioning // nil if no versions are kept
 	installs   bool        // a run installs the definition of the record
+	notes      []string    // what a run says about the definition
 }
 
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
@@ -166,7 +167,8 @@ func PrepareApply(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired,
 	o ApplyOptions,
 ) (*Operation, error) {
-	if err := ensureDefinition(ctx, c, inv, o.Definition, o.Notice); err != nil {
+	installs, notes, err := prepareDefinition(ctx, c, inv, o)
+	if err != nil {
 		return nil, err
 	}
 	policy, err := o.policy(inv)
@@ -182,7 +184,7 @@ func PrepareApply(
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
 	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
-	op.installs = o.Definition == InstallAtRun
+	op.installs, op.notes = installs, notes
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(desired, o.Now)
 		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
@@ -342,9 +344,8 @@ func (o *Operation) Recorded() bool { return o.store.Exists() }
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if o.installs && options.DryRun == engine.DryRunNone {
-		err := ensureDefinition(ctx, o.Cluster, o.Inventory, InstallDefinition, o.notice)
-		if err != nil {
+	if options.DryRun == engine.DryRunNone {
+		if err := o.define(ctx); err != nil {
 			return event.Summary{}, err
 		}
 	}
