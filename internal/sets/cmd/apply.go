@@ -121,18 +121,17 @@ func (f *applyFlags) check() error {
 func (f *applyFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	ctx := cmd.Context()
-	saved, err := f.planFile(ctx)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
-		return err
-	}
-	mode := f.dryRun.Mode(f.ServerSide)
+	ctx, mode := cmd.Context(), f.dryRun.Mode(f.ServerSide)
+	saved, unread := f.planFile(ctx)
 	r := newRun(env, "apply", f.output.Value, wording{
 		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
 	})
+	if unread != nil {
+		return r.show.Fail(unread)
+	}
+	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
+		return r.show.Fail(err)
+	}
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
@@ -147,7 +146,7 @@ func (f *applyFlags) run(
 	}
 	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
-		return err
+		return r.show.Fail(err)
 	}
 	return r.do(ctx, t, op)
 }

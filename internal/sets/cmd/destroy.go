@@ -75,22 +75,21 @@ func (f *destroyFlags) addRun(cmd *cobra.Command) {
 func (f *destroyFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	ctx := cmd.Context()
+	ctx, mode := cmd.Context(), f.dryRun.Mode(false)
+	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
 	err := errors.Join(
 		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout))
 	if f.pruned == nil { // else the flags are those of an apply, which has checked them
 		err = errors.Join(err, f.checkFlags(cmd, "inventory-policy"))
 	}
 	if err != nil {
-		return err
+		return r.show.Fail(err)
 	}
-	mode := f.dryRun.Mode(false)
-	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
 	set, client, err := f.openRecord(ctx, env, kube, args, nil)
 	if err != nil {
-		return err
+		return r.show.Fail(err)
 	}
 	o := f.Options(env.Notice)
 	o.Hold, o.AllowDelete, o.AppAnnotations = true, f.held.allowed(), true
@@ -113,7 +112,7 @@ func (f *destroyFlags) run(
 	}
 	t, err := newTarget(kube, client, set)
 	if err != nil {
-		return err
+		return r.show.Fail(err)
 	}
 	op, err := set.PrepareDestroy(ctx, client, o)
 	if err != nil {

@@ -104,7 +104,7 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 	}
 	heldBack := len(op.Plan().HeldBack())
 	if err := r.confirm(ctx, op); err != nil {
-		return err
+		return r.show.Fail(err)
 	}
 	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
 		if err := r.check(op); err != nil {
