@@ -94,7 +94,7 @@ func (r *Run) adjust(
 	if ref != object.RefOf(after) {
 		return after, nil // a new version of the object
 	}
-	if r.options.Native {
+	if r.options.KeepAdded {
 		after = lastapplied.KeepDefaults(r.keepMetadata(live, after), before)
 	}
 	var owned Ownership

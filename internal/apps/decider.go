@@ -146,7 +146,7 @@ func (d decider) Replan(
 	}
 	d.deciding.Lock() // masked values are numbered across all changes
 	defer d.deciding.Unlock()
-	if d.options.Native && c.New != nil {
+	if d.options.LeaveForeign && c.New != nil {
 		if why := d.foreignReason(c.New, live); why != "" {
 			next := *step
 			next.Have = live
@@ -156,10 +156,11 @@ func (d decider) Replan(
 	}
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
-	if err != nil && c.ApplyOp() == change.Update && d.options.Native && step.Sensitive {
+	if err != nil && c.ApplyOp() == change.Update && d.options.MaskValues && step.Sensitive {
 		err = fmt.Errorf("others changed it meanwhile: %w", refused) // without the difference
 	}
-	if err == nil && !d.options.Native && c.ApplyOp() == change.Add && rebased.Op == change.Update {
+	if err == nil && !d.options.LeaveForeign && c.ApplyOp() == change.Add &&
+		rebased.Op == change.Update {
 		err = d.checkOwner(d.ctx, c.New, live)
 	}
 	if err != nil {
@@ -179,7 +180,7 @@ func (d decider) Replan(
 func (d decider) checkMember(op plan.Op, live *unstructured.Unstructured) error {
 	if isMember(d.app, live) {
 		others := othersOf(d.app, lastapplied.Original(live), live)
-		if !d.options.Native || op != plan.Delete || len(others) == 0 {
+		if !d.options.LeaveForeign || op != plan.Delete || len(others) == 0 {
 			return nil
 		}
 		return fmt.Errorf("%s is not deleted: it belongs to %s since its deletion was planned",

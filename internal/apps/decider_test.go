@@ -47,7 +47,7 @@ func TestReplanOfRetained(t *testing.T) {
 	w.deploy("{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: " +
 		"{cli-utils.sigs.k8s.io/on-remove: keep}}}")
 	r, policy := w.deleteRequest(), packages.AnnotationPolicy()
-	r.Review, r.Run.Native, r.Run.Policy = Review{}, true, &policy
+	r.Review, r.Run.PlanPolicy, r.Run.Policy = Review{}, LikePackages(), &policy
 	d, err := w.PrepareDelete(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestReleaseOfTakenObject(t *testing.T) {
 		w.deploy("{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: " +
 			"{cli-utils.sigs.k8s.io/on-remove: keep}}}")
 		r, policy := w.deleteRequest(), packages.AnnotationPolicy()
-		r.Review, r.Run.Native, r.Run.Policy = Review{}, true, &policy
+		r.Review, r.Run.PlanPolicy, r.Run.Policy = Review{}, LikePackages(), &policy
 		d, err := w.PrepareDelete(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,6 @@ type Deletion struct {
 // caller holds the lock of the app (LockSet) until the deletion has run. Of the request, Review and
 // Run.Engine do not count.
 func (c *Client) PrepareDelete(ctx context.Context, r DeleteRequest) (*Deletion, error) {
-	r.Search.RecordedKinds = r.Run.Native
 	d, err := c.openDeletion(ctx, r)
 	if err != nil || !d.Found() {
 		return d, err
@@ -138,7 +137,7 @@ func (d *Deletion) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
 		deletes: true, nameOwners: d.nameOwners(ctx),
 	}
-	if d.req.Run.Native {
+	if d.req.Run.GuardDeletes {
 		d.run.staying = excluding(d.objects, matching)
 	}
 	if err := d.run.calculate(some, nil); err != nil {
@@ -250,9 +249,9 @@ func (d *Deletion) execute(
 
 // deleteRecord deletes the record of an app that has no objects left, and reports whether it did.
 // It searches the kinds of the record and of all objects that were found before, whether or not the
-// run waited for them. If the record names no kinds, it searches all that exist now. In a native
-// run the record stays, too, for objects that are being deleted: those that the user does not wait
-// for.
+// run waited for them. If the record names no kinds, it searches all that exist now. With
+// KeepLeaving the record stays, too, for objects that are being deleted: those that the user does
+// not wait for.
 func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 	s := d.selection(d.app, d.req.Search, false)
 	if used := d.app.Meta.UsedGKs; used != nil {
@@ -266,7 +265,7 @@ func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 		return false, err
 	}
 	var leaving []liveObject
-	if d.req.Run.Native {
+	if d.req.Run.KeepLeaving {
 		left = withoutTransient(left) // they go with their owners
 		isLeaving := func(o liveObject) bool { return o.GetDeletionTimestamp() != nil }
 		leaving = slices.DeleteFunc(slices.Clone(left), func(o liveObject) bool { return !isLeaving(o) })

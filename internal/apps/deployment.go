@@ -50,7 +50,7 @@ type Deployment struct {
 type liveState struct {
 	objects    []liveObject
 	adopted    map[liveObject]bool   // those that lack the label of the app
-	foreign    map[liveObject]string // those that a native run leaves alone, and why
+	foreign    map[liveObject]string // those that the run leaves alone, and why
 	missed     map[schema.GroupKind]cluster.UnlistedKind
 	unlistable unlistable
 	pods       map[types.UID]bool // that exist before the run
@@ -173,7 +173,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	if err := d.run.findScalers(ctx, existing, inputs); err != nil {
 		return err
 	}
-	if d.req.Run.Native {
+	if d.req.Run.GuardDeletes {
 		d.run.staying = append(unwrap(d.inputs), excluding(existing, matching)...)
 	}
 	if err := d.run.calculate(Filter(existing, matching), inputs); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // UnlistableError refuses a deletion: the user may not list all objects of the app, and nothing
@@ -24,6 +25,18 @@ func (e *UnlistableError) Error() string {
 			"delete --%s deletes what can be seen and the app)",
 		e.app.Name, e.app.Namespace, strings.Join(e.Permissions, "\n- "), ForgetFlag)
 }
+
+// RecordNameError refuses an object that has the name of the app's record.
+type RecordNameError struct {
+	Ref    object.Ref
+	Origin string // file and document of the object
+	Err    error  // under kapp's grammar
+}
+
+func (e *RecordNameError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error under kapp's grammar.
+func (e *RecordNameError) Unwrap() error { return e.Err }
 
 // LeftError reports objects of an app that exist after its deletion, which keeps its record.
 type LeftError struct{ Objects []string }

@@ -123,14 +123,14 @@ func TestHolderOfStayingIsKept(t *testing.T) {
 		{"left out", deployment(), plan.Keep},
 		{"deletion of some", func(w *world) operation {
 			r := w.deleteRequest()
-			r.Run.Native, r.Filter.Kinds = true, []string{"Namespace"}
+			r.Run.PlanPolicy, r.Filter.Kinds = LikePackages(), []string{"Namespace"}
 			d, err := w.PrepareDelete(w.t.Context(), r)
 			checkError(w.t, err, "")
 			return d
 		}, plan.Keep},
 		{"deletion of all", func(w *world) operation {
 			r := w.deleteRequest()
-			r.Run.Native = true
+			r.Run.PlanPolicy = LikePackages()
 			d, err := w.PrepareDelete(w.t.Context(), r)
 			checkError(w.t, err, "")
 			return d

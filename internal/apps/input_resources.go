@@ -43,9 +43,7 @@ func (d *Deployment) loadInputs(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.req.Run.Native {
-		d.desired = contentsOf(d.inputs)
-	}
+	d.desired = contentsOf(d.inputs)
 	d.fallback = d.Client.fallback(d.app, namespacesOf(d.inputs, nil)...)
 	return nil
 }

@@ -54,12 +54,8 @@ func (d *Deployment) readLive(ctx context.Context) ([]liveObject, error) {
 			d.live.pods[obj.GetUID()] = true
 		}
 	}
-	wrong := input.CheckLabels(d.live.objects)
-	if wrong == nil || d.req.Run.Native { // the second error names the way out
-		wrong = cmp.Or(d.checkRecordName(), wrong)
-	}
-	if wrong != nil {
-		return nil, wrong
+	if err := d.checkRecordName(input.CheckLabels(d.live.objects)); err != nil {
+		return nil, err
 	}
 	if d.req.Patch {
 		return d.onlyInputs(d.live.objects), nil
@@ -90,25 +86,20 @@ func (d *Deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 	return found, nil
 }
 
-// checkRecordName refuses a selected input that has the name of the app's record.
-func (d *Deployment) checkRecordName() error {
+// checkRecordName refuses a selected input that has the name of the app's record. Labels is the
+// error about the labels of live objects, which returns in kapp's words if the record exists.
+func (d *Deployment) checkRecordName(labels error) error {
 	for _, r := range d.selected {
 		ref := object.RefOf(r.Unstructured)
-		switch {
-		case ref != d.app.RecordRef():
-		case d.req.Run.Native:
-			return fmt.Errorf("%s (%s) would overwrite the record of the app, which has this name; give "+
-				"the app or the object another name", ref, r.Origin)
-		default:
-			return fmt.Errorf(
-				"Resource '%s' would overwrite the record of the app, which is kept under this "+
-					"name (hint: give the app or the resource another name) (%s)",
-				resource.Describe(r.Unstructured),
-				r.Origin,
-			)
+		if ref != d.app.RecordRef() {
+			continue
 		}
+		return &RecordNameError{Ref: ref, Origin: r.Origin, Err: cmp.Or(labels, fmt.Errorf(
+			"Resource '%s' would overwrite the record of the app, which is kept under this name (hint: "+
+				"give the app or the resource another name) (%s)", resource.Describe(r.Unstructured),
+			r.Origin))}
 	}
-	return nil
+	return labels
 }
 
 // deploySelection returns the selection of the app's objects, limited to the kinds of its record
@@ -147,7 +138,7 @@ func (d *Deployment) needsManagedFields() bool {
 }
 
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. The live
-// objects of selected inputs that belong to others are an error, or left alone by a native run.
+// objects of selected inputs that belong to others are an error, or with LeaveForeign left alone.
 func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
@@ -161,7 +152,7 @@ func (d *Deployment) readAdoptable(
 	var refused []string
 	d.live.foreign = map[liveObject]string{}
 	refuse := func(input, live liveObject) bool {
-		if d.req.Run.Native {
+		if d.req.Run.LeaveForeign {
 			if why := d.foreignReason(input, live); why != "" {
 				d.live.foreign[live] = why
 			}

@@ -50,8 +50,8 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 	return ""
 }
 
-// foreignReason returns why a native run leaves the live object of an input alone: it belongs to
-// others. It is empty for an object that the app may adopt.
+// foreignReason returns why a run with LeaveForeign leaves the live object of an input alone: it
+// belongs to others. It is empty for an object that the app may adopt.
 func (d *Deployment) foreignReason(input, live liveObject) string {
 	owners := d.othersOf(input, live)
 	if label := d.otherOwner(input, live); label != "" {
@@ -115,8 +115,8 @@ func (c *Client) nameOwners(ctx context.Context) func([]owner.Owner, string) []o
 	}
 }
 
-// markOwners adds to a step of a native run what the marks of other owners mean: an adopted object
-// loses them, and an object that another owner has taken is not deleted, but leaves the app.
+// markOwners adds to a step what the marks of other owners mean: an adopted object loses them, and
+// an object that another owner has taken is not deleted, but leaves the app.
 func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 	if step.Have == nil {
 		return nil

@@ -184,7 +184,7 @@ func TestOwnersKept(t *testing.T) {
 		var steps []plan.Step
 		if deletes {
 			r := w.deleteRequest()
-			r.Review, r.Run.Native = Review{}, true
+			r.Review, r.Run.PlanPolicy = Review{}, LikePackages()
 			d, err := w.PrepareDelete(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
@@ -223,7 +223,7 @@ func TestOwnersKeptWithNamespace(t *testing.T) {
 		var o operation
 		if deletes {
 			r := w.deleteRequest()
-			r.Review, r.Run.Native = Review{}, true
+			r.Review, r.Run.PlanPolicy = Review{}, LikePackages()
 			d, err := w.PrepareDelete(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)

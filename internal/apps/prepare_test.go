@@ -25,7 +25,8 @@ import (
 // nativeRequest returns a request of a native command that deploys manifests as the app "web".
 func (w *world) nativeRequest(manifests ...string) DeployRequest {
 	r := w.request(manifests...)
-	r.Review, r.Run.Engine, r.Run.Native, r.Run.Mask = Review{}, engine.Options{}, true, true
+	r.Review, r.Run.Engine, r.Run.Mask = Review{}, engine.Options{}, true
+	r.Run.PlanPolicy = LikePackages()
 	return r
 }
 
@@ -282,7 +283,7 @@ func TestNativeDryRunOfRecord(t *testing.T) {
 	check(t, "objects", w.objects(), "")
 	w.deploy(configMap("a", "1"))
 	r := w.deleteRequest()
-	r.Review, r.Run.Native = Review{}, true
+	r.Review, r.Run.PlanPolicy = Review{}, LikePackages()
 	d, err := w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
 	lines, err := w.run(t.Context(), d, engine.Options{DryRun: engine.DryRunServer})
@@ -369,7 +370,8 @@ func TestNativeRunWithoutRecord(t *testing.T) {
 func TestPrepareDelete(t *testing.T) {
 	w := newWorld(t)
 	r := w.deleteRequest()
-	r.Review, r.Run.Native = Review{}, true
+	r.Review, r.Run.PlanPolicy = Review{}, LikePackages()
+	r.Search.RecordedKinds = true
 	d, err := w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
 	if d.Found() || len(d.Plan().Steps) > 0 {
@@ -486,7 +488,7 @@ func TestNativeRules(t *testing.T) {
 		if got := r.readyRules().Judge(obj, nil).State; got != tc.kapp {
 			t.Errorf("%s: kapp's state %s, want %s", obj.GetKind(), got, tc.kapp)
 		}
-		r.options.Native = true
+		r.options.OnlyRules = true
 		if got := r.readyRules().Judge(obj, nil).State; got != tc.native {
 			t.Errorf("%s: native state %s, want %s", obj.GetKind(), got, tc.native)
 		}
@@ -525,7 +527,7 @@ func TestNativeDeletionOfOwned(t *testing.T) {
 	}}, "metadata", "ownerReferences")
 	w.cluster.Put(pod)
 	r := w.deleteRequest()
-	r.Review, r.Run.Native, r.Run.WaitIgnored = Review{}, true, false
+	r.Review, r.Run.PlanPolicy, r.Run.WaitIgnored = Review{}, LikePackages(), false
 	d, err := w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
 	_, err = w.run(t.Context(), d, engine.Options{})

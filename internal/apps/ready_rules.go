@@ -23,21 +23,21 @@ type readyRules struct {
 // readyRules returns the rules that judge the objects of the run.
 func (r *Run) readyRules() engine.Rules {
 	rules := readyRules{r, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices)}
-	if r.options.Native {
-		return nativeRules{r.options.Rules, rules}
+	if r.options.OnlyRules {
+		return packageRules{r.options.Rules, rules}
 	}
 	return rules
 }
 
-// nativeRules judge the objects of an app as those of a package. Rules of the configuration, and
+// packageRules judge the objects of an app as those of a package. Rules of the configuration, and
 // the annotation for a part of a deployment, come first.
-type nativeRules struct {
+type packageRules struct {
 	*ready.RuleSet
 	kapp readyRules
 }
 
 // Judge returns the verdict on an object.
-func (r nativeRules) Judge(
+func (r packageRules) Judge(
 	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
 ) ready.Verdict {
 	if _, _, ruled := r.kapp.config.Judge(obj); ruled || countsReplicas(obj) {
@@ -47,7 +47,7 @@ func (r nativeRules) Judge(
 }
 
 // Children returns the child objects that the annotation for a part of a deployment needs.
-func (r nativeRules) Children(
+func (r packageRules) Children(
 	obj *unstructured.Unstructured,
 ) ([]schema.GroupKind, map[string]string) {
 	return r.kapp.Children(obj)

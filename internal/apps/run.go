@@ -38,7 +38,6 @@ type RunOptions struct {
 	ApplyIgnored   bool   // delete objects that controllers created, too
 	Wait           bool
 	WaitIgnored    bool // wait for the deletion of objects that controllers created, too
-	AwaitUnchanged bool // unchanged objects that are not ready hold back their dependents
 	ServerSide     bool // make changes by server-side apply
 	Conflicts      plan.Conflicts
 	LeaveReplicas  bool // of workloads to their autoscalers
@@ -53,11 +52,8 @@ type RunOptions struct {
 	ShowChildren bool           // events of objects that are not ready carry their child objects
 	Engine       engine.Options // of Deploy and Delete
 
-	// Native makes the plan and the run of an app like those of a package: unchanged objects have a
-	// step and are waited for, nothing is deleted after a failure, and the rules of package ready
-	// judge objects unless Rules or those of the configuration do.
-	Native            bool
-	PruneAfterFailure bool // of a native plan: objects are deleted after a failure, too
+	PlanPolicy
+	PruneAfterFailure bool // with GuardDeletes: objects are deleted after a failure, too
 
 	// Policy says which annotations of packages count besides those of apps, by its functions and
 	// annotations alone: nil for none, as under kapp's grammar.
@@ -65,6 +61,32 @@ type RunOptions struct {
 
 	Debug        bool // print decisions
 	DebugHistory bool // print what live objects are compared with
+}
+
+// PlanPolicy says in what the plan and the run of an app differ from those of kapp.
+type PlanPolicy struct {
+	Unchanged        bool // unchanged objects have a step and are waited for
+	AwaitUnchanged   bool // unchanged objects that are not ready hold back their dependents
+	CountNext        bool // a version that is created is one of those that an annotation keeps
+	KeepAdded        bool // updates keep defaults, labels and annotations that others added
+	LeaveForeign     bool // objects of other owners are left alone, and are no error
+	GuardDeletes     bool // deletions come last, and what objects that stay are in stays too
+	Retain           bool // steps say why objects stay unchanged or in the cluster
+	NameFiles        bool // steps name the file and document of their objects
+	MaskValues       bool // of Secrets only values are masked, of other objects whole differences
+	OnlyRules        bool // Rules judge objects, unless the configuration does; never kapp's rules
+	RecordInterrupts bool // an interrupted run is recorded as that, not as a failed one
+	KeepLeaving      bool // the record of a deleted app stays while its objects are leaving
+}
+
+// LikePackages returns the policy by which the plan and the run of an app are like those of a
+// package.
+func LikePackages() PlanPolicy {
+	return PlanPolicy{
+		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
+		GuardDeletes: true, Retain: true, NameFiles: true, MaskValues: true, OnlyRules: true,
+		RecordInterrupts: true, KeepLeaving: true,
+	}
 }
 
 // Review says how the user sees changes before and while they are made.
@@ -100,7 +122,7 @@ type Run struct {
 	nameOwners func([]owner.Owner, string) []owner.Owner // see Client.nameOwners
 	adopted    map[liveObject]bool                       // live objects that lack the label of the app
 	checkOwner func(ctx context.Context, input, live liveObject) error
-	// foreignReason and foreign are those of the deployment, of native runs alone.
+	// foreignReason and foreign are those of the deployment; see PlanPolicy.LeaveForeign.
 	foreignReason func(input, live liveObject) string
 	foreign       map[liveObject]string
 
@@ -120,7 +142,7 @@ type Run struct {
 
 	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
 	described *object.Set                           // all inputs, those that a filter excludes too
-	staying   []liveObject                          // of a native run: they are not deleted
+	staying   []liveObject                          // with GuardDeletes: they are not deleted
 }
 
 // Changes returns the changes in the order in which they are printed.
@@ -159,9 +181,8 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
 		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
-		CountNext:                r.options.Native,
-		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices, Unchanged: r.options.Native,
-		Held: r.options.Held,
+		CountNext: r.options.CountNext, Unchanged: r.options.Unchanged, Held: r.options.Held,
+		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
 	}
 	if r.options.Policy != nil {
 		o.Retained = r.options.Policy.Retains
@@ -222,7 +243,7 @@ func (r *Run) sort() error {
 		return err
 	}
 	r.graph, err = changegraph.Build(nodes,
-		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged || r.options.Native})
+		changegraph.Options{AwaitUnchanged: r.options.AwaitUnchanged})
 	return r.orderError(err)
 }
 
@@ -353,7 +374,7 @@ type runRecord struct {
 // run but a failed one.
 func (r *Run) runRecord(target *app.App) *runRecord {
 	records := &runRecord{}
-	if r.options.Native {
+	if r.options.RecordInterrupts {
 		records.interrupted = target.Interrupted
 	}
 	return records

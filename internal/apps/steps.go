@@ -51,12 +51,12 @@ func (r *Run) buildPlan() error {
 		return err
 	}
 	r.setDrafts(steps)
-	if r.options.Policy != nil || r.options.Native {
+	if r.options.Policy != nil || r.options.LeaveForeign {
 		if err := plan.SettleSkipped(steps, r.setRelease); err != nil {
 			return err
 		}
 	}
-	if r.options.Native {
+	if r.options.GuardDeletes {
 		steps = guardPruning(guardControllers(steps), r.options.PruneAfterFailure)
 	}
 	var err error
@@ -66,7 +66,7 @@ func (r *Run) buildPlan() error {
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
-	if r.options.Native {
+	if r.options.Unchanged {
 		r.plan.Recorded = r.recorded()
 	}
 	if r.options.HintRecreation {
@@ -196,12 +196,12 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
 		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout,
 	}
-	secret := r.options.Native && step.HoldsSecret() // its values are masked, and nothing else
+	secret := r.options.MaskValues && step.HoldsSecret() // its values are masked, and nothing else
 	step.Sensitive = r.options.Mask && r.config.Masks(obj) && !secret
 	if step.Ref.Name == "" {
 		step.Ref.Name, step.Wait = obj.GetGenerateName()+"*", false // the server names the object
 	}
-	if r.options.Native {
+	if r.options.NameFiles {
 		step.Source = r.sources[c.New]
 	}
 	if c.Foreign != "" {
@@ -231,7 +231,7 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
 		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
 	}
-	if err == nil && r.options.Native {
+	if err == nil && r.options.LeaveForeign {
 		err = r.markOwners(&step, c)
 	}
 	return step, err
@@ -247,7 +247,7 @@ func (r *Run) setOperation(step *plan.Step, c *change.Change, strategy string) (
 		switch strategy {
 		case change.Skip:
 			step.Op, step.FullReplace = plan.Unchanged, false
-			if r.options.Native {
+			if r.options.Retain {
 				step.Reason = "update strategy " + strategy
 			}
 		case change.AlwaysReplace:
@@ -262,7 +262,7 @@ func (r *Run) setOperation(step *plan.Step, c *change.Change, strategy string) (
 			step.Want, step.Releases = c.Existing, true
 			step.Patch, err = r.release()
 		}
-		if strategy == change.Orphan && r.options.Native {
+		if strategy == change.Orphan && r.options.Retain {
 			step.Op, step.Want, step.Releases = plan.Orphan, nil, false
 			step.ReasonCode, step.Reason = plan.ReasonRetained, retainedReason(c.Object())
 		}

@@ -119,8 +119,9 @@ func (s *appSet) PrepareDestroy(
 	return &appOperation{
 		set: s, cluster: c, options: o.PlanOptions,
 		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
-			return client.PrepareDelete(ctx,
-				apps.DeleteRequest{App: s.name(), Run: runOptions(o, nil)})
+			return client.PrepareDelete(ctx, apps.DeleteRequest{
+				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true}, Run: runOptions(o, nil),
+			})
 		},
 		recorded: func(p prepared) bool { return p.(*apps.Deletion).Found() },
 	}, nil
@@ -181,8 +182,8 @@ func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	r := apps.RunOptions{
 		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
 		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
-		LeaveReplicas: o.LeaveReplicas,
-		Native:        true, PruneAfterFailure: o.PruneAfterFailure, Policy: &policy,
+		LeaveReplicas: o.LeaveReplicas, PlanPolicy: apps.LikePackages(),
+		PruneAfterFailure: o.PruneAfterFailure, Policy: &policy,
 	}
 	if o.ForceConflicts {
 		r.Conflicts = plan.TakeAll

@@ -41,6 +41,7 @@ func (s *appSet) nativeError(err error) error {
 	var (
 		wrong      *app.RecordError
 		missing    *app.NotFoundError
+		sameName   *apps.RecordNameError
 		unlistable *apps.UnlistableError
 		left       *apps.LeftError
 		lost       *apps.LostRecordError
@@ -57,6 +58,9 @@ func (s *appSet) nativeError(err error) error {
 		}
 		return fmt.Errorf("there is no record of %s in namespace %s; muster list -A shows all", title,
 			missing.Namespace)
+	case errors.As(err, &sameName):
+		return fmt.Errorf("%s (%s) would overwrite the record of the app, which has this name; give the "+
+			"app or the object another name", sameName.Ref, sameName.Origin)
 	case errors.As(err, &unlistable):
 		return fmt.Errorf("%s is not destroyed: it may have objects that you may not list, and "+
 			"without its record nothing would find them; have somebody destroy it who may%s", title,
