@@ -115,7 +115,13 @@ func (r *run) endPaused(i int) {
 	if r.ended {
 		r.skipAborted(i)
 	}
-	r.settle(i, r.endOutcome(), nil)
+	r.cutShort(i)
+}
+
+// cutShort settles a step that is not finished when the run ends.
+func (r *run) cutShort(i int) {
+	outcome, err := r.endOutcome(i)
+	r.settle(i, outcome, err)
 }
 
 // stop ends every step that is not being written.
@@ -124,20 +130,27 @@ func (r *run) stop() {
 		switch {
 		case r.beingWritten(i) || r.tracks[i].settled != "":
 		case step.Op.IsObject():
-			r.settle(i, r.endOutcome(), nil)
+			r.cutShort(i)
 		default:
-			r.tracks[i].settled = r.endOutcome()
-			r.schedule.settle(i, r.endOutcome())
+			outcome, _ := r.endOutcome(i)
+			r.tracks[i].settled = outcome
+			r.schedule.settle(i, outcome)
 		}
 	}
 }
 
-// endOutcome returns the outcome of steps that are not finished when the run ends.
-func (r *run) endOutcome() event.Outcome {
-	if r.interrupted {
-		return event.Interrupted
+// endOutcome returns the outcome of a step that is not finished when the run ends, with the error
+// of one that was not begun in time.
+func (r *run) endOutcome(i int) (event.Outcome, error) {
+	switch {
+	case r.outOfTime && r.tracks[i].waiting:
+		return event.TimedOut, nil
+	case r.outOfTime:
+		return event.Interrupted, ErrOutOfTime
+	case r.interrupted:
+		return event.Interrupted, nil
 	}
-	return event.Skipped
+	return event.Skipped, nil
 }
 
 // A cause that is certain not to pass fails its object if the cluster has reported it so many times

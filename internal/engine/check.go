@@ -88,7 +88,7 @@ func (r *run) endCheck(ctx context.Context, found []checked) {
 		case !c.next.Op.Writes():
 			r.finish(ctx, c.step, r.withoutWriting(c.next))
 		case r.interrupted || r.ended:
-			r.settle(c.step, r.endOutcome(), nil)
+			r.cutShort(c.step)
 		default:
 			r.tracks[c.step].next = c.next
 			r.pausing++

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,10 @@ func (e *TimedOutError) Error() string {
 
 // Unwrap returns the last error.
 func (e *TimedOutError) Unwrap() error { return e.Last }
+
+// ErrOutOfTime is the cause of a context that ends a run because its time is over. What is waited
+// for has timed out then; other ends of the context interrupt it.
+var ErrOutOfTime = errors.New("the time of the run is over")
 
 // AbsentError is the error of an object that others were expected to create.
 type AbsentError struct{}

@@ -276,3 +276,20 @@ func TestMarkedObjectIsRecordedAgain(t *testing.T) {
 		})
 	}
 }
+
+// When the time of a run is over, what is waited for has timed out, and the rest is not begun.
+func TestOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrOutOfTime)
+		defer cancel()
+		summary, err := w.apply(ctx, patient(policy()), engine.Options{},
+			want(thing("Deployment/a"), thing("ConfigMap/b", "after=Deployment/a"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if summary.Settled[event.TimedOut] != 1 || summary.Settled[event.Interrupted] != 1 {
+			t.Errorf("%+v: %q", summary, w.lines)
+		}
+	})
+}

@@ -72,7 +72,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	r.judge(ctx, i)
 	switch {
 	case t.waiting && (r.interrupted || r.ended):
-		r.settle(i, r.endOutcome(), nil)
+		r.cutShort(i)
 	case t.waiting:
 		t.delays = true
 		r.watch(ctx, r.groupOf(step.Ref))

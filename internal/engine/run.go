@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -110,6 +111,7 @@ type run struct {
 	endedBy   int       // the step that failed
 
 	interrupted bool      // aborted by the context
+	outOfTime   bool      // aborted by the context because of ErrOutOfTime
 	announceAt  time.Time // time to emit which writes an interrupted run waits for; or zero
 
 	overdue     []int // steps to read once more before they time out
@@ -187,6 +189,7 @@ func (r *run) loop(ctx, watching context.Context) {
 	for {
 		if ctx.Err() != nil && !r.interrupted {
 			interrupts, r.interrupted = nil, true
+			r.outOfTime = errors.Is(context.Cause(ctx), ErrOutOfTime)
 			r.announceAt = time.Now().Add(announceDelay)
 			r.stop()
 		}

@@ -75,7 +75,7 @@ func newRun(env *cli.Env, command, output string, w wording) run {
 // do locks the set, makes the plan and runs it. A dry run locks nothing.
 func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 	if r.timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
+		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
 		defer cancel()
 		ctx = limited
 	}
@@ -136,9 +136,9 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
 	}
-	if incomplete != nil && incomplete.Interrupted && errors.Is(context.Cause(ctx), errTimeout) {
-		fmt.Fprintf(r.env.Err, "error: %v %s; the record is complete, and the same command continues\n",
-			errTimeout, r.timeout)
+	if incomplete != nil && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
+		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; the record is "+
+			"complete, and the same command continues\n", r.timeout)
 		return &cli.ResultError{}
 	}
 	return err
@@ -159,9 +159,6 @@ func (o heardOperation) Run(
 		sink(e)
 	})
 }
-
-// errTimeout is the cause of a context that --timeout ended.
-var errTimeout = errors.New("the run has not ended within --timeout")
 
 // awaitNothing changes a plan so that objects which are applied are not waited for.
 func awaitNothing(p *plan.Plan) {

@@ -156,6 +156,9 @@ func (w wording) settledText(b *view.RunState, e event.Event) string {
 	case event.Failed:
 		return "reconcile failed" + waitFailure(e)
 	case event.Interrupted:
+		if b.Rows[e.Step].Acted == "" && e.Err != nil {
+			return "not begun: " + e.Err.Error()
+		}
 		if b.Rows[e.Step].Acted == "" {
 			return "not begun: interrupted"
 		}
