@@ -534,3 +534,27 @@ func TestNativeDeletionOfOwned(t *testing.T) {
 	checkError(t, err, "")
 	check(t, "objects", w.objects(), "pod/p")
 }
+
+// TestWaves: in waves a change waits for all that depend on fewer in a row.
+func TestWaves(t *testing.T) {
+	w := newWorld(t)
+	rounds := func(waves bool) string {
+		r := w.nativeRequest(configMap("a", "1"), `{apiVersion: v1, kind: ConfigMap, metadata: `+
+			`{name: b, annotations: {kapp.k14s.io/change-rule: upsert after upserting first}}}`,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: `+
+				`{kapp.k14s.io/change-group: first}}}`)
+		r.Run.Waves = waves
+		var all []string
+		p := w.prepare(r).Plan()
+		for _, round := range p.Rounds() {
+			var names []string
+			for _, i := range round {
+				names = append(names, p.Steps[i].Ref.Name)
+			}
+			all = append(all, strings.Join(names, " "))
+		}
+		return strings.Join(all, ", ")
+	}
+	check(t, "each for itself", rounds(false), "a c b")
+	check(t, "in waves", rounds(true), "a c, b")
+}

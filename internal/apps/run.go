@@ -54,6 +54,7 @@ type RunOptions struct {
 
 	PlanPolicy
 	PruneAfterFailure bool // with GuardDeletes: objects are deleted after a failure, too
+	Waves             bool // a change waits for all that depend on fewer in a row
 
 	// Policy says which annotations of packages count besides those of apps, by its functions and
 	// annotations alone: nil for none, as under kapp's grammar.

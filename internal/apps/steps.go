@@ -59,6 +59,9 @@ func (r *Run) buildPlan() error {
 	if r.options.GuardDeletes {
 		steps = guardPruning(guardControllers(steps), r.options.PruneAfterFailure)
 	}
+	if r.options.Waves {
+		steps = plan.InWaves(steps)
+	}
 	var err error
 	if r.plan, err = plan.Sort(steps); err != nil {
 		return err

@@ -68,8 +68,7 @@ type Limits struct {
 	Delete time.Duration // for a deleted object to be gone, from its deletion
 
 	// PerWave starts the limits of all objects that are waited for again at every write: one limit
-	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it. Only packages
-	// have waves: an app orders its objects by change rules, one by one.
+	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it.
 	PerWave bool
 	// Idle is for a run in which nothing happens: it stops during writes, and every finished write
 	// and every settled step starts it again. Then all objects that are waited for time out and the

@@ -183,7 +183,7 @@ func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
 		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
 		LeaveReplicas: o.LeaveReplicas, PlanPolicy: apps.LikePackages(),
-		PruneAfterFailure: o.PruneAfterFailure, Policy: &policy,
+		PruneAfterFailure: o.PruneAfterFailure, Waves: o.Waves(), Policy: &policy,
 	}
 	if o.ForceConflicts {
 		r.Conflicts = plan.TakeAll

@@ -220,7 +220,7 @@ func (f *setFlags) connect(
 
 // packageFlags are flags that mean something for packages alone.
 var packageFlags = []string{
-	"field-manager", "ordering", "prune-propagation-policy", "delete-propagation-policy",
+	"field-manager", "prune-propagation-policy", "delete-propagation-policy",
 	"status-policy", "install-resource-group",
 }
 
