@@ -53,12 +53,6 @@ func (c *Client) PrepareDelete(ctx context.Context, r DeleteRequest) (*Deletion,
 // Found reports whether the app exists.
 func (d *Deletion) Found() bool { return d.app != nil }
 
-// NotFound returns a line for each name of the request that no app has.
-func (d *Deletion) NotFound() []string { return d.notFound }
-
-// Partial reports whether the record stays, because filters leave objects of the app.
-func (d *Deletion) Partial() bool { return d.partial }
-
 // App returns the app; nil if it does not exist.
 func (d *Deletion) App() *app.App { return d.app }
 

@@ -42,7 +42,6 @@ type DeployRequest struct {
 	KeepChanges  int                     // how many change records stay
 	Logs         LogPrinter              // of pods during the run; nil for none
 	AllLogs      bool                    // of all pods, annotated or not
-	AlwaysWatch  bool                    // watch pods although no object asks for logs
 	SaveMetadata func(json string) error // receives the content of the record; nil for none
 }
 

@@ -191,7 +191,7 @@ func (d *Deployment) readAdoptable(
 			adopted = append(adopted, obj)
 		}
 	}
-	return adopted, d.ownershipError(refused)
+	return adopted, ownershipError(refused)
 }
 
 // readError returns the error for inputs whose existence could not be checked.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +49,7 @@ func (c *Client) Logs(ctx context.Context, r LogsRequest) error {
 		Cluster: c.Cluster, Printer: print, Now: c.Now,
 		Log: cluster.LogOptions{Follow: r.Follow},
 		Choose: func(_ context.Context, pod liveObject) (func(string) bool, bool) {
-			return matching(r.Containers), r.Pod == "" || filter.MatchPattern(r.Pod, pod.GetName())
+			return filter.MatchAny(r.Containers), r.Pod == "" || filter.MatchPattern(r.Pod, pod.GetName())
 		},
 	}
 	if r.Lines > 0 {
@@ -60,15 +59,6 @@ func (c *Client) Logs(ctx context.Context, r LogsRequest) error {
 		Labels: target.Selector(), Everywhere: true, Namespaces: c.fallback(target),
 	}, print.failed)
 	return nil
-}
-
-// matching returns whether a name matches one of some patterns, or there are none.
-func matching(patterns []string) func(string) bool {
-	return func(name string) bool {
-		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
-			return filter.MatchPattern(pattern, name)
-		})
-	}
 }
 
 // kappLogs prints logs in kapp's words.
@@ -104,7 +94,7 @@ const logsTimeout = 3 * time.Second
 
 // followLogs prints the logs of annotated pods during a deployment. The returned function ends it.
 func (d *Deployment) followLogs(ctx context.Context) (stop func()) {
-	if !d.wantsLogs() {
+	if d.req.Logs == nil {
 		return func() {}
 	}
 	print := kappLogs{d.req.Logs}
@@ -112,7 +102,7 @@ func (d *Deployment) followLogs(ctx context.Context) (stop func()) {
 		Cluster: d.Cluster, Printer: print, Now: d.Now, Log: cluster.LogOptions{Follow: true},
 		Choose: func(_ context.Context, pod liveObject) (func(string) bool, bool) {
 			patterns, ok := d.chooseContainers(pod)
-			return matching(patterns), ok
+			return filter.MatchAny(patterns), ok
 		},
 		Listed: make(chan struct{}), Ending: make(chan struct{}),
 	}
@@ -133,34 +123,6 @@ func (d *Deployment) followLogs(ctx context.Context) (stop func()) {
 		timeout.Stop()
 		cancel()
 	}
-}
-
-// wantsLogs reports whether the deployment may have to print logs. Watching all pods of a large app
-// costs more than deploying it, so they are watched only if the annotation that asks for logs
-// occurs in an input or a live object.
-func (d *Deployment) wantsLogs() bool {
-	if d.req.Logs == nil || d.req.AllLogs || d.req.AlwaysWatch {
-		return d.req.Logs != nil
-	}
-	asks := func(obj liveObject) bool { return mentions(obj.Object, resource.AnnDeployLogs) }
-	return slices.ContainsFunc(unwrap(d.inputs), asks) || slices.ContainsFunc(d.live.objects, asks)
-}
-
-// mentions reports whether a text occurs in a key or a string of a JSON value.
-func mentions(value any, text string) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, field := range value {
-			if strings.Contains(key, text) || mentions(field, text) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return mentions(item, text) })
-	case string:
-		return strings.Contains(value, text)
-	}
-	return false
 }
 
 // chooseContainers returns the containers of a pod whose logs a deployment prints, by annotations.

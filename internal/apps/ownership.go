@@ -21,13 +21,13 @@ import (
 // checkOwner returns an error for a live object that belongs to another app, in a run of kapp.
 func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
-		return d.ownershipError([]string{line})
+		return ownershipError([]string{line})
 	}
 	return nil
 }
 
 // ownershipError returns the error for resources that belong to others; nil for none.
-func (d *Deployment) ownershipError(lines []string) error {
+func ownershipError(lines []string) error {
 	if len(lines) == 0 {
 		return nil
 	}

@@ -377,7 +377,7 @@ func TestPrepareDelete(t *testing.T) {
 	if d.Found() || len(d.Plan().Steps) > 0 {
 		t.Errorf("found %t, %d steps", d.Found(), len(d.Plan().Steps))
 	}
-	check(t, "not found", strings.Join(d.NotFound(), "\n"),
+	check(t, "not found", strings.Join(d.notFound, "\n"),
 		"App 'web' (namespace: demo) does not exist")
 	_, err = w.run(t.Context(), d, engine.Options{})
 	checkError(t, err, "")

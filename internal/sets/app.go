@@ -61,7 +61,6 @@ func (s *appSet) name() apps.Name {
 func (s *appSet) client(c Cluster) *apps.Client {
 	return &apps.Client{
 		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,
-		Notice: s.request.Notice,
 		Records: &app.Store{
 			Cluster: c, Manager: apps.Manager, Now: s.request.Now,
 		},

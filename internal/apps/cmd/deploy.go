@@ -120,7 +120,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 		Review:         s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
 		Checks:    d.checks,
 		Summarize: d.diff.summary, KeepChanges: d.deploy.changesToKeep,
-		AllLogs: d.deploy.logsAll, AlwaysWatch: true,
+		AllLogs: d.deploy.logsAll,
 	}
 	if d.deploy.logs {
 		request.Logs = logPrinter{ui.Logs{UI: s.ui, Prefix: "logs", Tagged: true}}

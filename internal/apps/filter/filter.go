@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,8 +141,7 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		texts []string
 		value string
 	}{{c.Kinds, kind}, {c.Namespaces, namespace}, {c.Names, name}} {
-		if !isEmpty(list.texts) &&
-			!anyMatch(list.texts, func(text string) bool { return MatchPattern(text, list.value) }) {
+		if !MatchAny(list.texts)(list.value) {
 			return false
 		}
 	}
@@ -150,27 +150,24 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		value []string
 	}{{c.KindNames, []string{kind, name}}, {c.KindNamespaces, []string{kind, namespace}},
 		{c.KindNsNames, []string{kind, namespace, name}}} {
-		if !isEmpty(list.texts) &&
-			!anyMatch(list.texts, func(text string) bool { return text == strings.Join(list.value, "/") }) {
+		if len(list.texts) > 0 && !slices.Contains(list.texts, strings.Join(list.value, "/")) {
 			return false
 		}
 	}
-	if isEmpty(c.selectors) {
+	if len(c.selectors) == 0 {
 		return true
 	}
 	has := labels.Set(obj.GetLabels())
-	return anyMatch(c.selectors, func(selector labels.Selector) bool { return selector.Matches(has) })
+	return slices.ContainsFunc(c.selectors, func(s labels.Selector) bool { return s.Matches(has) })
 }
 
-func isEmpty[T any](list []T) bool { return len(list) == 0 }
-
-func anyMatch[T any](list []T, holds func(T) bool) bool {
-	for _, in := range list {
-		if holds(in) {
-			return true
-		}
+// MatchAny returns whether a value matches one of some patterns, or there are none.
+func MatchAny(patterns []string) func(value string) bool {
+	return func(value string) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+			return MatchPattern(pattern, value)
+		})
 	}
-	return false
 }
 
 // MatchPattern reports whether a value matches a pattern.

@@ -110,7 +110,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	p := &logPrinter{env: env, prefix: f.prefix}
 	request := sets.LogsRequest{
 		Objects: targets.All.Refs(), Labels: f.selector, Now: env.Now, Printer: p,
-		Pod: matchesAny(f.pods), Container: matchesAny(f.containers), Failed: p.fail,
+		Pod: filter.MatchAny(f.pods), Container: filter.MatchAny(f.containers), Failed: p.fail,
 		Log: cluster.LogOptions{
 			Follow: f.follow, Previous: f.previous, Timestamps: f.timestamps,
 		},
@@ -135,18 +135,6 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 		return fmt.Errorf("no such pods or containers of %s found", set.Title())
 	}
 	return nil
-}
-
-// matchesAny returns whether a name matches one of some patterns, or there are none.
-func matchesAny(patterns []string) func(name string) bool {
-	return func(name string) bool {
-		for _, pattern := range patterns {
-			if filter.MatchPattern(pattern, name) {
-				return true
-			}
-		}
-		return len(patterns) == 0
-	}
 }
 
 // logPrinter prints logs as kubectl does.
