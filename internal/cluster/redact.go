@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,12 +61,9 @@ func redactedMessage(s metav1.Status, private bool) string {
 	case s.Reason == metav1.StatusReasonInvalid && s.Details != nil && len(s.Details.Causes) > 0:
 		return "the object is invalid" + listed(fieldsOf(s.Details.Causes)) + redactedNote
 	default:
-		return fmt.Sprintf(
-			"the server refuses what was sent (%s)",
-			s.Reason,
-		) + listed(
-			mistakes(s.Message),
-		) + redactedNote
+		return fmt.Sprintf("the server refuses what was sent (%s)",
+			cmp.Or(string(s.Reason), http.StatusText(int(s.Code)), "no reason")) +
+			listed(mistakes(s.Message)) + redactedNote
 	}
 }
 

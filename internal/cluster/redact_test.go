@@ -86,6 +86,12 @@ func TestRedact(t *testing.T) {
 			private: "the server refuses what was sent (BadRequest): Secret.stringData: a number " +
 				"does not fit the type string" + redactedNote,
 		},
+		"no reason": {
+			err: &apierrors.StatusError{ErrStatus: metav1.Status{
+				Code: 422, Message: ".data.a: expected string, got hunter2"}},
+			private: "the server refuses what was sent (Unprocessable Entity): .data.a: a " +
+				"string is expected" + redactedNote,
+		},
 		"an unknown sentence": {
 			err:     apierrors.NewBadRequest("hunter2 is no good"),
 			private: "the server refuses what was sent (BadRequest)" + redactedNote,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 )
@@ -39,6 +41,7 @@ func (s *appSet) nativeError(err error) error {
 		return errors.Join(worded...)
 	}
 	var (
+		unread     *app.UnreadError
 		wrong      *app.RecordError
 		missing    *app.NotFoundError
 		sameName   *apps.RecordNameError
@@ -49,6 +52,11 @@ func (s *appSet) nativeError(err error) error {
 	)
 	title := s.Title()
 	switch {
+	case errors.As(err, &unread) && apierrors.IsForbidden(unread.Err):
+		return fmt.Errorf("read the record of %s: %w; it needs the right to get configmaps in namespace "+
+			"%s", title, unread.Err, unread.Namespace)
+	case errors.As(err, &unread):
+		return fmt.Errorf("read the record of %s: %w", title, unread.Err)
 	case errors.As(err, &wrong):
 		return fmt.Errorf("%s/configmap/%s has the name of the record of %s, but %s; give the app "+
 			"another name, or restore the record", wrong.Namespace, wrong.ConfigMap, title, wrong.Reason)

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 )
@@ -38,6 +41,11 @@ func TestNativeErrors(t *testing.T) {
 			`the record of app "web" is kept: some of its objects exist, although they were deleted or ` +
 			"have appeared meanwhile; destroy it again:\n  - x"},
 		{errors.Join(other, refused), "something else\nno"},
+		{&app.UnreadError{Namespace: "n", Err: other}, `read the record of app "web": something else`},
+		{&app.UnreadError{Namespace: "n", Err: apierrors.NewForbidden(
+			schema.GroupResource{Resource: "configmaps"}, "web", errors.New("no"))},
+			`read the record of app "web": configmaps "web" is forbidden: no; it needs the right to get ` +
+				"configmaps in namespace n"},
 	} {
 		set := &appSet{request: Request{App: "web"}}
 		got := set.nativeError(tc.err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -63,7 +64,16 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Kind, b.Kind))
 	})
-	return all, errors.Join(failed, err)
+	return all, joinDistinct(failed, errors.Unwrap(err))
+}
+
+// joinDistinct joins errors of which the second is left out if the first says the same: packages
+// and apps have records of one kind.
+func joinDistinct(first, second error) error {
+	if first != nil && second != nil && strings.Contains(first.Error(), second.Error()) {
+		return first
+	}
+	return errors.Join(first, second)
 }
 
 // GroupApps returns the names of the apps of a group whose records are in a namespace, sorted.

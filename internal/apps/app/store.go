@@ -73,7 +73,7 @@ func (s *Store) Find(ctx context.Context, name, namespace string) (*App, error) 
 		full, fullUnread = s.read(ctx, namespace, app.Name+suffix)
 	})
 	if err := cmp.Or(fullUnread, unread); err != nil {
-		return nil, fmt.Errorf("Getting app: %w", err)
+		return nil, &UnreadError{namespace, err}
 	}
 	return app, app.pick(plain, full)
 }
@@ -170,6 +170,17 @@ func (a *App) parse(record *unstructured.Unstructured) (Meta, error) {
 	}
 	return m, nil
 }
+
+// UnreadError reports that the record of an app cannot be read. Its text is that of kapp.
+type UnreadError struct {
+	Namespace string
+	Err       error
+}
+
+func (e *UnreadError) Error() string { return "Getting app: " + e.Err.Error() }
+
+// Unwrap returns the error of the request.
+func (e *UnreadError) Unwrap() error { return e.Err }
 
 // RecordError reports a ConfigMap with the name of an app's record that is none. Its text is that
 // of kapp.
