@@ -64,7 +64,10 @@ func (c *Client) TrimChanges(ctx context.Context, r TrimRequest) error {
 
 // RenameRequest asks for another name or namespace of an app's record. An empty field of To keeps
 // the present value.
-type RenameRequest struct{ App, To Name }
+type RenameRequest struct {
+	App, To Name
+	Changes bool // the change records go along; kapp leaves them behind
+}
 
 // Rename renames the record of an app once the user has confirmed it. Its objects do not change.
 func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
@@ -107,7 +110,7 @@ func (c *Client) rename(ctx context.Context, r RenameRequest) error {
 	if err := c.Confirm(ctx); err != nil {
 		return err
 	}
-	return target.Rename(ctx, name, namespace)
+	return target.Rename(ctx, name, namespace, r.Changes)
 }
 
 // resolveLostRecord ends a deployment whose record was deleted during the run. It creates the

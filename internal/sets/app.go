@@ -146,7 +146,7 @@ func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, er
 			if err := s.checkRename(ctx, client, to); err != nil || from == to {
 				return false, err
 			}
-			return true, client.Rename(ctx, apps.RenameRequest{App: from, To: to})
+			return true, client.Rename(ctx, apps.RenameRequest{App: from, To: to, Changes: true})
 		},
 	}, nil
 }

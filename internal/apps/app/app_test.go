@@ -322,7 +322,7 @@ func TestLabelled(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := app.Rename(t.Context(), "a", "b"); err == nil || err.Error() != "Not supported" {
+	if err := app.Rename(t.Context(), "a", "b", false); err == nil || err.Error() != "Not supported" {
 		t.Errorf("rename: %v", err)
 	}
 	if sent := s.Cluster.(*fake).requests(); len(sent) > 0 {

@@ -26,7 +26,7 @@ var operations = map[string]operation{
 		func(t *testing.T, a *App) error { return a.Delete(t.Context()) }, (*App).RecordRef, "delete",
 	},
 	"rename": {
-		func(t *testing.T, a *App) error { return a.Rename(t.Context(), "new", "demo") },
+		func(t *testing.T, a *App) error { return a.Rename(t.Context(), "new", "demo", false) },
 		(*App).RecordRef, "delete",
 	},
 }

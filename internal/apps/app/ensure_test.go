@@ -166,7 +166,7 @@ func TestRename(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = app.Rename(t.Context(), tc.to, tc.ns)
+			err = app.Rename(t.Context(), tc.to, tc.ns, false)
 			if (err == nil) != (tc.refused == "") ||
 				err != nil && !strings.HasPrefix(err.Error(), tc.refused) {
 				t.Errorf("error %v, want %s", err, tc.refused)
@@ -188,6 +188,46 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// The records of deployments go along on request, with their names, and an interrupted call can be
+// repeated. Without their record, nothing would find those that are left.
+func TestRenameChanges(t *testing.T) {
+	for _, tc := range []struct {
+		to, ns string
+		want   []string
+	}{
+		{"b", "n", []string{"n/a-change-1", "n/a-change-2", "n/b"}},
+		{"a", "m", []string{"m/a", "m/a-change-1", "m/a-change-2"}},
+		{"b", "m", []string{"m/a-change-1", "m/a-change-2", "m/b"}},
+	} {
+		f := newFake()
+		s := newStore(f)
+		f.put(record("n", "a", spec("1", `[]`), isApp))
+		for _, name := range []string{"a-change-1", "a-change-2"} {
+			f.put(record("n", name, "{}", "kapp.k14s.io/is-app-change=",
+				"kapp.k14s.io/app-change-app=a", "kapp.k14s.io/app-change-app-label=1"))
+		}
+		if tc.ns != "n" { // an interrupted call has moved the first one, and deleted nothing
+			f.put(record("m", tc.to, spec("1", `[]`), isApp))
+			f.put(record("m", "a-change-1", "{}", "kapp.k14s.io/is-app-change=",
+				"kapp.k14s.io/app-change-app="+tc.to, "kapp.k14s.io/app-change-app-label=1"))
+		}
+		app, err := s.Find(t.Context(), "a", "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Rename(t.Context(), tc.to, tc.ns, true); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, f.names()); diff != "" {
+			t.Errorf("records in %s/%s (-want +got):\n%s", tc.ns, tc.to, diff)
+		}
+		changes, err := app.RecordedDeployments(t.Context())
+		if err != nil || len(changes) != 2 {
+			t.Errorf("%d changes of the app %s/%s, error %v", len(changes), tc.ns, tc.to, err)
+		}
+	}
+}
+
 // What another run writes on a record while it is moved is not lost.
 func TestRenameMeetsAnother(t *testing.T) {
 	f := newFake()
@@ -198,7 +238,7 @@ func TestRenameMeetsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.put(record("n", "a", spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`), isApp))
-	if err := app.Rename(t.Context(), "b", "n"); err != nil {
+	if err := app.Rename(t.Context(), "b", "n", false); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"n/b"}, f.names()); diff != "" {

@@ -15,9 +15,10 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Rename renames the record or moves it to another namespace. Objects keep their labels, and the
-// records of deployments stay where they are. An interrupted call can be repeated.
-func (a *App) Rename(ctx context.Context, name, namespace string) error {
+// Rename renames the record or moves it to another namespace. Objects keep their labels. The
+// records of deployments go along if changes is set, else they stay where they are. An interrupted
+// call can be repeated.
+func (a *App) Rename(ctx context.Context, name, namespace string, changes bool) error {
 	if a.IsLabelled() {
 		return errors.New("Not supported")
 	}
@@ -35,7 +36,13 @@ func (a *App) Rename(ctx context.Context, name, namespace string) error {
 		return fmt.Errorf("Creating app: %w",
 			apierrors.NewAlreadyExists(configMaps, target.stored.GetName()))
 	}
-	return a.move(ctx, target.Name, namespace, nil)
+	var records []RecordedDeployment
+	if changes {
+		if records, err = a.deploymentRecords(ctx); err != nil {
+			return fmt.Errorf("Listing app changes: %w", err)
+		}
+	}
+	return a.move(ctx, target.Name, namespace, nil, records...)
 }
 
 // canMoveTo reports whether an existing record is no obstacle: it was left by an interrupted move
@@ -76,9 +83,12 @@ func annotate(record *unstructured.Unstructured, more map[string]string) {
 	record.SetAnnotations(all)
 }
 
-// move writes the record under another name and then deletes the present one, so that it is never
-// lost.
-func (a *App) move(ctx context.Context, name, namespace string, more map[string]string) error {
+// move writes the record under another name, moves records of deployments, and then deletes the
+// present record: it is never lost, and leads to what is left to move.
+func (a *App) move(
+	ctx context.Context, name, namespace string, more map[string]string,
+	changes ...RecordedDeployment,
+) error {
 	record := newRecord(name, namespace, a.migrated() || a.store.FullNames)
 	if err := checkName(record.GetName()); err != nil {
 		return err
@@ -97,6 +107,11 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 	if err != nil {
 		return fmt.Errorf("Creating app: %w", err)
 	}
+	for _, change := range changes { // the oldest first, since they are listed by age
+		if err := a.moveChange(ctx, change.record, name, namespace); err != nil {
+			return fmt.Errorf("Moving app change '%s': %w", change.Name, err)
+		}
+	}
 	left := []*unstructured.Unstructured{a.stored, a.duplicate}
 	a.Name, a.Namespace, a.duplicate = name, namespace, nil
 	a.setRecord(stored, a.Meta)
@@ -106,6 +121,46 @@ func (a *App) move(ctx context.Context, name, namespace string, more map[string]
 		}
 	}
 	return nil
+}
+
+// moveChange moves the record of a deployment, with its name, to another app name and namespace.
+func (a *App) moveChange(
+	ctx context.Context, record *unstructured.Unstructured, name, namespace string,
+) error {
+	labels := record.GetLabels()
+	delete(labels, resource.LabelAppChangeApp)
+	if len(name) <= maxLabelValue {
+		labels[resource.LabelAppChangeApp] = name
+	}
+	switch {
+	case namespace != record.GetNamespace():
+	case maps.Equal(labels, record.GetLabels()):
+		return nil
+	default:
+		renamed := record.DeepCopy()
+		renamed.SetLabels(labels)
+		_, err := a.store.replace(ctx, renamed)
+		return err
+	}
+	moved := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": configMap.Kind, "data": record.DeepCopy().Object["data"],
+	}}
+	moved.SetName(record.GetName())
+	moved.SetGenerateName(record.GetGenerateName())
+	moved.SetNamespace(namespace)
+	moved.SetLabels(labels)
+	_, err := a.store.Cluster.Write(ctx,
+		cluster.Write{Object: moved, Method: cluster.Create, Manager: a.store.Manager})
+	if apierrors.IsAlreadyExists(err) {
+		found, unread := a.store.read(ctx, namespace, moved.GetName())
+		if unread == nil && found != nil && maps.Equal(found.GetLabels(), labels) {
+			err = nil // an interrupted call has written it
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.store.deleteRecord(ctx, record)
 }
 
 // deleteReplaced deletes a record, nil for none, that was replaced by the app's. Kinds that another
