@@ -84,7 +84,9 @@ func TestRetainedIsNotHeld(t *testing.T) {
 	request := w.deleteRequest()
 	request.Run.Held = plan.AllowDelete{"Namespace"}.Held()
 	request.Run.Policy = &plan.Policy{
-		Retain:    []plan.Annotation{{Key: "keep", Value: "this"}},
+		Annotations: plan.Annotations{
+			Retain: []plan.Annotation{{Key: "keep", Value: "this"}},
+		},
 		DependsOn: func(*unstructured.Unstructured) ([]object.Ref, error) { return nil, nil },
 	}
 	d, err := w.PrepareDelete(t.Context(), request)

@@ -95,11 +95,12 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 // set.
 func AnnotationPolicy() plan.Policy {
 	return plan.Policy{
-		Retain: []plan.Annotation{
-			{Key: onRemoveKey, Value: "keep"},
-			{Key: deletionKey, Value: "detach"},
+		Annotations: plan.Annotations{
+			CreateOnly: []plan.Annotation{{Key: changesKey, Value: "ignore"}},
+			Retain: []plan.Annotation{
+				{Key: onRemoveKey, Value: "keep"}, {Key: deletionKey, Value: "detach"},
+			},
 		},
-		CreateOnly:    []plan.Annotation{{Key: changesKey, Value: "ignore"}},
 		DependsOn:     DependsOn,
 		Substitutions: substitutions,
 		Waiting:       waiting,

@@ -7,7 +7,7 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 // Orphan step has no patch yet.
 func (p Policy) Annotate(step *Step, want *unstructured.Unstructured) error {
 	switch {
-	case step.Op == Delete && step.keepIfForbidden(Owner{}, p.Retain):
+	case step.Op == Delete && step.keepIfForbidden(Owner{}, p.Annotations):
 		step.Wait = false
 		return nil
 	case step.Op == Delete:
@@ -16,7 +16,7 @@ func (p Policy) Annotate(step *Step, want *unstructured.Unstructured) error {
 		return nil
 	case want == nil || step.Op != Create && step.Op != Update && step.Op != Unchanged:
 		return nil
-	case step.skipIfForbidden(want, Owner{}, p.CreateOnly):
+	case step.skipIfForbidden(want, Owner{}, p.Annotations):
 		step.Wait, step.FullReplace, step.Replace = false, false, ""
 		return nil
 	}

@@ -22,7 +22,7 @@ func TestAnnotate(t *testing.T) {
 		return u
 	}
 	policy := Policy{
-		Retain: []Annotation{{"retain", "yes"}}, CreateOnly: []Annotation{{"frozen", "yes"}},
+		Annotations: Annotations{[]Annotation{{"frozen", "yes"}}, []Annotation{{"retain", "yes"}}},
 		Waiting: func(u *unstructured.Unstructured) (Waiting, error) {
 			limit, err := time.ParseDuration(u.GetAnnotations()["timeout"] + "0s")
 			return Waiting{Skip: u.GetAnnotations()["wait"] == "no", Timeout: limit}, err

@@ -47,8 +47,7 @@ func Build(in Input) (*Plan, error) {
 		LastApplied:        in.Policy.LastApplied,
 		LastAppliedManager: in.Policy.LastAppliedManager,
 		Owner:              in.Policy.Owner,
-		CreateOnly:         in.Policy.CreateOnly,
-		Retain:             in.Policy.Retain,
+		Annotations:        in.Policy.Annotations,
 		Destroys:           in.Policy.Destroy,
 		RecreateHint:       in.Policy.RecreateHint,
 		Conflicts:          in.Policy.Conflicts,
@@ -131,7 +130,7 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		return nil
 	}
 	external := policy.external(obj)
-	if !external && step.skipIfForbidden(obj, policy.Owner, policy.CreateOnly) {
+	if !external && step.skipIfForbidden(obj, policy.Owner, policy.Annotations) {
 		return nil
 	}
 	waiting, err := policy.waiting(obj)
@@ -168,10 +167,10 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 
 // skipIfForbidden skips a step whose object exists and may not be written, or is only ever created.
 func (s *Step) skipIfForbidden(
-	want *unstructured.Unstructured, owner Owner, createOnly []Annotation,
+	want *unstructured.Unstructured, owner Owner, marks Annotations,
 ) bool {
 	why, reason := owner.refusal(s.Have, want, owner.AdoptHint, owner.ForeignHint)
-	if mark, ok := findAnnotation(want, createOnly); ok && why == "" && s.Have != nil {
+	if mark, ok := findAnnotation(want, marks.CreateOnly); ok && why == "" && s.Have != nil {
 		why, reason = ReasonCreateOnly, fmt.Sprintf("annotation prevents apply (%q: %q)", mark.Key,
 			mark.Value)
 	}
@@ -262,7 +261,7 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		step.Reason = "nothing is pruned in this run; it stays in the cluster and in the record"
 		return
 	}
-	if step.keepIfForbidden(policy.Owner, policy.Retain) {
+	if step.keepIfForbidden(policy.Owner, policy.Annotations) {
 		return
 	}
 	if p, ok := b.in.Protect[step.Ref]; ok {
@@ -287,8 +286,8 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 
 // keepIfForbidden sets the operation of a step that would delete its object if the live object says
 // that it must stay: because of an annotation of its own, or because it belongs to others.
-func (s *Step) keepIfForbidden(owner Owner, retain []Annotation) bool {
-	if mark, ok := findAnnotation(s.Have, retain); ok {
+func (s *Step) keepIfForbidden(owner Owner, marks Annotations) bool {
+	if mark, ok := findAnnotation(s.Have, marks.Retain); ok {
 		s.Op, s.ReasonCode, s.Patch = Orphan, ReasonRetained, owner.releasePatch(s.Have)
 		s.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return true

@@ -29,8 +29,8 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	switch {
 	case step.Op.Removes():
 		return p.replanRemoval(&next)
-	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.CreateOnly),
-		next.skipIfForbidden(step.Want, p.Owner, nil):
+	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.Annotations),
+		next.skipIfForbidden(step.Want, p.Owner, Annotations{}):
 		return &next, nil
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
@@ -48,7 +48,7 @@ func (p *Plan) replanRemoval(step *Step) (*Step, error) {
 		step.Patch = p.Owner.releasePatch(step.Have)
 		return step, nil
 	}
-	step.keepIfForbidden(p.Owner, p.Retain)
+	step.keepIfForbidden(p.Owner, p.Annotations)
 	return step, nil
 }
 

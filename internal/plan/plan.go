@@ -197,9 +197,8 @@ type Plan struct {
 	// Conflicts is what happens with fields that others own.
 	Conflicts Conflicts `json:"conflicts,omitempty"`
 
-	Owner       Owner                      `json:"owner,omitzero"`
-	CreateOnly  []Annotation               `json:"createOnly,omitempty"` // as in Policy
-	Retain      []Annotation               `json:"retain,omitempty"`     // as in Policy
+	Owner Owner `json:"owner,omitzero"`
+	Annotations
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
 
 	// Preconditions makes server-side apply conditional: an object is created only if it does not

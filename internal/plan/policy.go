@@ -34,11 +34,10 @@ type Input struct {
 // Policy is how a dialect wants objects to be handled, in neutral terms. The zero value is
 // client-side apply without order and without ownership.
 type Policy struct {
-	Order      KindOrder
-	Waves      bool // write objects in rounds that begin when the previous one has settled
-	Owner      Owner
-	Retain     []Annotation // a live object with one of these is orphaned, not deleted
-	CreateOnly []Annotation // a desired object with one of these is not updated once it exists
+	Order KindOrder
+	Waves bool // write objects in rounds that begin when the previous one has settled
+	Owner Owner
+	Annotations
 
 	// DependsOn returns the objects that must be ready before this one is written. Errors may be
 	// joined; Build adds the identity of the object. Nil means that no object has dependencies.
@@ -93,6 +92,14 @@ type Policy struct {
 	Force             bool
 	Propagation       metav1.DeletionPropagation // empty means Background
 	PruneAfterFailure bool                       // prune although an apply failed
+}
+
+// Annotations are those by which an object decides what is done with it.
+type Annotations struct {
+	// CreateOnly are annotations of desired objects that are not updated once they exist.
+	CreateOnly []Annotation `json:"createOnly,omitempty"`
+	// Retain are annotations of live objects that are orphaned, not deleted.
+	Retain []Annotation `json:"retain,omitempty"`
 }
 
 // Ordered is an object of a set: the desired one, or the live one of an object that is no longer

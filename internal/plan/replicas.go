@@ -77,7 +77,7 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 		}
 	}
 	for _, live := range in.Autoscalers {
-		_, retained := findAnnotation(live, in.Policy.Retain)
+		retained := in.Policy.Retains(live)
 		if target := targetOf(live); targets[target] == nil &&
 			(retained || !ignored.Has(object.RefOf(live))) {
 			targets[target] = live
