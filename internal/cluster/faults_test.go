@@ -269,6 +269,8 @@ func TestSingleFaults(t *testing.T) {
 	faults := map[string]http.HandlerFunc{
 		"stream":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"time-out":     status(504, metav1.StatusReasonTimeout, "it may be carried out"),
+		"internal":     status(500, metav1.StatusReasonInternalError, "Internal error occurred"),
+		"bare 500":     func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
 		"bare 504":     func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(504) },
 		"etcd":         status(500, "", "etcdserver: request timed out"),
 		"etcd, leader": status(500, metav1.StatusReasonUnknown, "etcdserver: leader changed"),

@@ -22,11 +22,14 @@ import (
 
 // The limits of one call: transient errors are retried with backoff for about 6 seconds, unless the
 // server has taken maxWaited to answer so, and answers with Retry-After as often as maxThrottled,
-// each after the delay that the server asks for.
+// each after the delay that the server asks for. After an internal error a read or a deletion is
+// retried only while there were fewer than maxInternal retries: some such errors never end, as
+// those of a kind whose stored objects cannot be decoded.
 const (
 	maxAttempts  = 8
 	maxWaited    = 90 * time.Second
 	maxThrottled = 30
+	maxInternal  = 3
 )
 
 // finishKey is the context key of the channel that is closed when no request is repeated any more.
@@ -83,7 +86,8 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 			throttled++
 			delay = time.Duration(seconds) * time.Second
 		case seconds == 0 && backoff.Steps > 1 && waited < maxWaited &&
-			(transient(err) || among(more, err)):
+			(transient(err) || among(more, err) ||
+				apierrors.IsInternalError(err) && backoff.Steps > maxAttempts-maxInternal):
 			delay = backoff.Step()
 		default:
 			return err

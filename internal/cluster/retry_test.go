@@ -98,6 +98,8 @@ func TestRetry(t *testing.T) {
 		{"a lost connection is not", []error{broken, refused, nil}, nil, 3},
 		{"nor a kind that is not served yet", []error{noPath, noPath, noPath, nil}, nil, 4},
 		{"but patience ends, with the last answer", []error{refused}, refused, maxAttempts},
+		{"an internal error may end", []error{internal, internal, nil}, nil, 3},
+		{"or never does", []error{internal}, internal, maxInternal + 1},
 		{"the server sets the delay", []error{tooMany, timeout, nil}, nil, 3},
 		{"as long as it takes its time", []error{tooMany}, tooMany, maxThrottled + 1},
 		{

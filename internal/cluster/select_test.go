@@ -178,7 +178,7 @@ func TestSelect(t *testing.T) {
 		{
 			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}},
 			answers: map[string][]any{cmPath: {http.StatusInternalServerError}},
-			asked:   []string{cmPath}, failure: "list configmaps: no",
+			asked:   slices.Repeat([]string{cmPath}, 1+maxInternal), failure: "list configmaps: no",
 		},
 		{
 			name: "a failure that does not matter",
@@ -189,8 +189,8 @@ func TestSelect(t *testing.T) {
 			s: Selection{
 				Ignore: func(gv schema.GroupVersion) bool { return gv.Group == "apps" },
 			},
-			asked: []string{cmPath, nsPath, dpPath}, want: []string{"n/one"},
-			missed: []string{"Deployment.apps"},
+			asked: append(slices.Repeat([]string{dpPath}, 1+maxInternal), cmPath, nsPath),
+			want:  []string{"n/one"}, missed: []string{"Deployment.apps"},
 			reports: []string{
 				`Ignoring group version: schema.GroupVersionResource{Group:"apps", ` +
 					`Version:"v1", Resource:"deployments"}: no`,
@@ -203,7 +203,8 @@ func TestSelect(t *testing.T) {
 				Kinds:  []schema.GroupKind{deployments},
 				Ignore: func(gv schema.GroupVersion) bool { return gv.Version == "v1" },
 			},
-			asked: []string{dpPath}, failure: "list deployments.apps: no",
+			asked:   slices.Repeat([]string{dpPath}, 1+maxInternal),
+			failure: "list deployments.apps: no",
 		},
 		{
 			name: "one object as two kinds",
