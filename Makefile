@@ -2,15 +2,16 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./e2e/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
+FAULTS      := 500
 FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench fuzz vuln outdated reproducible clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench faults fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -60,6 +61,9 @@ demo: build ## deploy the example to a plane of its own
 bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
+
+faults: build ## FAULTS seeded runs with broken requests, per kind of set and, of single faults, per kind of fault
+	cd local && MUSTER_E2E_ROUNDS=$(FAULTS) PATH="$(BIN):$$PATH" go test -count=1 -timeout 6h -v -run '^Test(Faults|SingleFault)$$' ./e2e
 
 fuzz: ## every fuzz test for FUZZTIME
 	@set -e; for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

@@ -18,6 +18,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -293,6 +294,10 @@ func TestSingleFaults(t *testing.T) {
 			_, err := c.Write(ctx, Write{Object: crontab(), Method: Create})
 			return err
 		},
+		"replace": func(ctx context.Context, c *Client) error {
+			_, err := c.Write(ctx, Write{Object: crontab(), Method: Replace})
+			return err
+		},
 		"patch": func(ctx context.Context, c *Client) error {
 			_, err := c.Write(ctx, Write{
 				Object: crontab(), Method: Patch, PatchType: types.MergePatchType, Patch: []byte("{}"),
@@ -316,6 +321,8 @@ func TestSingleFaults(t *testing.T) {
 							fail(w, r)
 						case r.Method == http.MethodPost:
 							status(409, metav1.StatusReasonAlreadyExists, "it exists")(w, r)
+						case r.Method == http.MethodPut:
+							status(409, metav1.StatusReasonConflict, "it has changed")(w, r)
 						case r.Method == http.MethodGet && request == "read":
 							crontabs(w, "5")
 						default:
@@ -360,4 +367,27 @@ func securely(t *testing.T, http2 bool, answer http.HandlerFunc) *Client {
 	}
 	learn(t, client)
 	return client
+}
+
+// An object that others have replaced after a lost answer is a conflict.
+func TestReplacedByOthers(t *testing.T) {
+	var sent atomic.Int32
+	client := securely(t, true, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case sent.Add(1) == 1:
+			panic(http.ErrAbortHandler)
+		case r.Method == http.MethodPut:
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(apierrors.NewConflict(
+				schema.GroupResource{}, "a", errors.New("it has changed")).Status())
+		default:
+			live := crontab()
+			live.Object["spec"] = map[string]any{"of": "others"}
+			_ = json.NewEncoder(w).Encode(live.Object)
+		}
+	})
+	_, err := client.Write(t.Context(), Write{Object: crontab(), Method: Replace})
+	if !apierrors.IsConflict(err) || sent.Load() != 3 {
+		t.Errorf("%v after %d requests", err, sent.Load())
+	}
 }

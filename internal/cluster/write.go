@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,8 +77,12 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 			broken = err
 			return nil
 		}
-		if answerLost && w.Method == Create && apierrors.IsAlreadyExists(err) {
-			stored, err = c.ours(ctx, resource, w.Object, err)
+		switch {
+		case !answerLost:
+		case w.Method == Create && apierrors.IsAlreadyExists(err):
+			stored, err = c.ours(ctx, resource, w.Object, err, marked)
+		case w.Method == Replace && apierrors.IsConflict(err):
+			stored, err = c.ours(ctx, resource, w.Object, err, w.isStored)
 		}
 		answerLost = answerLost || maybeStored(err) || apierrors.IsInternalError(err)
 		return err
@@ -111,23 +117,48 @@ func lookup(resource schema.GroupVersionResource, obj *unstructured.Unstructured
 	return command
 }
 
-// ours returns the live object of a Create whose first answer was lost, if it carries all labels
-// and annotations that were sent. Otherwise it returns the error of the second attempt.
+// ours returns the live object of a write whose first answer was lost, if it is the one that was
+// sent. Otherwise it returns the refusal of the second attempt.
 func (c *Client) ours(
 	ctx context.Context, resource schema.GroupVersionResource, sent *unstructured.Unstructured,
-	exists error,
+	refused error, isSent func(sent, live *unstructured.Unstructured) bool,
 ) (*unstructured.Unstructured, error) {
 	live, err := getWithRetry(ctx, c, func() (*unstructured.Unstructured, error) {
 		return c.of(resource, sent.GetNamespace(), false).Get(ctx, sent.GetName(), metav1.GetOptions{})
 	})
 	if err != nil {
-		return nil, errors.Join(exists, err)
+		return nil, errors.Join(refused, err)
 	}
-	if !within(sent.GetAnnotations(), live.GetAnnotations()) ||
-		!within(sent.GetLabels(), live.GetLabels()) {
-		return nil, exists
+	if !isSent(sent, live) {
+		return nil, refused
 	}
 	return live, nil
+}
+
+// marked reports whether a live object has all labels and annotations of the one that was sent.
+func marked(sent, live *unstructured.Unstructured) bool {
+	return within(sent.GetAnnotations(), live.GetAnnotations()) &&
+		within(sent.GetLabels(), live.GetLabels())
+}
+
+// isStored reports whether a live object has the content that a Replace sent: its status, or else
+// its labels, annotations and all other fields.
+func (w Write) isStored(sent, live *unstructured.Unstructured) bool {
+	if sent.GetUID() != live.GetUID() {
+		return false
+	}
+	if w.Subresource != "" {
+		return reflect.DeepEqual(sent.Object[w.Subresource], live.Object[w.Subresource])
+	}
+	content := func(obj *unstructured.Unstructured) map[string]any {
+		fields := maps.Clone(obj.Object)
+		delete(fields, "metadata")
+		delete(fields, "status")
+		return fields
+	}
+	return maps.Equal(sent.GetLabels(), live.GetLabels()) &&
+		maps.Equal(sent.GetAnnotations(), live.GetAnnotations()) &&
+		reflect.DeepEqual(content(sent), content(live))
 }
 
 func within(part, whole map[string]string) bool {
