@@ -3,7 +3,7 @@ module github.com/muster-deploy/muster
 go 1.26.0
 
 require (
-	cel.dev/cel-go v0.33.2
+	github.com/google/cel-go v0.31.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/licenseclassifier/v2 v2.0.0
 	github.com/rogpeppe/go-internal v1.16.0

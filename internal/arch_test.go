@@ -55,7 +55,7 @@ var boundaries = map[string]boundary{
 		"JSONPath is a library's; taking values over is pure"},
 	"ready": {1, []string{"object"}, []string{machinery}, "judging is pure"},
 	"ready/rules": {2, []string{"ready"},
-		[]string{machinery, "cel.dev/cel-go", "go.yaml.in/yaml"},
+		[]string{machinery, "github.com/google/cel-go", "go.yaml.in/yaml"},
 		"rules are YAML with expressions"},
 	"record": {1, []string{"object"}, nil, "the neutral form knows no storage"},
 	"record/recordtest": {2, []string{"object", "record"}, []string{"github.com/google/go-cmp"},

@@ -24,9 +24,10 @@ func documentedDependencies(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	table, _, _ := strings.Cut(string(text), "\n## ")
 	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| [^|]+ \\|$")
 	rows := map[string]string{}
-	for _, match := range row.FindAllStringSubmatch(string(text), -1) {
+	for _, match := range row.FindAllStringSubmatch(table, -1) {
 		if _, again := rows[match[1]]; again {
 			t.Errorf("docs/dependencies.md has two rows for %s", match[1])
 		}

@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 				t.Logf("every %d-th request, about, is broken", every)
 				for _, version := range []int{0, 1, removed} {
 					e := r.broken(version, seldom(random, every))
-					if e.code == 0 {
+					if e.code == 0 && version != removed { // a lock may be left, which the next run removes
 						r.checkVersion(version)
 					}
 					r.checkRecord()

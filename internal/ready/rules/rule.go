@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cel.dev/cel-go/cel"
+	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
