@@ -18,9 +18,10 @@ import (
 
 // setScript deploys a set as a package and as an app. Applying it again changes nothing, and a plan
 // of it says so. %[1]s lists the objects of its definitions before they are deleted: the API server
-// needs minutes to delete the definition of a resource that it does not serve yet.
+// needs minutes to delete the definition of a resource that it does not serve yet. %[2]s is the name
+// of the package: sets may be in one namespace.
 const setScript = `
-exec muster init pkg --quiet
+exec muster init pkg --name %[2]s --quiet
 exec muster apply pkg --reconcile-timeout=2m
 exec muster apply pkg --reconcile-timeout=2m
 stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
@@ -91,7 +92,7 @@ func writeSet(t *testing.T, dir, name string, files []string) {
 			lists += "exec kubectl get --all-namespaces " + resource + "\n"
 		}
 	}
-	script := fmt.Sprintf(setScript, lists) + "-- pkg/objects.yaml --\n" + manifests
+	script := fmt.Sprintf(setScript, lists, name) + "-- pkg/objects.yaml --\n" + manifests
 	if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
