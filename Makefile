@@ -5,13 +5,14 @@ PACKAGES    := ./...
 LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
+BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -v -run
 FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench faults fuzz vuln outdated reproducible clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench faults faults-mutants fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -62,8 +63,13 @@ bench: build ## micro-benchmarks, then muster beside other tools on a plane of i
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
 
-faults: build ## FAULTS seeded runs with broken requests, per kind of set and, of single faults, per kind of fault
-	cd local && MUSTER_E2E_ROUNDS=$(FAULTS) PATH="$(BIN):$$PATH" go test -count=1 -timeout 6h -v -run '^Test(Faults|SingleFault)$$' ./e2e
+faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 50 kills of the API server and of etcd
+	MUSTER_E2E_ROUNDS=$(FAULTS) $(BREAK) '^TestFaults$$'
+	MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestSingleFault$$'
+	MUSTER_E2E_ROUNDS=50 $(BREAK) '^TestKills$$'
+
+faults-mutants: build ## shows that these tests fail if muster has a defect
+	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=20 $(BREAK) '^TestMutants$$'
 
 fuzz: ## every fuzz test for FUZZTIME
 	@set -e; for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -96,11 +95,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 // stopServer kills the API server. The plane is shared: nothing may run beside such a script.
 func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 0, neg, "stopserver")
-	for _, c := range cluster.Status(context.Background()) {
-		if c.Name == "kube-apiserver" {
-			ts.Check(syscall.Kill(c.PID, syscall.SIGKILL))
-		}
-	}
+	ts.Check(kill("kube-apiserver"))
 }
 
 // startServer starts the API server again.

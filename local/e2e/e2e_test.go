@@ -13,10 +13,12 @@
 //   - testdata/loaded: output on a busy machine
 //   - testdata/kappbroken and testdata/restart, which disturb all others: one by one
 //
-// TestPairs has no scripts: it generates sets and changes each by two commands at once.
+// The other tests generate sets. TestPairs changes each by two commands at once, TestFaults and
+// TestSingleFault break requests, TestKills kills parts of the plane.
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -91,8 +93,11 @@ func run(m *testing.M) (code int, err error) {
 }
 
 // startPlane starts what does not run of the plane.
-func startPlane(ctx context.Context) (err error) {
-	cluster, err = plane.Up(ctx, options)
+func startPlane(ctx context.Context) error {
+	started, err := plane.Up(ctx, options)
+	if err == nil {
+		cluster = started
+	}
 	return err
 }
 
@@ -112,9 +117,13 @@ func makeTemp() (string, error) {
 	return temp, nil
 }
 
+// binEnv is the environment variable for the folder of the programs, if it is another one than the
+// folder bin of the repository.
+const binEnv = "MUSTER_E2E_BIN"
+
 // findPrograms returns the folder of the programs.
 func findPrograms() (string, error) {
-	dir, err := filepath.Abs(filepath.Join("..", "..", "bin"))
+	dir, err := filepath.Abs(cmp.Or(os.Getenv(binEnv), filepath.Join("..", "..", "bin")))
 	if err != nil {
 		return "", err
 	}

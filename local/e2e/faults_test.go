@@ -14,27 +14,28 @@ import (
 	"github.com/muster-deploy/muster/local/faults"
 )
 
-// maxRequests is how many requests a command on a generated set sends, about: which of them gets a
-// single fault is chosen below that.
-const maxRequests = 60
+// How many watches and how many other requests a command on a generated set sends, at most.
+const maxWatches, maxRequests = 15, 60
 
-// TestSingleFault breaks one request of a command, which must do its work nevertheless.
+// TestSingleFault breaks one request of a command, which must do its work nevertheless. In as many
+// rounds as maxRequests, each request of each command is broken by each kind of fault.
 func TestSingleFault(t *testing.T) {
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)
-	for _, p := range pairs {
-		if !p.removes {
-			continue
-		}
-		for _, kind := range faults.Transient {
+	for _, p := range kinds {
+		for k, kind := range faults.Transient {
+			requests := uint64(maxRequests)
+			if kind.OfWatches() {
+				requests = maxWatches
+			}
 			for i := range rounds {
-				t.Run(fmt.Sprintf("%s/%s/%d", setKind(p), kind, i), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%d", p.name, kind, i), func(t *testing.T) {
 					t.Parallel()
 					random := rand.New(rand.NewPCG(seed, i))
 					r := newRound(t, p, true, random)
 					for _, version := range []int{0, 1, removed} {
-						at := random.IntN(maxRequests)
+						at := int((seed%requests + uint64(k) + i) % requests)
 						e := r.broken(version, func(n int, _ *http.Request) faults.Kind {
 							if n == at {
 								return kind
@@ -58,12 +59,9 @@ func TestFaults(t *testing.T) {
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)
-	for _, p := range pairs {
-		if !p.removes {
-			continue
-		}
+	for _, p := range kinds {
 		for i := range rounds {
-			t.Run(fmt.Sprintf("%s/%d", setKind(p), i), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%d", p.name, i), func(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(seed, i))
 				r, every := newRound(t, p, random.IntN(2) == 0, random), 4+random.IntN(40)
@@ -95,12 +93,8 @@ func seldom(random *rand.Rand, every int) func(int, *http.Request) faults.Kind {
 	}
 }
 
-func setKind(p pair) string {
-	if p.app {
-		return "app"
-	}
-	return "package"
-}
+// kinds are a package and an app.
+var kinds = []pair{{name: "package"}, {name: "app", app: true}}
 
 // broken makes the cluster match a version through a proxy that breaks requests.
 func (r *round) broken(

@@ -18,8 +18,8 @@ import (
 
 // setScript deploys a set as a package and as an app. Applying it again changes nothing, and a plan
 // of it says so. %[1]s lists the objects of its definitions before they are deleted: the API server
-// needs minutes to delete the definition of a resource that it does not serve yet. %[2]s is the name
-// of the package: sets may be in one namespace.
+// needs minutes to delete the definition of a resource that it does not serve yet. %[2]s is the
+// name of the package: sets may be in one namespace.
 const setScript = `
 exec muster init pkg --name %[2]s --quiet
 exec muster apply pkg --reconcile-timeout=2m

@@ -51,20 +51,23 @@ const (
 	WatchEnds        Kind = "watch-ends"        // after some time
 	WatchSilent      Kind = "watch-silent"      // no event comes, until the watch ends
 	WatchLate        Kind = "watch-late"        // every event is late
+	WatchReordered   Kind = "watch-reordered"   // events of different objects change places
 	WatchGone        Kind = "watch-gone"        // 410: the version is too old
 	WatchUnavailable Kind = "watch-unavailable" // 503
 )
+
+// OfWatches reports whether it is a fault of watches.
+func (k Kind) OfWatches() bool { return strings.HasPrefix(string(k), "watch-") }
 
 // Transient are the kinds of faults of which one at any request must not fail a run.
 var Transient = []Kind{
 	Delay, Reset, ResetAfter, Close, CloseAfter, Truncate, TooMany, Internal, InternalAfter,
 	Unavailable, Timeout, TimeoutAfter,
+	WatchEnds, WatchSilent, WatchLate, WatchReordered, WatchGone, WatchUnavailable,
 }
 
 // All are all kinds of faults.
-var All = append([]Kind{
-	Conflict, Unauthorized, WatchEnds, WatchSilent, WatchLate, WatchGone, WatchUnavailable,
-}, Transient...)
+var All = append([]Kind{Conflict, Unauthorized}, Transient...)
 
 // The times of faults.
 const (
@@ -80,14 +83,16 @@ type Proxy struct {
 
 	choose func(n int, r *http.Request) Kind
 	proxy  *httputil.ReverseProxy
-	seen   atomic.Int64
+
+	seen, seenWatches atomic.Int64 // watches are counted apart
 
 	mu     sync.Mutex
 	broken []string
 }
 
 // Start starts a proxy in front of the server of a configuration. It ends with the context. Choose
-// returns the fault of the n-th request, which it must not change; several goroutines call it.
+// returns the fault of the n-th watch or the n-th other request, counted from 0, which it must not
+// change; several goroutines call it.
 func Start(
 	ctx context.Context, config *rest.Config, choose func(n int, r *http.Request) Kind,
 ) (*Proxy, error) {
@@ -131,9 +136,13 @@ type connection struct{}
 
 // ServeHTTP passes a request to the server, or breaks it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	kind := p.choose(int(p.seen.Add(1))-1, r)
 	watches := r.URL.Query().Has("watch")
-	if kind == None || watches != strings.HasPrefix(string(kind), "watch-") {
+	seen := &p.seen
+	if watches {
+		seen = &p.seenWatches
+	}
+	kind := p.choose(int(seen.Add(1))-1, r)
+	if kind == None || watches != kind.OfWatches() {
 		p.proxy.ServeHTTP(w, r)
 		return
 	}
@@ -182,27 +191,6 @@ func (p *Proxy) breakAnswer(w http.ResponseWriter, r *http.Request, kind Kind) {
 	}
 }
 
-// breakWatch answers a watch.
-func (p *Proxy) breakWatch(w http.ResponseWriter, r *http.Request, kind Kind) {
-	switch kind {
-	case WatchGone:
-		refuse(w, apierrors.NewResourceExpired("too old resource version"))
-	case WatchUnavailable:
-		refuse(w, apierrors.NewServiceUnavailable("not now"))
-	case WatchSilent:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush() // a client that is gone is no concern
-		pause(r.Context(), silence)
-	case WatchLate:
-		p.proxy.ServeHTTP(lateWriter{w, r.Context()}, r)
-	default:
-		ctx, cancel := context.WithTimeout(r.Context(), openTime)
-		defer cancel()
-		p.proxy.ServeHTTP(w, r.WithContext(ctx))
-	}
-}
-
 // refuse answers as an API server does that refuses a request.
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
 	status := err.Status()
@@ -222,21 +210,6 @@ func truncate(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	_, _ = w.Write(body[:len(body)/2])
 	_ = http.NewResponseController(w).Flush()
 }
-
-// lateWriter delays what is written.
-type lateWriter struct {
-	http.ResponseWriter
-	ctx context.Context
-}
-
-// Write writes the bytes later.
-func (l lateWriter) Write(p []byte) (int, error) {
-	pause(l.ctx, late)
-	return l.ResponseWriter.Write(p)
-}
-
-// Unwrap returns the writer for flushes.
-func (l lateWriter) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // pause returns after some time, or when the context ends.
 func pause(ctx context.Context, d time.Duration) {

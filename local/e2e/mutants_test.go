@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// mutantsEnv is the environment variable that makes TestMutants run.
+const mutantsEnv = "MUSTER_E2E_MUTANTS"
+
+// mutant is a program with a defect: in a file, one text is replaced by another.
+type mutant struct{ name, file, text, with string }
+
+var mutants = []mutant{{
+	name: "writes objects before the record lists them",
+	file: "internal/engine/apply.go",
+	text: "if err := e.saveIntent(ctx, p); err != nil {",
+	with: "if err := error(nil); err != nil {",
+}, {
+	name: "forgets objects that it could not write or delete",
+	file: "internal/engine/apply.go",
+	text: "if member, ok := memberAfter(step, &tracks[i], known); ok {",
+	with: "if member, ok := memberAfter(step, &tracks[i], known); ok && " +
+		"tracks[i].acted != event.Failed {",
+}, {
+	name: "takes an update that the server refused for done",
+	file: "internal/engine/write.go",
+	text: "if attempt == attempts {",
+	with: "if true { return step, step.Have, nil }; if attempt == attempts {",
+}}
+
+// brokenTests are the tests that break what a program does.
+const brokenTests = "^Test(Faults|SingleFault|Crash)$"
+
+// TestMutants shows that the tests with broken requests and killed commands can fail: it runs them
+// with programs that have a defect, and expects that they fail for each. It runs only if it is
+// asked for: each program has a plane of its own.
+func TestMutants(t *testing.T) {
+	if os.Getenv(mutantsEnv) == "" {
+		t.Skipf("%s is not set", mutantsEnv)
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0],
+				"-test.run="+brokenTests, "-test.timeout=1h")
+			cmd.Env = append(os.Environ(), binEnv+"="+m.build(t))
+			out, err := cmd.CombinedOutput()
+			failed := regexp.MustCompile(`(?m)^ +--- FAIL: .*$`).FindAll(out, -1)
+			if err == nil || len(failed) == 0 {
+				t.Fatalf("no test fails with this program: %v\n%s", err, out)
+			}
+			t.Logf("%d tests fail:\n%s", len(failed), bytes.Join(failed, []byte("\n")))
+		})
+	}
+}
+
+// build builds the program into a folder beside the programs of the plane, and returns the folder.
+func (m mutant) build(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	check(t, err)
+	dir, file := t.TempDir(), filepath.Join(root, filepath.FromSlash(m.file))
+	source, err := os.ReadFile(file)
+	check(t, err)
+	if strings.Count(string(source), m.text) != 1 {
+		t.Fatalf("%s has not exactly one %q", m.file, m.text)
+	}
+	changed, overlay := filepath.Join(dir, "changed"), filepath.Join(dir, "overlay.json")
+	check(t, os.WriteFile(changed,
+		[]byte(strings.Replace(string(source), m.text, m.with, 1)), 0o600))
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	check(t, err)
+	check(t, os.WriteFile(overlay, list, 0o600))
+	for _, name := range programs[1:] {
+		check(t, os.Symlink(filepath.Join(bin, name), filepath.Join(dir, name)))
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay,
+		"-o", filepath.Join(dir, programs[0]), "./cmd/muster")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return dir
+}
