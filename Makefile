@@ -5,7 +5,7 @@ PACKAGES    := ./...
 LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
-BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -v -run
+BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
@@ -63,13 +63,15 @@ bench: build ## micro-benchmarks, then muster beside other tools on a plane of i
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
 
-faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 50 kills of the API server and of etcd
+faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 300 kills of each command, 50 of the API server and of etcd
 	MUSTER_E2E_ROUNDS=$(FAULTS) $(BREAK) '^TestFaults$$'
 	MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestSingleFault$$'
+	MUSTER_E2E_ROUNDS=150 $(BREAK) '^TestCrash$$'
+	MUSTER_E2E_ROUNDS=300 $(BREAK) '^TestCrashMigrate$$'
 	MUSTER_E2E_ROUNDS=50 $(BREAK) '^TestKills$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
-	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=20 $(BREAK) '^TestMutants$$'
+	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
 
 fuzz: ## every fuzz test for FUZZTIME
 	@set -e; for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

@@ -14,7 +14,7 @@
 //   - testdata/kappbroken and testdata/restart, which disturb all others: one by one
 //
 // The other tests generate sets. TestPairs changes each by two commands at once, TestFaults and
-// TestSingleFault break requests, TestKills kills parts of the plane.
+// TestSingleFault break requests, TestCrash kills commands and TestKills parts of the plane.
 package e2e
 
 import (

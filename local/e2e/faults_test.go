@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
@@ -64,10 +65,10 @@ func TestFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", p.name, i), func(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(seed, i))
-				r, every := newRound(t, p, random.IntN(2) == 0, random), 4+random.IntN(40)
-				t.Logf("every %d-th request, about, is broken", every)
+				r := newRound(t, p, random.IntN(2) == 0, random)
+				choose := mixture(t, random)
 				for _, version := range []int{0, 1, removed} {
-					e := r.broken(version, seldom(random, every))
+					e := r.broken(version, choose)
 					if e.code == 0 && version != removed { // a lock may be left, which the next run removes
 						r.checkVersion(version)
 					}
@@ -80,16 +81,22 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// seldom returns a function that breaks one of every so many requests with any fault.
-func seldom(random *rand.Rand, every int) func(int, *http.Request) faults.Kind {
+// mixture returns a function that breaks some requests, or some of those that write, with some
+// kinds of faults.
+func mixture(t *testing.T, random *rand.Rand) func(int, *http.Request) faults.Kind {
+	kinds := slices.Clone(faults.All)
+	random.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	kinds = kinds[:1+random.IntN(len(kinds))]
+	every, writes := 2+random.IntN(30), random.IntN(2) == 0
+	t.Logf("one request in %d is broken, writes alone: %t, by %s", every, writes, kinds)
 	var mu sync.Mutex
-	return func(int, *http.Request) faults.Kind {
+	return func(_ int, r *http.Request) faults.Kind {
 		mu.Lock()
 		defer mu.Unlock()
-		if random.IntN(every) > 0 {
+		if writes && r.Method == http.MethodGet || random.IntN(every) > 0 {
 			return faults.None
 		}
-		return faults.All[random.IntN(len(faults.All))]
+		return kinds[random.IntN(len(kinds))]
 	}
 }
 
@@ -103,16 +110,26 @@ func (r *round) broken(
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), hangTimeout)
 	defer cancel()
+	proxy, path := r.proxy(ctx, choose)
+	e := r.start(ctx, version, path)
+	r.finish(e)
+	r.t.Logf("broken: %q", proxy.Broken())
+	return e
+}
+
+// proxy starts a proxy that breaks requests, and returns the path of a kubeconfig that leads
+// through it.
+func (r *round) proxy(
+	ctx context.Context, choose func(int, *http.Request) faults.Kind,
+) (*faults.Proxy, string) {
+	r.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	check(r.t, err)
 	proxy, err := faults.Start(ctx, config, choose)
 	check(r.t, err)
 	path := r.path("kubeconfig-faults")
 	check(r.t, writeProxyConfig(path, r.namespace, proxy))
-	e := r.start(ctx, version, path)
-	r.finish(e)
-	r.t.Logf("broken: %q", proxy.Broken())
-	return e
+	return proxy, path
 }
 
 // writeProxyConfig writes a kubeconfig that leads through a proxy.

@@ -9,7 +9,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,26 +32,86 @@ var watched = map[string]schema.GroupVersionResource{
 	"Lease":         {Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
 }
 
+// watchedOfRich are the kinds that only rich sets have. Things have a group of their own.
+var watchedOfRich = map[string]schema.GroupVersionResource{
+	"Namespace": {Version: "v1", Resource: "namespaces"},
+	"CustomResourceDefinition": {
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	},
+	"Thing": {Version: "v1", Resource: "things"},
+}
+
 // contents is what a namespace has of the watched kinds, by key.
 type contents map[string]*unstructured.Unstructured
 
 // contents returns what the namespace of the round has, without the certificates that a controller
-// puts into every namespace.
+// puts into every namespace. Of a rich set it has the namespace, the definition, and what is in
+// them.
 func (r *round) contents() contents {
 	r.t.Helper()
 	found := contents{}
 	for _, resource := range watched {
-		list, err := r.cluster.Resource(resource).Namespace(r.namespace).List(r.t.Context(),
-			metav1.ListOptions{})
-		check(r.t, err)
-		for _, obj := range list.Items {
-			if obj.GetName() != "kube-root-ca.crt" {
-				found[key(&obj)] = &obj
-			}
-		}
+		r.list(found, resource, r.namespace)
 	}
+	if !r.rich {
+		return found
+	}
+	r.list(found, watched["ConfigMap"], r.expand(ownNamespace))
+	things := watchedOfRich["Thing"]
+	things.Group = r.expand(ownGroup)
+	r.list(found, things, r.namespace)
+	r.get(found, watchedOfRich["Namespace"], ownNamespace)
+	r.get(found, watchedOfRich["CustomResourceDefinition"], "things."+ownGroup)
 	return found
 }
+
+// list adds the objects of a resource in a namespace.
+func (r *round) list(found contents, resource schema.GroupVersionResource, namespace string) {
+	r.t.Helper()
+	list, err := r.cluster.Resource(resource).Namespace(namespace).List(r.t.Context(),
+		metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return // the resource is not defined
+	}
+	check(r.t, err)
+	for _, obj := range list.Items {
+		if obj.GetName() != "kube-root-ca.crt" {
+			found[key(&obj)] = &obj
+		}
+	}
+}
+
+// get adds a cluster-scoped object, if it exists. ${NS} in its name is the namespace of the round.
+func (r *round) get(found contents, resource schema.GroupVersionResource, name string) {
+	r.t.Helper()
+	obj, err := r.cluster.Resource(resource).Get(r.t.Context(), r.expand(name), metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		check(r.t, err)
+		found[key(obj)] = obj
+	}
+}
+
+// versionOf is the suffix in the names of versions.
+var versionOf = regexp.MustCompile(`-ver-([0-9]+)$`)
+
+// newest returns the objects without those of which there is a newer version, under keys without
+// versions.
+func (c contents) newest() contents {
+	newest, numbers := contents{}, map[string]int{}
+	for key, obj := range c {
+		number := 0
+		if match := versionOf.FindStringSubmatch(key); match != nil {
+			number, _ = strconv.Atoi(match[1]) // digits
+		}
+		if key = unversioned(key); number >= numbers[key] {
+			newest[key], numbers[key] = obj, number
+		}
+	}
+	return newest
+}
+
+// unversioned returns a key without the version.
+func unversioned(key string) string { return versionOf.ReplaceAllString(key, "") }
 
 // owned returns the objects of the set, by their marks.
 func (r *round) owned(all contents) contents {
@@ -93,7 +155,8 @@ func (r *round) checkForeign(all contents) {
 // that nothing but the foreign objects is left after the removal of the set.
 func (r *round) checkVersion(version int) {
 	r.t.Helper()
-	all, want := r.contents(), map[string]string{}
+	contents, want := r.contents(), map[string]string{}
+	all := contents.newest()
 	if version == removed {
 		for key := range all {
 			if r.foreign[key] == nil {
@@ -103,7 +166,10 @@ func (r *round) checkVersion(version int) {
 	} else {
 		want = r.versions[version].texts
 	}
-	recorded, owned := r.recorded(all), r.owned(all)
+	recorded, owned := r.recorded(contents), r.owned(all)
+	for i, key := range recorded {
+		recorded[i] = unversioned(key)
+	}
 	for key, text := range want {
 		if obj := all[key]; obj == nil || owned[key] == nil || textOf(obj) != text {
 			r.t.Errorf("%s is missing or not as in version %d: %v", key, version, obj)
@@ -144,7 +210,8 @@ func (r *round) recorded(all contents) (keys []string) {
 	}
 	check(r.t, json.Unmarshal(out, &tables))
 	for _, row := range tables.Tables[0].Rows {
-		if _, ok := watched[row.Kind]; ok { // not what controllers have created
+		_, rich := watchedOfRich[row.Kind]
+		if _, ok := watched[row.Kind]; ok || rich { // not what controllers have created
 			keys = append(keys, row.Kind+"/"+row.Name)
 		}
 	}

@@ -10,10 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// version is one version of a generated set. Its keys and texts are those of contents.
+// version is one version of a generated set, with ${NS} for the namespace of the test. Its keys and
+// texts are those of contents.
 type version struct {
 	manifests string
 	texts     map[string]string
+}
+
+// add adds an object.
+func (v *version) add(obj *unstructured.Unstructured, text string) {
+	data, _ := json.Marshal(obj) // of texts only
+	v.manifests += "---\n" + string(data) + "\n"
+	v.texts[key(obj)] = text
 }
 
 // versions returns two versions of a set of 5 to 15 objects: ConfigMaps and Secrets, some of which
@@ -48,12 +56,60 @@ func versions(random *rand.Rand, app bool) [2]version {
 			if before[v] == nil || before[v].GetKind() != "Deployment" || depends != 1 {
 				before[v] = obj // otherwise the next object may depend on the Deployment, too
 			}
-			set[v].texts[key(obj)] = text
-			data, _ := json.Marshal(obj) // of texts only
-			set[v].manifests += "---\n" + string(data) + "\n"
+			set[v].add(obj, text)
 		}
 	}
 	return set
+}
+
+// The names of the objects of rich sets.
+const (
+	ownNamespace = "${NS}-own"
+	ownGroup     = "${NS}.example.com"
+	versionedMap = "versioned"
+)
+
+// enrich adds to both versions a versioned ConfigMap and, to one or both, a namespace with an
+// object and a definition with an object.
+func enrich(random *rand.Rand, set *[2]version) {
+	ofNamespace, ofDefinition := random.IntN(3), random.IntN(3)
+	for v := range set {
+		text := fmt.Sprintf("of version %d", v)
+		versioned := generated("ConfigMap", versionedMap, text)
+		annotate(versioned, "kapp.k14s.io/versioned", "")
+		set[v].add(versioned, text)
+		if ofNamespace != 1-v {
+			inner := generated("ConfigMap", "inner", text)
+			inner.SetNamespace(ownNamespace)
+			set[v].add(inner, text)
+			set[v].add(generated("Namespace", ownNamespace, ""), "")
+		}
+		if ofDefinition != 1-v {
+			thing := generated("Thing", "thing", text)
+			thing.SetAPIVersion(ownGroup + "/v1")
+			set[v].add(thing, text)
+			set[v].add(definition(), "")
+		}
+	}
+}
+
+// definition returns the definition of Things.
+func definition() *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"spec": map[string]any{
+			"group": ownGroup, "scope": "Namespaced",
+			"names": map[string]any{"kind": "Thing", "plural": "things"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+				}},
+			}},
+		},
+	}}
+	crd.SetName("things." + ownGroup)
+	return crd
 }
 
 // generated returns the manifest of an object of a set. Its namespace is that of the test.
@@ -75,6 +131,7 @@ func generated(kind, name, text string) *unstructured.Unstructured {
 				}},
 			},
 		}
+	case "Namespace":
 	case "Secret":
 		obj.Object["data"] = map[string]any{"text": base64.StdEncoding.EncodeToString([]byte(text))}
 	default:

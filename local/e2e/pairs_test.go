@@ -31,6 +31,7 @@ const (
 type pair struct {
 	name         string
 	app, removes bool
+	rich         bool // the set has a namespace, a definition and versions of objects, too
 }
 
 var pairs = []pair{
@@ -110,7 +111,12 @@ func newRound(t *testing.T, p pair, locked bool, random *rand.Rand) *round {
 	r.cluster, err = dynamic.NewForConfig(config)
 	check(t, err)
 	check(t, writeKubeconfig(r.path("kubeconfig"), r.namespace))
+	if r.rich {
+		enrich(random, &r.versions)
+	}
 	for i, v := range r.versions {
+		v.texts = r.named(v.texts)
+		r.versions[i] = v
 		r.write(fmt.Sprintf("v%d/objects.yaml", i), v.manifests)
 		if !r.app {
 			r.write(fmt.Sprintf("v%d/resourcegroup.yaml", i), resourceGroup)
@@ -119,6 +125,15 @@ func newRound(t *testing.T, p pair, locked bool, random *rand.Rand) *round {
 	r.createForeign()
 	r.foreign = r.contents()
 	return r
+}
+
+// named returns texts with the namespace in place of ${NS} in the keys.
+func (r *round) named(texts map[string]string) map[string]string {
+	named := map[string]string{}
+	for key, text := range texts {
+		named[r.expand(key)] = text
+	}
+	return named
 }
 
 // resourceGroup is the record of a package, as its folder names it.
@@ -136,8 +151,12 @@ func (r *round) path(name string) string { return filepath.Join(r.dir, name) }
 func (r *round) write(name, text string) {
 	r.t.Helper()
 	check(r.t, os.MkdirAll(filepath.Dir(r.path(name)), 0o700))
-	text = strings.ReplaceAll(text, "${NS}", r.namespace)
-	check(r.t, os.WriteFile(r.path(name), []byte(text), 0o600))
+	check(r.t, os.WriteFile(r.path(name), []byte(r.expand(text)), 0o600))
+}
+
+// expand returns a text with the namespace of the round in place of ${NS}.
+func (r *round) expand(text string) string {
+	return strings.ReplaceAll(text, "${NS}", r.namespace)
 }
 
 // createForeign creates objects without an owner and of other owners.
@@ -192,7 +211,7 @@ func (r *round) run() {
 // execution is a run of a command.
 type execution struct {
 	args           []string
-	version        int
+	version, pid   int
 	gate           *gate
 	stdout, stderr bytes.Buffer
 	done           chan struct{} // closed when the rest is known
@@ -218,11 +237,23 @@ func (r *round) start(ctx context.Context, version int, kubeconfig string) *exec
 	if !r.locked {
 		args = append(args, "--lock=false")
 	}
-	e := &execution{args: args, version: version, done: make(chan struct{})}
+	if r.rich {
+		args = append(args, "--allow-delete=*")
+	}
+	e := r.execute(ctx, args, kubeconfig)
+	e.version = version
+	return e
+}
+
+// execute starts a command.
+func (r *round) execute(ctx context.Context, args []string, kubeconfig string) *execution {
+	r.t.Helper()
+	e := &execution{args: args, done: make(chan struct{})}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &e.stdout, &e.stderr
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+r.dir)
 	check(r.t, cmd.Start())
+	e.pid = cmd.Process.Pid
 	go func() { // ends with the command
 		defer close(e.done)
 		_ = cmd.Wait() // the exit code says it

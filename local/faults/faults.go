@@ -54,6 +54,8 @@ const (
 	WatchReordered   Kind = "watch-reordered"   // events of different objects change places
 	WatchGone        Kind = "watch-gone"        // 410: the version is too old
 	WatchUnavailable Kind = "watch-unavailable" // 503
+	Hold             Kind = "hold"              // no answer comes, for ever; in no list
+	HoldAfter        Kind = "hold-after"        //
 )
 
 // OfWatches reports whether it is a fault of watches.
@@ -86,6 +88,9 @@ type Proxy struct {
 
 	seen, seenWatches atomic.Int64 // watches are counted apart
 
+	// Held is closed when a request is held, of which there may be one.
+	Held chan struct{}
+
 	mu     sync.Mutex
 	broken []string
 }
@@ -104,7 +109,7 @@ func Start(
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{choose: choose, proxy: &httputil.ReverseProxy{
+	p := &Proxy{choose: choose, Held: make(chan struct{}), proxy: &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1, // watches send at once
@@ -186,6 +191,9 @@ func (p *Proxy) breakAnswer(w http.ResponseWriter, r *http.Request, kind Kind) {
 		refuse(w, apierrors.NewConflict(resource, "thing", errors.New("it has changed")))
 	case Unauthorized:
 		refuse(w, apierrors.NewUnauthorized("Unauthorized"))
+	case Hold, HoldAfter:
+		close(p.Held)
+		<-r.Context().Done()
 	default: // resets
 		panic(http.ErrAbortHandler)
 	}
