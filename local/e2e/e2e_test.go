@@ -151,6 +151,8 @@ func parallel() error {
 }
 
 // TestFresh is the first of all: it meets the cluster without the definition of ResourceGroup.
+// Tests run in the order of the names of their files, so that those that deploy packages are in
+// files that come after this one; the script itself looks that it is so.
 func TestFresh(t *testing.T) {
 	testscript.Run(t, params("fresh"))
 }
