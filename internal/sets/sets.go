@@ -65,6 +65,8 @@ type Set interface {
 	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
 	// change.
 	PrepareRename(c Cluster, namespace, name string) (*Renaming, error)
+	// Uses returns which permissions commands on the set use.
+	Uses() Uses
 	// Mark returns what marks the objects of the set in the cluster.
 	Mark(context.Context, Cluster) (Mark, error)
 }

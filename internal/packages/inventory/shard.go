@@ -94,7 +94,9 @@ func (s *Store) writeShard(
 	}
 	err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w; %s", err, withoutStatusHint)
+		if _, allowed := s.mayWrite(ctx); allowed {
+			err = fmt.Errorf("%w; %s", err, withoutStatusHint)
+		}
 	}
 	return err
 }

@@ -208,16 +208,23 @@ func (s *Store) checkStatusRight(ctx context.Context, state *record.State) error
 		return nil
 	}
 	const needs = "it needs the right to update resourcegroups/status in namespace %s"
-	verb := "create"
-	if s.Exists() {
-		verb = "update"
-	}
-	if allowed, err := s.cluster.Allowed(
-		ctx, verb, ref.Group, "resourcegroups", "", ref.Namespace, ref.Name,
-	); !allowed && err == nil {
+	if verb, allowed := s.mayWrite(ctx); !allowed {
 		return fmt.Errorf(needs+", and to %s resourcegroups", ref.Namespace, verb)
 	}
 	return fmt.Errorf(needs+"; %s", ref.Namespace, withoutStatusHint)
+}
+
+// mayWrite returns the verb with which the record is written, and reports whether the user may do
+// that. If the server cannot decide, the user may.
+func (s *Store) mayWrite(ctx context.Context) (verb string, allowed bool) {
+	verb, ref := "create", s.Inventory.Ref
+	if s.Exists() {
+		verb = "update"
+	}
+	allowed, err := s.cluster.Allowed(
+		ctx, verb, ref.Group, "resourcegroups", "", ref.Namespace, ref.Name,
+	)
+	return verb, allowed || err != nil
 }
 
 // withoutStatusHint says what to do without the right to write statuses.

@@ -70,7 +70,7 @@ have confirmed it.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
 			f.changed = changedPlanFlags(cmd)
-			return f.run(cmd, env, kube, args)
+			return f.hintAccess(env, args, f.run(cmd, env, kube, args))
 		},
 	}
 	f.addRun(cmd)
@@ -135,6 +135,7 @@ func (f *applyFlags) run(
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
+	r.access = f.accessHint(env, args)
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.held, r.validation = &f.held, &f.validation
 	r.check = func(op sets.Operation) error {

@@ -26,6 +26,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newRename(env, kube),
 		newLabel(env, kube),
 		newGroups(env, kube),
+		newCheckAccess(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}

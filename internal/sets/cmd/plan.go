@@ -44,7 +44,7 @@ Exit codes:
 			"  " + env.Name() + " apply wordpress --plan wordpress.plan",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, env, kube, args)
+			return f.hintAccess(env, args, f.run(cmd, env, kube, args))
 		},
 	}
 	f.PlanFlags.Add(cmd)

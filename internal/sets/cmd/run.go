@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -54,6 +56,7 @@ type run struct {
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	check     func(sets.Operation) error // looks at the plan before anything is asked or run
+	access    string                     // how to find out about missing permissions, or ""
 
 	validation *validateFlag // of an apply; else nil
 }
@@ -122,12 +125,17 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 		r.show.NoWait = true
 	}
 	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
-	heard := heardOperation{Operation: op, listener: word.Event}
+	refused := false
+	heard := heardOperation{Operation: op, listener: func(e event.Event) {
+		word.Event(e)
+		refused = refused || apierrors.IsForbidden(e.Err)
+	}}
 	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
 		r.heartbeat.Start(op.Plan())
 		defer r.heartbeat.Stop()
+		listener := heard.listener
 		heard.listener = func(e event.Event) {
-			word.Event(e)
+			listener(e)
 			r.heartbeat.Event(e)
 		}
 	}
@@ -135,6 +143,9 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 	incomplete := (*cli.ResultError)(nil)
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
+		if refused && r.access != "" {
+			fmt.Fprintln(r.env.Err, "next: "+r.access)
+		}
 	}
 	if incomplete != nil && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
 		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; the record is "+
