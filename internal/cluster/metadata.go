@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // metadataListMIME is the media type of a list of metadata.
@@ -20,21 +22,21 @@ type metadataList struct {
 		RemainingItemCount int    `json:"remainingItemCount"`
 	} `json:"metadata"`
 	Items []struct {
-		Metadata struct {
-			Name    string    `json:"name"`
-			Created time.Time `json:"creationTimestamp"`
-		} `json:"metadata"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
 	} `json:"items"`
 }
 
-// readMetadata reads one page of a list of metadata.
+// readMetadata reads one page of a list of metadata. The selector is one of labels; empty for all.
 func (c *Client) readMetadata(
-	ctx context.Context, path, next string, limit int,
+	ctx context.Context, path, selector, next string, limit int,
 ) (*metadataList, error) {
 	request := c.rest.Get().
 		AbsPath(path).
 		SetHeader("Accept", metadataListMIME).
 		Param("limit", strconv.Itoa(limit))
+	if selector != "" {
+		request = request.Param("labelSelector", selector)
+	}
 	if next != "" {
 		request = request.Param("continue", next)
 	}
@@ -52,25 +54,58 @@ func (c *Client) readMetadata(
 	return &page, nil
 }
 
-// listNames returns the names of all objects below a path.
-func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
-	var names []string
+// listMetadata returns the metadata of all objects below a path that a label selector matches.
+func (c *Client) listMetadata(
+	ctx context.Context, path, selector string,
+) ([]metav1.ObjectMeta, error) {
+	var found []metav1.ObjectMeta
 	for next := ""; ; {
 		var page *metadataList
 		err := c.retry(ctx, func() (err error) {
-			page, err = c.readMetadata(ctx, path, next, pageSize)
+			page, err = c.readMetadata(ctx, path, selector, next, pageSize)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, item := range page.Items {
-			names = append(names, item.Metadata.Name)
+			found = append(found, item.Metadata)
 		}
 		if next = page.Metadata.Continue; next == "" {
-			return names, nil
+			return found, nil
 		}
 	}
+}
+
+// listNames returns the names of all objects below a path.
+func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
+	found, err := c.listMetadata(ctx, path, "")
+	names := make([]string, len(found))
+	for i, metadata := range found {
+		names[i] = metadata.Name
+	}
+	return names, err
+}
+
+// ListMetadata returns the metadata, without managed fields, of the objects of a kind in a
+// namespace that carry all of these labels, as List does. The content of the objects is not sent.
+func (c *Client) ListMetadata(
+	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
+) ([]metav1.ObjectMeta, error) {
+	kind, err := c.Kind(ctx, gk)
+	if err != nil {
+		return nil, err
+	}
+	path := root(kind.Resource.GroupVersion()) + "/namespaces/" + namespace + "/" +
+		kind.Resource.Resource
+	found, err := c.listMetadata(ctx, path, LabelSelector(with).String())
+	if err != nil {
+		return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
+	}
+	for i := range found {
+		found[i].ManagedFields = nil
+	}
+	return found, nil
 }
 
 // maxNodes is how many nodes are read to find the oldest: more than most clusters have, and cheap.
@@ -80,7 +115,7 @@ const maxNodes = 250
 // It sends one request for metadata. In a cluster of more than maxNodes it considers the first by
 // name, since no server sorts by age.
 func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error) {
-	page, err := c.readMetadata(ctx, "/api/v1/nodes", "", maxNodes)
+	page, err := c.readMetadata(ctx, "/api/v1/nodes", "", "", maxNodes)
 	if err != nil {
 		return "", 0, c.explain(fmt.Errorf("list nodes: %w", err))
 	}
@@ -89,7 +124,7 @@ func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error)
 	}
 	first := page.Items[0].Metadata
 	for _, item := range page.Items {
-		if item.Metadata.Created.Before(first.Created) {
+		if item.Metadata.CreationTimestamp.Before(&first.CreationTimestamp) {
 			first = item.Metadata
 		}
 	}

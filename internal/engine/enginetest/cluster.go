@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,7 +66,7 @@ type Cluster struct {
 	Broken map[schema.GroupVersion]error     // group versions that the server cannot describe
 	// namespaces that cannot list a kind; see Everywhere
 	Unlistable   map[schema.GroupKind][]string
-	ListFails    map[schema.GroupKind]error // errors of lists of Select
+	ListFails    map[schema.GroupKind]error // errors of lists of Select and ListMetadata
 	Unreadable   map[object.Ref]error       // objects that Read may not read, and why
 	Denied       map[string]bool            // what Allowed denies, see there
 	Discovers    func()                     // called by Rediscover; may be nil
@@ -207,6 +208,26 @@ func (c *Cluster) List(
 	slices.SortFunc(found,
 		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return found, nil
+}
+
+// ListMetadata returns the metadata of the objects that List returns, or the error of
+// Cluster.ListFails.
+func (c *Cluster) ListMetadata(
+	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
+) ([]metav1.ObjectMeta, error) {
+	if err := c.ListFails[gk]; err != nil {
+		return nil, err
+	}
+	objects, err := c.List(ctx, gk, namespace, with)
+	found := make([]metav1.ObjectMeta, len(objects))
+	for i, obj := range objects {
+		found[i] = metav1.ObjectMeta{
+			Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(),
+			Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+			ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
+		}
+	}
+	return found, err
 }
 
 // store puts an object in, with a new version, a new generation if it is another than before, and a

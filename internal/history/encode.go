@@ -1,0 +1,175 @@
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// partSize is the limit of the data of one Secret in bytes. Servers refuse more than 1 MiB.
+const partSize = 900 << 10
+
+// The keys of the data of a part.
+const (
+	keyIndex   = "index"   // entries, as a JSON list, compressed
+	keyObjects = "objects" // objects, as JSON lines, compressed
+	keySecrets = "secrets" // secretData, as JSON lines, compressed
+)
+
+// entry is what the index says about an object.
+type entry struct {
+	object.Ref
+	Source string `json:"source,omitempty"`
+	Digest string `json:"digest"`
+	// Data says where the data of a Secret is, if it is not with the object.
+	Data DataPolicy `json:"data,omitempty"`
+}
+
+// secretData is the data of one Secret.
+type secretData struct {
+	Name   string         `json:"name"`
+	Fields map[string]any `json:"fields"` // data and stringData
+}
+
+// dataFields are the fields of a Secret that are its data.
+var dataFields = []string{"data", "stringData"}
+
+// serverFields are the fields of metadata that only a server sets.
+var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion",
+	"selfLink", "uid"}
+
+// content returns an object without what a server sets.
+func content(obj *unstructured.Unstructured) map[string]any {
+	fields := maps.Clone(obj.Object)
+	delete(fields, "status")
+	if metadata, ok := fields["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		for _, field := range serverFields {
+			delete(metadata, field)
+		}
+		fields["metadata"] = metadata
+	}
+	return fields
+}
+
+// withoutData returns the fields of a Secret without its data, and its data.
+func withoutData(fields map[string]any) (rest, data map[string]any) {
+	rest, data = maps.Clone(fields), map[string]any{}
+	for _, field := range dataFields {
+		if value, ok := rest[field]; ok {
+			data[field] = value
+			delete(rest, field)
+		}
+	}
+	return rest, data
+}
+
+// isSecret reports whether an object is a Secret.
+func isSecret(ref object.Ref) bool { return ref.GroupKind() == secretKind.GroupKind() }
+
+// line returns a value as JSON with sorted keys and the end of a line.
+func line(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return b.Bytes(), err
+}
+
+// digest returns the first 128 bits of the SHA-256 of some bytes.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// compress returns bytes in the format of gzip.
+func compress(data []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("compress into memory: %v", err)) // cannot happen
+	}
+	return b.Bytes()
+}
+
+// decompress returns what compress was given, unless that is too large.
+func decompress(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, boundedio.MaxBytes+1))
+	if err == nil && len(plain) > boundedio.MaxBytes {
+		err = fmt.Errorf("it holds more than %d bytes", boundedio.MaxBytes)
+	}
+	return plain, err
+}
+
+// keyed is the content of one key of the data of parts.
+type keyed struct {
+	key  string
+	data []byte
+}
+
+// pack divides contents into parts of at most partSize bytes, in order. There is at least one part.
+func pack(contents ...keyed) []map[string][]byte {
+	parts, room := []map[string][]byte{{}}, partSize
+	for _, c := range contents {
+		for len(c.data) > 0 {
+			if room == 0 {
+				parts, room = append(parts, map[string][]byte{}), partSize
+			}
+			n := min(room, len(c.data))
+			parts[len(parts)-1][c.key] = c.data[:n]
+			c.data, room = c.data[n:], room-n
+		}
+	}
+	return parts
+}
+
+// sumOf returns the SHA-256 of the data of a part.
+func sumOf(part map[string][]byte) string {
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(part)) {
+		fmt.Fprintf(sum, "%s %d\n", key, len(part[key]))
+		sum.Write(part[key])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// encoded returns the data of a part as a Secret has it.
+func encoded(part map[string][]byte) map[string]any {
+	data := make(map[string]any, len(part))
+	for key, value := range part {
+		data[key] = base64.StdEncoding.EncodeToString(value)
+	}
+	return data
+}
+
+// dataOf returns the data of a Secret; a value that is no base64 is missing.
+func dataOf(secret *unstructured.Unstructured) map[string][]byte {
+	fields, _, _ := unstructured.NestedStringMap(secret.Object, "data")
+	data := make(map[string][]byte, len(fields))
+	for key, text := range fields {
+		if value, err := base64.StdEncoding.DecodeString(text); err == nil {
+			data[key] = value
+		}
+	}
+	return data
+}

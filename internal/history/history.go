@@ -1,0 +1,181 @@
+// Package history stores the revisions of sets: the desired objects of a run, and a description of
+// the run.
+//
+// A revision is stored in Secrets of the type muster.dev/revision in the namespace of the record.
+// The head, NAME-rev-7, has the description as JSON in an annotation, so that a list of metadata
+// shows all revisions. Its data holds the objects as sorted JSON lines and an index of them, both
+// compressed. What exceeds the size of a Secret is in parts, NAME-rev-7-2 and so on. Parts are
+// written first and the head last, with a digest of each: a part that no head names is no revision,
+// and the next write deletes it.
+//
+// The data of Secrets is stored in their own namespaces, so that nobody can read it who could not
+// read the Secrets, or only as a digest.
+//
+// Writes are not fenced: the caller holds the lock of the set. This package decides nothing about
+// when a revision is written, and prints nothing.
+package history
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Cluster is the part of a cluster that histories need.
+type Cluster interface {
+	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
+	List(
+		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+	) ([]*unstructured.Unstructured, error)
+	ListMetadata(
+		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+	) ([]metav1.ObjectMeta, error)
+	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
+}
+
+// Set identifies the set that a history belongs to. Another set may have its name.
+type Set struct {
+	Namespace string // of the record, and of the revisions
+	Name      string // of the set: revisions are named after it
+	ID        string // identifies the set: the ID of an inventory, or the label of an app
+}
+
+// DefaultLimit is how many revisions are kept unless the user says otherwise.
+const DefaultLimit = 10
+
+// Store reads and writes the revisions of a set. It may be used by one goroutine at a time.
+type Store struct {
+	Cluster Cluster
+	Set     Set
+	Manager string     // field manager
+	Limit   int        // of the number of revisions; see Prune
+	Secrets DataPolicy // of the data of Secrets; empty is OwnNamespace
+
+	nameTaken bool // another set of the name has revisions in the namespace
+}
+
+// DataPolicy says what a revision holds of the data of Secrets. Their other fields are always
+// stored.
+type DataPolicy string
+
+// The policies.
+const (
+	// OwnNamespace stores the data in the namespace of the Secret, or a digest where that is
+	// forbidden.
+	OwnNamespace DataPolicy = "own"
+	OnlyDigest   DataPolicy = "digest" // a digest shows whether the data has changed
+	NoData       DataPolicy = "none"
+)
+
+// Outcome is the result of the run that a revision describes.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded   Outcome = "ok"
+	Failed      Outcome = "failed"
+	Interrupted Outcome = "interrupted"
+)
+
+// Meta describes a revision and the run that wrote it. All but Number and Time may be unknown.
+type Meta struct {
+	Number int `json:"number"`
+	// Parent is the revision that this one follows, or that it restores. 0 is none.
+	Parent   int       `json:"parent,omitempty"`
+	Time     time.Time `json:"time"` // of the end of the run
+	Duration float64   `json:"durationSeconds,omitempty"`
+	Outcome  Outcome   `json:"outcome,omitempty"`
+	Failures []string  `json:"failures,omitempty"` // the first ones: object and reason
+	Changes  []Change  `json:"changes,omitempty"`
+
+	User    string `json:"user,omitempty"`  // as the API server knows it
+	Login   string `json:"login,omitempty"` // of the operating system
+	Host    string `json:"host,omitempty"`
+	Tool    string `json:"tool,omitempty"` // version of the program
+	Command string `json:"command,omitempty"`
+	Message string `json:"message,omitempty"`
+	Git     *Git   `json:"git,omitempty"`
+	// Artifact is the digest of the OCI artifact that the objects come from.
+	Artifact string `json:"artifact,omitempty"`
+	CI       string `json:"ci,omitempty"` // address of the job of a pipeline
+
+	Objects int    `json:"objects"` // number
+	Content string `json:"content"` // digest of all objects
+	Parts   []Part `json:"parts"`   // the first one is the head
+}
+
+// Change counts the objects of a kind that a run changed in one way.
+type Change struct {
+	Op    string `json:"op"` // created, configured, pruned
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+}
+
+// Git describes the repository that the objects come from.
+type Git struct {
+	Commit string `json:"commit,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"` // files of the set differ from the commit
+	Remote string `json:"remote,omitempty"`
+}
+
+// Part is one Secret of a revision.
+type Part struct {
+	Namespace string `json:"namespace,omitempty"` // empty is that of the record
+	Name      string `json:"name"`
+	SHA256    string `json:"sha256"` // of its data
+}
+
+// Head is a revision without its objects.
+type Head struct {
+	Meta
+	Pinned bool  // Prune keeps it
+	Err    error // why the description cannot be read; then only Number is known
+
+	name string // of the Secret
+}
+
+// Object is one desired object of a revision.
+type Object struct {
+	*unstructured.Unstructured
+	Source string // file and document
+	Digest string // of the object as it was desired
+	// Withheld is why the data of a Secret is not here; nil if the object is complete.
+	Withheld error
+}
+
+// Revision is a description with the objects, by kind, namespace and name.
+type Revision struct {
+	Meta
+	Objects []Object
+}
+
+// NotFoundError reports a revision that does not exist.
+type NotFoundError struct {
+	Set    Set
+	Number int
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("there is no revision %d of %q in namespace %s", e.Number, e.Set.Name,
+		e.Set.Namespace)
+}
+
+// PartError reports a part of a revision that is missing or altered.
+type PartError struct {
+	Number int
+	Part   object.Ref
+	Reason string // as in: it is missing
+}
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("revision %d cannot be read: of its part %s, %s", e.Number, e.Part, e.Reason)
+}

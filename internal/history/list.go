@@ -1,0 +1,219 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// deleteConcurrency is the limit of concurrent deletions.
+const deleteConcurrency = 8
+
+// listing is what the metadata of the Secrets in the namespace of the record says.
+type listing struct {
+	heads []Head              // newest first
+	parts []metav1.ObjectMeta // of all revisions, and those that no head names; no heads
+}
+
+// List returns the revisions without their objects, the newest first. It sends one request for
+// metadata.
+func (s *Store) List(ctx context.Context) ([]Head, error) {
+	l, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.heads, nil
+}
+
+func (s *Store) list(ctx context.Context) (*listing, error) {
+	found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), s.Set.Namespace,
+		map[string]string{labelSet: s.Set.label()})
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions of %q: %w", s.Set.Name, err)
+	}
+	l := &listing{}
+	for i := range found {
+		number, err := strconv.Atoi(found[i].Labels[labelRevision])
+		switch {
+		case err != nil || number <= 0: // it is no revision
+		case isHead(&found[i]):
+			l.heads = append(l.heads, newHead(&found[i], number))
+		default:
+			l.parts = append(l.parts, found[i])
+		}
+	}
+	slices.SortFunc(l.heads, func(a, b Head) int { return cmp.Compare(b.Number, a.Number) })
+	for i := range l.heads {
+		l.heads[i].checkParts(s.Set, l.parts)
+	}
+	return l, nil
+}
+
+// newHead returns the head with some metadata.
+func newHead(m metav1.Object, number int) Head {
+	h := Head{name: m.GetName()}
+	_, h.Pinned = m.GetAnnotations()[annotationPinned]
+	err := json.Unmarshal([]byte(m.GetAnnotations()[annotationMeta]), &h.Meta)
+	switch {
+	case err != nil:
+		h.Err = fmt.Errorf("the annotation %s of secret/%s cannot be read: %w", annotationMeta, h.name,
+			err)
+	case h.Number != number || len(h.Parts) == 0 || h.Parts[0].Name != h.name:
+		h.Err = fmt.Errorf("secret/%s is not the head of revision %d", h.name, number)
+	}
+	if h.Err != nil {
+		h.Meta = Meta{Number: number}
+	}
+	return h
+}
+
+// checkParts sets the error of a head that names a part which does not exist. Parts in other
+// namespaces are not known.
+func (h *Head) checkParts(set Set, existing []metav1.ObjectMeta) {
+	for _, part := range h.Parts {
+		exists := part.Namespace != "" || part.Name == h.name ||
+			slices.ContainsFunc(existing, func(m metav1.ObjectMeta) bool { return m.Name == part.Name })
+		if !exists && h.Err == nil {
+			h.Err = &PartError{h.Number, part.ref(set), "which is missing"}
+		}
+	}
+}
+
+// ref returns the Secret of a part.
+func (p Part) ref(set Set) object.Ref {
+	return object.Ref{
+		Kind: secretKind.Kind, Namespace: cmp.Or(p.Namespace, set.Namespace), Name: p.Name,
+	}
+}
+
+// Prune deletes the oldest revisions beyond the limit, but neither the last good one nor pinned
+// ones, and parts that no revision names.
+func (s *Store) Prune(ctx context.Context) error {
+	l, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	return s.prune(ctx, l)
+}
+
+func (s *Store) prune(ctx context.Context, l *listing) error {
+	excess := l.excess(s.Limit)
+	named := map[string]bool{}
+	for _, h := range l.heads {
+		for _, part := range h.Parts {
+			named[part.Name] = true
+		}
+	}
+	var unnamed []object.Ref
+	unreadable := slices.ContainsFunc(l.heads, func(h Head) bool { return len(h.Parts) == 0 })
+	for _, part := range l.parts {
+		if !named[part.Name] && !unreadable { // else it may be a part of a head that cannot be read
+			unnamed = append(unnamed, Part{Name: part.Name}.ref(s.Set))
+		}
+	}
+	return errors.Join(s.deleteRevisions(ctx, excess), s.delete(ctx, unnamed))
+}
+
+// excess returns the revisions beyond a limit that may be deleted, the oldest first.
+func (l *listing) excess(limit int) []Head {
+	good := slices.IndexFunc(l.heads, func(h Head) bool {
+		return h.Outcome == Succeeded && h.Err == nil
+	})
+	var excess []Head
+	for i, h := range slices.Backward(l.heads) {
+		if len(l.heads)-len(excess) > limit && i != good && !h.Pinned {
+			excess = append(excess, h)
+		}
+	}
+	return excess
+}
+
+// deleteRevisions deletes the heads first: what an interrupt leaves of a revision is no revision.
+func (s *Store) deleteRevisions(ctx context.Context, revisions []Head) error {
+	var heads, parts []object.Ref
+	for _, h := range revisions {
+		heads = append(heads, Part{Name: h.name}.ref(s.Set))
+		for _, part := range h.Parts[min(1, len(h.Parts)):] {
+			parts = append(parts, part.ref(s.Set))
+		}
+	}
+	if err := s.delete(ctx, heads); err != nil {
+		return err
+	}
+	return s.delete(ctx, parts)
+}
+
+// delete deletes Secrets. One in another namespace that may not be deleted stays.
+func (s *Store) delete(ctx context.Context, secrets []object.Ref) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(deleteConcurrency)
+	for _, ref := range secrets {
+		group.Go(func() error {
+			_, err := s.Cluster.Delete(ctx, cluster.Delete{
+				Ref: ref, Propagation: metav1.DeletePropagationBackground,
+			})
+			if err != nil && (ref.Namespace == s.Set.Namespace || !apierrors.IsForbidden(err)) {
+				return fmt.Errorf("delete %s: %w", ref, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// DeleteAll deletes all revisions, and parts that no revision names.
+func (s *Store) DeleteAll(ctx context.Context) error {
+	l, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.deleteRevisions(ctx, l.heads); err != nil {
+		return err
+	}
+	var rest []object.Ref
+	for _, part := range l.parts {
+		named := slices.ContainsFunc(l.heads, func(h Head) bool {
+			return slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Name == part.Name })
+		})
+		if !named {
+			rest = append(rest, Part{Name: part.Name}.ref(s.Set))
+		}
+	}
+	for _, namespace := range otherNamespaces(l.heads) {
+		found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), namespace,
+			map[string]string{labelSet: s.Set.label()})
+		if err != nil && !apierrors.IsForbidden(err) {
+			return fmt.Errorf("list the revisions of %q in namespace %s: %w", s.Set.Name, namespace, err)
+		}
+		for _, m := range found {
+			rest = append(rest, Part{Namespace: namespace, Name: m.Name}.ref(s.Set))
+		}
+	}
+	return s.delete(ctx, rest)
+}
+
+// otherNamespaces returns the namespaces beside that of the record in which revisions have parts,
+// sorted.
+func otherNamespaces(heads []Head) []string {
+	var names []string
+	for _, h := range heads {
+		for _, part := range h.Parts {
+			if part.Namespace != "" {
+				names = append(names, part.Namespace)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

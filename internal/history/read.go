@@ -1,0 +1,172 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Read returns a revision with its objects. It sends one list, and one for each namespace in which
+// the data of Secrets is stored. The error is a *NotFoundError, or a *PartError if a part with
+// objects is missing or was altered; an object whose data is not readable says so.
+func (s *Store) Read(ctx context.Context, number int) (*Revision, error) {
+	parts, err := s.parts(ctx, s.Set.Namespace, number)
+	if err != nil {
+		return nil, fmt.Errorf("read revision %d of %q: %w", number, s.Set.Name, err)
+	}
+	var head *Head
+	for _, obj := range parts {
+		if isHead(obj) {
+			h := newHead(obj, number)
+			head = &h
+		}
+	}
+	switch {
+	case head == nil:
+		return nil, &NotFoundError{s.Set, number}
+	case head.Err != nil:
+		return nil, fmt.Errorf("revision %d cannot be read: %w", number, head.Err)
+	}
+	data, err := s.collect(head.Meta, "", parts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Revision{Meta: head.Meta}
+	index, err := r.decode(data)
+	if err != nil {
+		ref := head.Parts[0].ref(s.Set)
+		return nil, &PartError{number, ref, "the content is damaged: " + err.Error()}
+	}
+	s.addData(ctx, r, index)
+	return r, nil
+}
+
+// parts returns the Secrets of a revision in a namespace, by name.
+func (s *Store) parts(
+	ctx context.Context, namespace string, number int,
+) (map[string]*unstructured.Unstructured, error) {
+	found, err := s.Cluster.List(ctx, secretKind.GroupKind(), namespace, map[string]string{
+		labelSet: s.Set.label(), labelRevision: strconv.Itoa(number),
+	})
+	parts := make(map[string]*unstructured.Unstructured, len(found))
+	for _, obj := range found {
+		parts[obj.GetName()] = obj
+	}
+	return parts, err
+}
+
+// collect returns the data of the parts that a head names in a namespace, which is empty for that
+// of the record.
+func (s *Store) collect(
+	head Meta, namespace string, parts map[string]*unstructured.Unstructured,
+) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, part := range head.Parts {
+		if part.Namespace != namespace {
+			continue
+		}
+		obj := parts[part.Name]
+		if obj == nil {
+			return nil, &PartError{head.Number, part.ref(s.Set), "which is missing"}
+		}
+		data := dataOf(obj)
+		if sumOf(data) != part.SHA256 {
+			return nil, &PartError{head.Number, part.ref(s.Set), "the content was altered"}
+		}
+		for key, value := range data {
+			all[key] = append(all[key], value...)
+		}
+	}
+	return all, nil
+}
+
+// decode sets the objects of a revision, and returns the index of them.
+func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
+	list, err := decompress(data[keyIndex])
+	if err != nil {
+		return nil, err
+	}
+	var index []entry
+	if err := json.Unmarshal(list, &index); err != nil {
+		return nil, err
+	}
+	text, err := decompress(data[keyObjects])
+	if err != nil {
+		return nil, err
+	}
+	r.Objects = make([]Object, 0, len(index))
+	for one := range bytes.Lines(text) {
+		if len(r.Objects) == len(index) {
+			return nil, errors.New("it has more objects than the index")
+		}
+		e, obj := index[len(r.Objects)], &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(one); err != nil {
+			return nil, err
+		}
+		r.Objects = append(r.Objects, Object{Unstructured: obj, Source: e.Source, Digest: e.Digest})
+	}
+	if len(r.Objects) < len(index) {
+		return nil, errors.New("it has fewer objects than the index")
+	}
+	return index, nil
+}
+
+// addData adds the data of Secrets in other namespaces to the objects, or why it is not readable.
+func (s *Store) addData(ctx context.Context, r *Revision, index []entry) {
+	read := map[string]map[string]map[string]any{} // by namespace and name
+	failed := map[string]error{}
+	for i, e := range index {
+		obj := &r.Objects[i]
+		switch e.Data {
+		case "":
+			continue
+		case OnlyDigest:
+			obj.Withheld = errors.New("only a digest of its data was stored")
+			continue
+		case NoData:
+			obj.Withheld = errors.New("its data was not stored")
+			continue
+		}
+		if _, ok := read[e.Namespace]; !ok {
+			read[e.Namespace], failed[e.Namespace] = s.secretData(ctx, r.Meta, e.Namespace)
+		}
+		data, ok := read[e.Namespace][e.Name]
+		if obj.Withheld = failed[e.Namespace]; !ok && obj.Withheld == nil {
+			obj.Withheld = errors.New("its data was not stored")
+		}
+		maps.Copy(obj.Object, data)
+	}
+}
+
+// secretData returns the data of the Secrets of a revision in a namespace, by name.
+func (s *Store) secretData(
+	ctx context.Context, head Meta, namespace string,
+) (map[string]map[string]any, error) {
+	parts, err := s.parts(ctx, namespace, head.Number)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.collect(head, namespace, parts)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decompress(data[keySecrets])
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]map[string]any{}
+	for one := range bytes.Lines(text) {
+		var secret secretData
+		if err := json.Unmarshal(one, &secret); err != nil {
+			return nil, err
+		}
+		fields[secret.Name] = secret.Fields
+	}
+	return fields, nil
+}
