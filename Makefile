@@ -10,7 +10,7 @@ FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 STAMP       := k8s.io/component-base/version
 STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
-GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
+GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
 .PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench faults faults-mutants fuzz vuln outdated reproducible clean
 

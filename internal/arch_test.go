@@ -42,7 +42,7 @@ var boundaries = map[string]boundary{
 	"graph":     {0, nil, nil, "algorithms on numbers"},
 	"golden": {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"},
 		"support for tests"},
-	"manifest": {1, []string{"object", "boundedio"},
+	"manifest": {1, []string{"object", "boundedio", "plaintext"},
 		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"YAML is parsed by a library"},
 	"builtin": {0, nil, []string{machinery, "sigs.k8s.io/yaml"},

@@ -13,12 +13,28 @@ import (
 // MaxBytes limits the size of one file or stream.
 const MaxBytes = 256 << 20
 
-var errTooLarge = fmt.Errorf("it holds more than %d bytes, the limit of one file", MaxBytes)
+var (
+	errTooLarge = fmt.Errorf("it holds more than %d bytes, the limit of one file", MaxBytes)
+	errDangling = errors.New("it is a symbolic link that leads nowhere")
+)
 
 // ReadFile returns the content of a regular file. It follows symbolic links. It returns an error
 // for pipes, sockets and devices without opening them, and for more than MaxBytes.
 func ReadFile(path string) ([]byte, error) {
 	return read(path, os.Stat, func(name string) (io.ReadCloser, error) { return os.Open(name) })
+}
+
+// ReadIfExists reads a file as ReadFile does, and reports whether it exists. A symbolic link that
+// leads nowhere exists, and is an error.
+func ReadIfExists(path string) (text []byte, exists bool, err error) {
+	text, err = ReadFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, true, err
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return nil, true, &fs.PathError{Op: "read", Path: path, Err: errDangling}
 }
 
 // ReadFS reads a file of a file system as ReadFile does.

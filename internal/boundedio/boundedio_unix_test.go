@@ -5,6 +5,7 @@ package boundedio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -49,6 +50,29 @@ func TestReadFile(t *testing.T) {
 			(err == nil || errFS == nil || err.Error() != want ||
 				strings.Replace(errFS.Error(), "./", "", 1) != want) {
 			t.Errorf("%s: %q, errors %v and %v; want %s", name, text, err, errFS, want)
+		}
+	}
+}
+
+// TestReadIfExists checks that only a file that does not exist is none.
+func TestReadIfExists(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, err := range []error{
+		os.WriteFile("a", []byte("text"), 0o666), os.Symlink("nowhere", "dangling"),
+		os.Symlink("circle", "circle"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"a": "text true <nil>", "none": " false <nil>",
+		"dangling": " true read dangling: it is a symbolic link that leads nowhere",
+		"circle":   " true open circle: too many levels of symbolic links",
+	} {
+		text, exists, err := ReadIfExists(name)
+		if got := fmt.Sprintf("%s %v %v", text, exists, err); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }

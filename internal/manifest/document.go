@@ -6,7 +6,7 @@ import (
 )
 
 // maxProblems limits the reported problems of one document, and those of one file.
-const maxProblems = 20
+const maxProblems = 10
 
 // document is one document of a stream, with the state of its parser.
 type document struct {
@@ -17,6 +17,7 @@ type document struct {
 	subject   string // the object whose content is being checked, as problems begin with it
 	objects   []map[string]any
 	problems  []problem
+	omitted   int // problems that were not added
 	warnings  []problem
 	expansion *expansion
 }
@@ -55,7 +56,7 @@ func (d *document) warnAt(line int, format string, args ...any) {
 }
 
 func (d *document) addProblem(p problem) {
-	if !d.hasMaxProblems() {
+	if !d.omit() {
 		d.problems = d.add(d.problems, p)
 	}
 }
@@ -69,7 +70,11 @@ func (d *document) add(to []problem, p problem) []problem {
 	return append(to, p)
 }
 
-// hasMaxProblems reports whether the document has reached maxProblems.
-func (d *document) hasMaxProblems() bool {
-	return len(d.problems) >= maxProblems
+// omit reports whether the document has reached maxProblems, and then counts another one.
+func (d *document) omit() bool {
+	if len(d.problems) < maxProblems {
+		return false
+	}
+	d.omitted++
+	return true
 }

@@ -8,8 +8,13 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by path.
@@ -27,7 +32,7 @@ func LoadDir(
 		return nil, err
 	}
 	folder := os.DirFS(dir)
-	found := files(folder, skip)
+	found := files(folder, skip, o.Warn)
 	var objects []Object
 	var errs []error
 	for _, f := range found {
@@ -72,8 +77,10 @@ const jsonExtension = ".json"
 // leaveOut is how a user leaves a file out of a package.
 const leaveOut = "leave the file out with .krmignore"
 
-// files returns the manifests of a folder, sorted by path.
-func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []entry {
+// files returns the manifests of a folder, sorted by path. It warns of links to folders.
+func files(
+	folder fs.FS, skip func(string, fs.DirEntry) bool, warn func(string),
+) []entry {
 	var found []entry
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
@@ -85,6 +92,11 @@ func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []entry {
 			}
 		case !d.IsDir() && slices.Contains(extensions, path.Ext(rel)):
 			found = append(found, entry{rel, checkRegular(rel, d)})
+		case d.Type() == fs.ModeSymlink && warn != nil:
+			if info, err := fs.Stat(folder, rel); err == nil && info.IsDir() {
+				warn(plaintext.Line(rel) + ": it is a symbolic link to a folder, and links in a package are " +
+					"not followed")
+			}
 		}
 		return nil
 	}
@@ -98,6 +110,10 @@ func files(folder fs.FS, skip func(string, fs.DirEntry) bool) []entry {
 // checkRegular returns an error for a manifest that is no regular file. If it were ignored, its
 // objects would be deleted.
 func checkRegular(rel string, d fs.DirEntry) error {
+	if !utf8.ValidString(rel) || strings.ContainsFunc(rel, unicode.IsControl) {
+		return fmt.Errorf("%s: the name has characters that are no text; rename the file, or %s",
+			plaintext.Line(strconv.Quote(rel)), leaveOut)
+	}
 	if d.Type()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s: it is a symbolic link, and links in a package are not followed; "+
 			"put the file in its place, or %s", rel, leaveOut)

@@ -63,11 +63,13 @@ func TestReadEncodings(t *testing.T) {
 		{"utf-32 big-endian", "\x00\x00\xFE\xFF\x00\x00\x00a",
 			"error: web.yaml: line 1: the text is UTF-32; save it as UTF-8\n"},
 		{"utf-16", "\xFF\xFEa\x00", "error: web.yaml: line 1: the text is UTF-16; save it as UTF-8\n"},
-		{"latin 1", "a: b\nc: f\xfcr\n", "error: web.yaml: line 2: invalid leading UTF-8 octet\n"},
+		{"latin 1", "a: b\nc: f\xfcr\n", "error: web.yaml: line 2: invalid leading UTF-8 octet; " +
+			"save the file as text in UTF-8\n"},
 		{"control character", "---\na: b\n---\na: b\nc: \x01\n",
 			"error: web.yaml: document 1, line 2: apiVersion and kind are missing; " +
 				"leave out what is not a Kubernetes object\n" +
-				"error: web.yaml: document 2, line 5: control characters are not allowed\n"},
+				"error: web.yaml: document 2, line 5: control characters are not allowed; " +
+				"save the file as text in UTF-8\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			objects, err := Read(t.Context(), strings.NewReader(tc.in), "web.yaml", Options{})

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -55,6 +56,10 @@ func (d *document) key(n *yaml.Node) (string, bool) {
 	word := ""
 	switch scalar.ShortTag() {
 	case "!!str", "!!timestamp", "!!merge":
+		if strings.HasPrefix(scalar.Value, byteOrderMark) {
+			d.failAt(n.Line, "a byte order mark is before the key; remove it, or put --- between documents")
+			return "", false
+		}
 		return scalar.Value, true
 	case "!!null":
 		word = "null"
@@ -90,7 +95,7 @@ func isNormalKey(n *yaml.Node) bool {
 // duplicate reports that the key at an index repeats an earlier one. It searches the keys only
 // then, so that parsing stays linear.
 func (d *document) duplicate(n *yaml.Node, at int) {
-	if d.hasMaxProblems() {
+	if d.omit() {
 		return
 	}
 	key := n.Content[at]

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -32,7 +33,9 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	}
 	at := child(n, "items")
 	items, ok := obj["items"].([]any)
-	if !ok && obj["items"] != nil {
+	if _, found := obj["items"]; !found {
+		d.failAt(n.Line, "items is missing")
+	} else if !ok && obj["items"] != nil {
 		d.failAt(at.Line, "items must be a list, got %s", typeName(obj["items"]))
 	}
 	var objects []map[string]any
@@ -143,13 +146,23 @@ func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
 	d.failAt(n.Line, "metadata.name is missing")
 }
 
-// checkString reports a value that is not a string. field is its name in the message.
+// maxIdentity limits the parts of an object's identity. Names have at most 253 bytes.
+const maxIdentity = 1000
+
+// checkString reports a value that is not a string, or is none that can identify an object. field
+// is its name in the message.
 func (d *document) checkString(m map[string]any, n *yaml.Node, key, field string) {
 	value := m[key]
-	if _, ok := value.(string); ok || value == nil {
-		return
+	text, ok := value.(string)
+	switch {
+	case value == nil:
+	case !ok:
+		d.failAt(child(n, key).Line, "%s must be a string, got %s", field, typeName(value))
+	case len(text) > maxIdentity:
+		d.failAt(child(n, key).Line, "%s has %d bytes, more than any server accepts", field, len(text))
+	case strings.ContainsFunc(text, unicode.IsControl):
+		d.failAt(child(n, key).Line, "%s %q must not have control characters", field, text)
 	}
-	d.failAt(child(n, key).Line, "%s must be a string, got %s", field, typeName(value))
 }
 
 // checkStrings reports the values of a metadata map that are not strings. A null map counts as
@@ -161,7 +174,7 @@ func (d *document) checkStrings(metadata map[string]any, n *yaml.Node, word, key
 	}
 	at := child(n, key)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if _, ok := values[name].(string); !ok && !d.hasMaxProblems() {
+		if _, ok := values[name].(string); !ok && !d.omit() {
 			d.failMetadataAt(child(at, name).Line, "%s %q must be a string, got %s", word, name,
 				typeName(values[name]))
 		}
@@ -178,7 +191,7 @@ func (d *document) checkSecret(obj map[string]any, n *yaml.Node) {
 			d.failAt(at.Line, "%s must be a map of strings, got %s", field, typeName(obj[field]))
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if _, ok := values[name].(string); !ok && values[name] != nil && !d.hasMaxProblems() {
+			if _, ok := values[name].(string); !ok && values[name] != nil && !d.omit() {
 				d.failAt(child(at, name).Line,
 					"%s %q must be a string, got %s; a text that looks otherwise needs quotes", field, name,
 					typeName(values[name]))

@@ -3,11 +3,9 @@ package manifest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,6 +76,14 @@ func documents(stream []byte, name string, o Options) []*document {
 			}
 			continue
 		}
+		if c.long > 0 {
+			number++
+			d := &document{number: number, start: c.start, line: c.start + c.long}
+			d.failAt(c.long, "the line has more than %d bytes, and no object is so large; shorten it",
+				maxLine)
+			all = append(all, d)
+			continue
+		}
 		for parser := yaml.NewDecoder(bytes.NewReader(c.text)); ; {
 			var node yaml.Node
 			err := parser.Decode(&node)
@@ -126,47 +132,17 @@ func assemble(name string, documents []*document, o Options) ([]Object, error) {
 			where = name + ": line"
 		}
 		errs.add(where, d.problems)
+		errs.omitted += d.omitted
 		warnings.add(where, d.warnings)
 		for _, obj := range d.objects {
 			objects = append(objects, Object{&unstructured.Unstructured{Object: obj}, origin})
 		}
 	}
 	if len(errs.texts) > 0 {
-		return nil, errs.join(name, "problems")
+		return nil, errs.join(name, "problem")
 	}
 	if len(warnings.texts) > 0 && o.Warn != nil {
-		o.Warn(warnings.join(name, "warnings").Error())
+		o.Warn(warnings.join(name, "warning").Error())
 	}
 	return objects, nil
-}
-
-// messages are the problems or warnings of one file, at most maxProblems of them.
-type messages struct {
-	texts   []error
-	omitted int
-}
-
-// add adds the problems of a document, sorted by line.
-func (m *messages) add(where string, problems []problem) {
-	slices.SortStableFunc(problems, func(a, b problem) int { return a.line - b.line })
-	for _, p := range problems {
-		if len(m.texts) == maxProblems {
-			m.omitted++
-			continue
-		}
-		place := fmt.Sprintf("%s %d: %s", where, p.line, p.subject)
-		if p.metadata {
-			m.texts = append(m.texts, &MetadataError{place, p.message})
-			continue
-		}
-		m.texts = append(m.texts, errors.New(place+p.message))
-	}
-}
-
-// join returns all messages, a line each, and the number of those that were omitted.
-func (m *messages) join(name, what string) error {
-	if m.omitted > 0 {
-		m.texts = append(m.texts, fmt.Errorf("%s: and %d more %s", name, m.omitted, what))
-	}
-	return errors.Join(m.texts...)
 }

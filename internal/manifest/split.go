@@ -6,7 +6,12 @@ import "bytes"
 type chunk struct {
 	text  []byte
 	start int // lines of the stream before the text
+	long  int // a line of the text that is too long, counted from 1; 0: none
 }
+
+// maxLine limits the bytes of a line of YAML. Servers accept no object of this size, and the YAML
+// library needs five times the memory. A document that is JSON may be one line.
+const maxLine = 16 << 20
 
 // split splits a stream at lines that start with the marker ---, so that a broken document does not
 // hide later ones. It turns the directives at the start of a stream into comments, in place: the
@@ -30,6 +35,9 @@ func split(stream []byte) []chunk {
 			from.text = stream[begin:pos]
 			chunks = append(chunks, from)
 			begin, from = pos, chunk{start: line}
+		}
+		if len(text) > maxLine && from.long == 0 {
+			from.long = line - from.start + 1
 		}
 		pos = end
 	}

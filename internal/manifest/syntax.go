@@ -32,7 +32,27 @@ func syntaxError(err error, text []byte) (int, string) {
 			line = searchLine(text, last, message)
 		}
 	}
-	return min(max(line, 1), last), message
+	line = min(max(line, 1), last)
+	return line, message + hint(message, text, line)
+}
+
+// hint returns what may have caused an error of the YAML library, to be added to it.
+func hint(message string, text []byte, line int) string {
+	at := 0
+	for range line - 1 {
+		at = endOfLine(text, at)
+	}
+	content := text[at:endOfLine(text, at)]
+	indent := content[:len(content)-len(bytes.TrimLeft(content, " \t"))]
+	switch {
+	case strings.Contains(message, "UTF-8") || strings.HasPrefix(message, "control characters"):
+		return "; save the file as text in UTF-8"
+	case strings.Contains(message, "cannot start any token") && bytes.Contains(indent, []byte("\t")):
+		return "; indent with spaces, not with tabs"
+	case bytes.Contains(content, []byte("{{")):
+		return "; is this a template that has not been rendered?"
+	}
+	return ""
 }
 
 // cutLine splits the line from an error of the YAML library, which has it in the text only.

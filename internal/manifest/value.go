@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 
@@ -18,6 +21,7 @@ const (
 type expansion struct {
 	values int
 	bytes  int          // of the texts of keys and values
+	excess string       // the problem of a stream that exceeds a limit
 	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
 }
 
@@ -44,25 +48,46 @@ func (d *document) value(n *yaml.Node) any {
 	}
 }
 
-// countExpanded counts a value below an alias, and reports whether it may be expanded.
+// countExpanded counts a value below an alias, and reports whether it may be expanded. It reports
+// the first that may not.
 func (d *document) countExpanded(n *yaml.Node) bool {
-	if len(d.expansion.open) == 0 {
+	e := d.expansion
+	if len(e.open) == 0 {
 		return true
 	}
-	if d.expansion.values == maxExpanded {
-		d.failAt(n.Line, "the aliases of the file stand for more than %d values; write some of them out",
-			maxExpanded)
+	limit := ""
+	switch {
+	case e.excess != "":
 		return false
+	case e.values == maxExpanded:
+		limit = fmt.Sprintf("%d values", maxExpanded)
+	case len(n.Value) > maxExpandedBytes-e.bytes:
+		limit = fmt.Sprintf("%d bytes", maxExpandedBytes)
+	default:
+		e.values++
+		e.bytes += len(n.Value)
+		return true
 	}
-	if len(n.Value) > maxExpandedBytes-d.expansion.bytes {
-		d.expansion.bytes = maxExpandedBytes
-		d.failAt(n.Line, "the aliases of the file stand for more than %d bytes; write some of them out",
-			maxExpandedBytes)
-		return false
+	e.excess = "the aliases of the file stand for more than " + limit + "; write some of them out"
+	d.failAt(n.Line, "%s", e.excess)
+	return false
+}
+
+// CheckAliases returns an error if the aliases of a text stand for more than Parse expands. It
+// ignores what is wrong otherwise.
+func CheckAliases(text []byte) error {
+	if !bytes.Contains(text, []byte("*")) {
+		return nil
 	}
-	d.expansion.values++
-	d.expansion.bytes += len(n.Value)
-	return true
+	d := &document{expansion: &expansion{}}
+	for parser := yaml.NewDecoder(bytes.NewReader(text)); d.expansion.excess == ""; {
+		var node yaml.Node
+		if err := parser.Decode(&node); err != nil {
+			return nil
+		}
+		d.value(node.Content[0])
+	}
+	return errors.New(d.expansion.excess)
 }
 
 func (d *document) alias(n *yaml.Node) any {

@@ -90,7 +90,7 @@ func (s Scope) Resolve(
 		errs = append(errs, &unknown)
 	}
 	warnRepeated(repeated, warn)
-	return desired, errors.Join(errs...)
+	return desired, manifest.Limit(errors.Join(errs...))
 }
 
 // unhonoured are the annotations of kapp that packages cannot honour, with what users may do.

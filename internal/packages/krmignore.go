@@ -1,13 +1,14 @@
 package packages
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 )
@@ -31,12 +32,13 @@ type pattern struct {
 
 // readIgnore reads the file of a folder. Without one nothing is ignored.
 func readIgnore(dir string) (ignoreRules, error) {
-	text, err := boundedio.ReadFile(filepath.Join(dir, ignoreName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return ignoreRules{}, nil
-	}
+	text, _, err := boundedio.ReadIfExists(filepath.Join(dir, ignoreName))
 	if err != nil {
 		return ignoreRules{}, fmt.Errorf("read %s: %w", ignoreName, err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return ignoreRules{}, fmt.Errorf("%s: it is not text; save the file as text in UTF-8", ignoreName)
 	}
 	return parseIgnore(string(text))
 }

@@ -57,7 +57,7 @@ func Open(ctx context.Context, in Input) (*Package, error) {
 	if none := (*NoInventoryError)(nil); c.problems != nil && errors.As(err, &none) {
 		err = nil // it may be in what is broken
 	}
-	if err := errors.Join(c.problems, err); err != nil {
+	if err := manifest.Limit(errors.Join(c.problems, err)); err != nil {
 		return nil, err
 	}
 	return &Package{Inventory: inv, Objects: c.objects, warn: in.warn}, nil
@@ -72,7 +72,7 @@ func OpenInventory(ctx context.Context, in Input) (*inventory.Inventory, error) 
 	}
 	inv, err := c.inventory()
 	if err != nil && c.problems != nil {
-		return nil, c.problems
+		return nil, manifest.Limit(c.problems)
 	}
 	return inv, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -20,31 +19,32 @@ import (
 // manifest.
 const RulesName = "ready-rules.yaml"
 
-// ReadRules returns the readiness rules for a package: those of the given files, then those in its
-// folder, then the built-in ones. The folder is empty or Stdin if there is none.
-func ReadRules(ctx context.Context, dir string, files []string) ([]ready.Rule, error) {
+// ReadRules returns readiness rules: those of the given files, then those at the top of folders,
+// then the built-in ones. Folders that are empty or Stdin have none. The error joins all problems.
+func ReadRules(ctx context.Context, files []string, folders ...string) ([]ready.Rule, error) {
 	var found []ready.Rule
 	var errs []error
-	own := filepath.Join(dir, RulesName)
-	hasOwn := dir != "" && dir != Stdin
-	if hasOwn {
-		files = append(files[:len(files):len(files)], own)
+	add := func(file string, text []byte, err error) {
+		var parsed []ready.Rule
+		if err != nil {
+			err = fmt.Errorf("read rules: %w", err)
+		} else {
+			parsed, err = rules.Parse(file, text)
+		}
+		found, errs = append(found, parsed...), append(errs, err)
 	}
 	for _, file := range files {
-		read := boundedio.ReadNamed
-		if file == own {
-			read = func(_ context.Context, path string) ([]byte, error) { return boundedio.ReadFile(path) }
-		}
-		text, err := read(ctx, file)
-		if errors.Is(err, fs.ErrNotExist) && hasOwn && file == own {
+		text, err := boundedio.ReadNamed(ctx, file)
+		add(file, text, err)
+	}
+	for _, dir := range folders {
+		if dir == "" || dir == Stdin {
 			continue
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("read rules: %w", err))
-			continue
+		file := filepath.Join(dir, RulesName)
+		if text, exists, err := boundedio.ReadIfExists(file); exists {
+			add(file, text, err)
 		}
-		parsed, err := rules.Parse(file, text)
-		found, errs = append(found, parsed...), append(errs, err)
 	}
 	builtin, err := rules.Builtin()
 	if err := errors.Join(append(errs, err)...); err != nil {

@@ -31,7 +31,7 @@ func TestPipes(t *testing.T) {
 		}
 		_, err := Open(t.Context(), Input{Folder: dir})
 		if name == RulesName {
-			_, err = ReadRules(t.Context(), dir, nil)
+			_, err = ReadRules(t.Context(), nil, dir)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
@@ -53,14 +53,14 @@ func TestInterruptedStream(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(pipe, 0o666), syscall.Mkfifo(other, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadRules(ctx, "", []string{pipe}); !errors.Is(err, context.Canceled) {
+	if _, err := ReadRules(ctx, []string{pipe}); !errors.Is(err, context.Canceled) {
 		t.Errorf("ReadRules = %v", err)
 	}
 	if _, err := ReadPlan(ctx, pipe); !errors.Is(err, context.Canceled) {
 		t.Errorf("ReadPlan = %v", err)
 	}
 	go func() { _ = os.WriteFile(other, nil, 0o666) }()
-	if _, err := ReadRules(t.Context(), "", []string{other}); err != nil {
+	if _, err := ReadRules(t.Context(), []string{other}); err != nil {
 		t.Errorf("ReadRules = %v", err)
 	}
 }

@@ -4,6 +4,7 @@ package plaintext
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Printable replaces control characters but newlines and tabs. Manifests, logs, events and messages
@@ -11,6 +12,33 @@ import (
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// Bytes at the beginning and at the end of a text that Line keeps.
+const (
+	lineHead = 500
+	lineTail = 200
+)
+
+// Line returns a text as one line: control characters, line separators, what changes the
+// direction of text and what is no text are replaced, and the middle of a long text is left out.
+func Line(text string) string {
+	text = strings.ToValidUTF8(text, string(unicode.ReplacementChar))
+	if head, tail := lineHead, len(text)-lineTail; head < tail {
+		for !utf8.RuneStart(text[head]) {
+			head--
+		}
+		for !utf8.RuneStart(text[tail]) {
+			tail++
+		}
+		text = text[:head] + " … " + text[tail:]
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -1,6 +1,9 @@
 package plaintext
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
@@ -8,6 +11,22 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := Printable(text); got != want {
 			t.Errorf("Printable(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"web ü😀":                      "web ü😀",
+		"a\nb\tc\x1b[m\u2028d\u202ee": "a�b�c�[m�d�e",
+		"a\xffb":                      "a�b",
+		strings.Repeat("x", 700):      strings.Repeat("x", 700),
+		"a" + strings.Repeat("ü", 1000): "a" +
+			strings.Repeat("ü", 249) + " … " + strings.Repeat("ü", 100),
+		strings.Repeat("\x80", 2000): "�",
+	} {
+		if got := Line(text); got != want {
+			t.Errorf("Line(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func openPackage(ctx context.Context, r Request) (Set, error) {
 		return nil, err
 	}
 	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}
-	s.rules, err = packages.ReadRules(ctx, r.folder(), r.Rules)
+	s.rules, err = packages.ReadRules(ctx, r.Rules, r.folder())
 	if err != nil {
 		return nil, err
 	}

@@ -59,11 +59,21 @@ func Build(dir string, o manifest.Options) ([]manifest.Object, error) {
 	return manifest.Parse(text, name+" (built)", o)
 }
 
-// boundedFS is a file system that does not read pipes and devices.
+// boundedFS is a file system that reads neither pipes and devices nor files whose aliases stand for
+// too much: the library expands them all.
 type boundedFS struct{ filesys.FileSystem }
 
 // ReadFile returns the content of a regular file.
-func (boundedFS) ReadFile(path string) ([]byte, error) { return boundedio.ReadFile(path) }
+func (boundedFS) ReadFile(path string) ([]byte, error) {
+	text, err := boundedio.ReadFile(path)
+	if err == nil {
+		err = manifest.CheckAliases(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
 
 // errorText returns the text of an error in one line, with paths relative to the package.
 func errorText(dir string, err error) string {

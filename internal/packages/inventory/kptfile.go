@@ -2,9 +2,7 @@ package inventory
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -59,12 +57,12 @@ type KptfileInventory struct {
 
 // ReadKptfile reads the Kptfile of a folder. It returns an empty one if there is none.
 func ReadKptfile(dir string) (*Kptfile, error) {
-	text, err := boundedio.ReadFile(filepath.Join(dir, KptfileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Kptfile{}, nil
-	}
+	text, exists, err := boundedio.ReadIfExists(filepath.Join(dir, KptfileName))
 	if err != nil {
 		return &Kptfile{}, fmt.Errorf("read the Kptfile: %w", err)
+	}
+	if !exists {
+		return &Kptfile{}, nil
 	}
 	return ParseKptfile(text, KptfileName)
 }

@@ -170,9 +170,9 @@ func (f *setFlags) readyRules(
 	case r.App != "":
 		return files.ReadRules(ctx, r.Files, ruleFiles)
 	case r.Record != "":
-		return packages.ReadRules(ctx, "", ruleFiles)
+		return packages.ReadRules(ctx, ruleFiles)
 	}
-	return packages.ReadRules(ctx, r.Files[0], ruleFiles)
+	return packages.ReadRules(ctx, ruleFiles, r.Files[0])
 }
 
 // targets connects and returns the objects of the set in the cluster.

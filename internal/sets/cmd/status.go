@@ -58,7 +58,7 @@ func (f *statusFlags) run(
 	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
 		return err
 	}
-	rules, err := packages.ReadRules(ctx, "", f.RuleFiles)
+	rules, err := packages.ReadRules(ctx, f.RuleFiles)
 	if !f.Remote() {
 		rules, err = f.readyRules(ctx, env, kube, args, f.RuleFiles)
 	}

@@ -50,7 +50,7 @@ func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 		}
 		objects, errs = append(objects, some...), append(errs, err)
 	}
-	return objects, errors.Join(errs...)
+	return objects, manifest.Limit(errors.Join(errs...))
 }
 
 // isUnnamed reports whether an object of an app needs no name: the server makes that of an object
@@ -154,12 +154,7 @@ func Resolve(
 // ReadRules returns the readiness rules for objects that Read returns from some paths: those of the
 // files, then those at the top of folders, then the built-in ones.
 func ReadRules(ctx context.Context, paths, ruleFiles []string) ([]ready.Rule, error) {
-	all := slices.Clone(ruleFiles)
-	for _, dir := range paths {
-		file := filepath.Join(dir, packages.RulesName)
-		if _, err := os.Lstat(file); err == nil && isFolder(dir) {
-			all = append(all, file)
-		}
-	}
-	return packages.ReadRules(ctx, "", all)
+	isOther := func(path string) bool { return !isFolder(path) }
+	folders := slices.DeleteFunc(slices.Clone(paths), isOther)
+	return packages.ReadRules(ctx, ruleFiles, folders...)
 }
