@@ -106,6 +106,15 @@ func (e *TextError) Error() string { return e.Err.Error() }
 // Unwrap returns the error without the text.
 func (e *TextError) Unwrap() error { return e.Err }
 
+// LateError is an error after the result was printed. JSON output that is one document does not
+// have it.
+type LateError struct{ Err error }
+
+func (e *LateError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *LateError) Unwrap() error { return e.Err }
+
 // IsBrokenPipe reports whether the reader of the output has closed it.
 func IsBrokenPipe(err error) bool {
 	file := (*fs.PathError)(nil) // a connection that broke has an error of another type
@@ -178,7 +187,19 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 		return run(ctx, env, newKube(env))
 	}
 	root := newRoot(env, programs, groups)
-	return env.PrintError(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return env.PrintError(err, printsJSON(cmd))
+}
+
+// native is the annotation of commands whose output and errors are not those of another tool.
+const native = "native"
+
+// printsJSON reports whether the output of a native command is JSON.
+func printsJSON(cmd *cobra.Command) bool {
+	output := cmd.Flags().Lookup("output")
+	for ; cmd.HasParent() && cmd.Annotations[native] == ""; cmd = cmd.Parent() {
+	}
+	return output != nil && output.Value.String() == OutputJSON && cmd.Annotations[native] != ""
 }
 
 func newRoot(env *Env, programs map[string]Program, groups []Group) *cobra.Command {
@@ -218,6 +239,7 @@ that you give to any set of manifests.`,
 			cmd.GroupID = group.Title
 			if group.Name == "" { // the others have the texts of the tools whose name they have
 				cmd.SetFlagErrorFunc(flagError)
+				cmd.Annotations = map[string]string{native: group.Title}
 			}
 			root.AddCommand(cmd)
 		}
@@ -234,9 +256,10 @@ that you give to any set of manifests.`,
 }
 
 // PrintError prints the error of a command, unless the output has it already, and returns its exit
-// code: 0 for nil.
-func (e *Env) PrintError(err error) int {
+// code: 0 for nil. If the output is JSON, the error is a line of it, too, unless it is a LateError.
+func (e *Env) PrintError(err error, isJSON bool) int {
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
+	code, text := ExitError, ""
 	switch {
 	case err == nil:
 		return exitDone
@@ -251,13 +274,17 @@ func (e *Env) PrintError(err error) int {
 	case IsBrokenPipe(err):
 		return exitUnread
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(e.Err, "error: interrupted")
-		return ExitInterrupted
-	case errors.As(err, &withText):
-		fmt.Fprint(e.Err, plaintext.Printable(withText.Text))
-		return ExitError
+		code, text = ExitInterrupted, "interrupted"
 	default:
-		fmt.Fprintln(e.Err, "error:", plaintext.Printable(err.Error()))
-		return ExitError
+		text = err.Error()
 	}
+	if isJSON && !errors.As(err, new(*LateError)) {
+		_ = view.JSONLines{Out: e.Out, Now: e.Now}.Fail(text) // the text below matters more
+	}
+	if code == ExitError && errors.As(err, &withText) {
+		fmt.Fprint(e.Err, plaintext.Printable(withText.Text))
+	} else {
+		fmt.Fprintln(e.Err, "error:", plaintext.Printable(text))
+	}
+	return code
 }

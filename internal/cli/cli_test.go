@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,8 +50,65 @@ func TestPrintError(t *testing.T) {
 		{syscall.EPIPE, 1, "error: broken pipe\n"}, // of a connection, not of the output
 	} {
 		env, out, errs := testEnv("muster")
-		if code := env.PrintError(tc.err); code != tc.code || errs.String() != tc.text || out.Len() > 0 {
+		code := env.PrintError(tc.err, false)
+		if code != tc.code || errs.String() != tc.text || out.Len() > 0 {
 			t.Errorf("%v: exit code %d, %q, want %d, %q", tc.err, code, errs, tc.code, tc.text)
+		}
+	}
+}
+
+// TestPrintErrorAsJSON prints errors of commands whose output is JSON: those that the output does
+// not have yet are a line of it, too.
+func TestPrintErrorAsJSON(t *testing.T) {
+	failed := errors.New("no cluster")
+	for _, tc := range []struct {
+		err  error
+		line string // of the standard output, without the time
+	}{
+		{failed, `{"error":"no cluster","type":"error"}`},
+		{fmt.Errorf("read: %w", context.Canceled), `{"error":"interrupted","type":"error"}`},
+		{&TextError{Text: "two\nlines\n", Err: failed}, `{"error":"no cluster","type":"error"}`},
+		{&LateError{Err: failed}, ""},
+		{&ResultError{}, ""},
+		{ErrChanges, ""},
+		{nil, ""},
+	} {
+		env, out, _ := testEnv("muster")
+		env.PrintError(tc.err, true)
+		got := regexp.MustCompile(`,"timestamp":"[^"]+"`).ReplaceAllString(out.String(), "")
+		if strings.TrimSuffix(got, "\n") != tc.line {
+			t.Errorf("%v: %q, want %q", tc.err, got, tc.line)
+		}
+	}
+}
+
+// TestOnlyNativeErrorsAreJSON asks for JSON of a native command and of one that keeps the output of
+// another tool.
+func TestOnlyNativeErrorsAreJSON(t *testing.T) {
+	commands := func(env *Env, _ *Kube) []*cobra.Command {
+		output := Choice{Value: "text", Allowed: []string{"text", OutputJSON}}
+		cmd := &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error {
+			return errors.New("no cluster")
+		}}
+		output.AddShortTo(cmd, "output", "o", "Output format")
+		return []*cobra.Command{cmd}
+	}
+	tools := func(env *Env, kube *Kube) []*cobra.Command {
+		live := &cobra.Command{Use: "live"}
+		live.AddCommand(commands(env, kube)...)
+		return []*cobra.Command{live}
+	}
+	for args, want := range map[string]string{
+		"show -o json":                `^{"error":"no cluster",.*}\n$`,
+		"show --output=json --naught": `^{"error":"unknown flag: --naught;.*}\n$`,
+		"show":                        `^$`,
+		"live show -o json":           `^$`,
+	} {
+		env, out, errs := testEnv(append([]string{"muster"}, strings.Fields(args)...)...)
+		code := Main(env, nil, Group{Title: "Commands", Commands: commands},
+			Group{Title: "Compatibility", Name: "kpt", Commands: tools})
+		if code != ExitError || !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("%s: exit code %d, %q, %s, want %s", args, code, out, errs, want)
 		}
 	}
 }
@@ -62,6 +120,7 @@ func TestErrorsHaveTexts(t *testing.T) {
 		&ResultError{Interrupted: true}: "interrupted",
 		&ExitCodeError{Code: 3}:         "exit code 3",
 		&TextError{Err: cause}:          "cause",
+		&LateError{Err: cause}:          "cause",
 	} {
 		if err.Error() != want {
 			t.Errorf("%T: %q, want %q", err, err, want)

@@ -27,7 +27,7 @@ type RunForm struct {
 	Columns    func(*plan.Plan, func() time.Time) []Column
 	RowDetails func(TableRow) string // of a row that a table truncated; nil prints none
 	Reason     ReasonFunc            // in JSON and tables
-	ErrorText  func(error) string    // in JSON
+	ErrorText  func(error) string    // of an error that ends a run, in JSON; nil prints none
 	Detailed   bool                  // JSON has all keys
 }
 
@@ -52,7 +52,7 @@ func (o RunOptions) JSON() JSONLines {
 
 // Fail returns the error that prevents a run. JSON output prints it too.
 func (o RunOptions) Fail(err error) error {
-	if o.Output == OutputJSON {
+	if o.Output == OutputJSON && o.ErrorText != nil {
 		_ = o.JSON().Fail(o.ErrorText(err)) // err matters more than a failure to print it
 	}
 	return err

@@ -127,10 +127,10 @@ func (f *applyFlags) run(
 		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
 	})
 	if unread != nil {
-		return r.show.Fail(unread)
+		return unread
 	}
 	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
@@ -147,7 +147,7 @@ func (f *applyFlags) run(
 	}
 	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	if err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	return r.do(ctx, t, op)
 }

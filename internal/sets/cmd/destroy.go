@@ -83,13 +83,13 @@ func (f *destroyFlags) run(
 		err = errors.Join(err, f.checkFlags(cmd, "inventory-policy"))
 	}
 	if err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
 	set, client, err := f.openRecord(ctx, env, kube, args, nil)
 	if err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	o := f.Options(env.Notice)
 	o.Hold, o.AllowDelete, o.AppAnnotations = true, f.held.allowed(), true
@@ -112,11 +112,11 @@ func (f *destroyFlags) run(
 	}
 	t, err := newTarget(kube, client, set)
 	if err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	op, err := set.PrepareDestroy(ctx, client, o)
 	if err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	if err := r.do(ctx, t, op); err != nil || !op.LeavesUnknown() {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // member is a set of a group: an app, or the package in a folder.
@@ -178,7 +179,8 @@ func (f *applyFlags) runGroup(
 		}
 		gone = nil
 	}
-	return runMembers(env, append(members, gone...), func(m member) error {
+	isJSON := f.output.Value == view.OutputJSON
+	return runMembers(env, append(members, gone...), isJSON, func(m member) error {
 		if m.folder == "" {
 			return f.destroyGone(cmd, env, kube, m)
 		}
@@ -227,7 +229,8 @@ func (f *destroyFlags) runGroup(
 	if len(members) == 0 {
 		env.Notice(fmt.Sprintf("the group %q has no apps: nothing to delete", f.group))
 	}
-	return runMembers(env, members, func(m member) error {
+	isJSON := f.output.Value == view.OutputJSON
+	return runMembers(env, members, isJSON, func(m member) error {
 		one := *f
 		if one.app = m.app; m.app == "" {
 			return one.run(cmd, env, kube, []string{m.folder})
@@ -239,14 +242,16 @@ func (f *destroyFlags) runGroup(
 // runMembers runs a command on one set after the other until one fails, and then prints which
 // failed and which were not begun. Its exit code is that of the set, but an error after others have
 // succeeded ends with the code of a group that is not complete.
-func runMembers(env *cli.Env, members []member, run func(member) error) error {
+func runMembers(
+	env *cli.Env, members []member, isJSON bool, run func(member) error,
+) error {
 	for i, m := range members {
 		env.Notice("--- " + m.title())
 		err := run(m)
 		if err == nil {
 			continue
 		}
-		code := env.PrintError(err)
+		code := env.PrintError(err, isJSON)
 		env.Notice(outcome(members, i, code == cli.ExitInterrupted))
 		if code == cli.ExitError && i > 0 {
 			return &cli.ResultError{}

@@ -29,14 +29,14 @@ func TestRunMembers(t *testing.T) {
 		run := func(failing string) (code int, text string) {
 			var errs bytes.Buffer
 			env := &cli.Env{Err: &errs}
-			err := runMembers(env, []member{{app: "a"}, {app: "b"}}, func(m member) error {
+			err := runMembers(env, []member{{app: "a"}, {app: "b"}}, false, func(m member) error {
 				if m.app == failing {
 					return tc.err
 				}
 				return nil
 			})
 			text = errs.String()
-			return env.PrintError(err), text
+			return env.PrintError(err, false), text
 		}
 		code, text := run("a")
 		want := "--- app \"a\"\n" + tc.text + "0 of 2 sets of the group succeeded; app \"a\" " + tc.word +

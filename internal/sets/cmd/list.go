@@ -79,7 +79,7 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 		}
 	}
 	document := f.output.Value == cli.OutputJSON || f.output.Value == cli.OutputYAML
-	if len(listed) == 0 && !document {
+	if len(listed) == 0 && (failed != nil || !document) {
 		if failed == nil {
 			env.Notice(noSets(namespace))
 		}
@@ -88,7 +88,10 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 	if err := f.print(env, listed); err != nil {
 		return err
 	}
-	return failed
+	if failed != nil {
+		return &cli.LateError{Err: failed}
+	}
+	return nil
 }
 
 // noSets returns the line for a namespace without sets; empty stands for all.

@@ -88,7 +88,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return err
 	}
 	if err := f.checkPruned(op); err != nil {
-		return err
+		return &cli.LateError{Err: err}
 	}
 	result := f.result(outlooks)
 	if f.out == "" {
@@ -103,7 +103,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		err = packages.WritePlan(f.out, s, os.Stdout, os.Stderr)
 	}
 	if err != nil {
-		return err
+		return &cli.LateError{Err: err}
 	}
 	return result
 }

@@ -36,7 +36,7 @@ func runForm(env *cli.Env, w wording) view.RunForm {
 			w.dryRun, w.waits, w.statuses = o.DryRun, o.Waits, o.Statuses
 			return view.Lines(env.Out, p, w.formatter())
 		},
-		Columns: runTable, RowDetails: rowDetails, Reason: view.PlainReason, ErrorText: error.Error,
+		Columns: runTable, RowDetails: rowDetails, Reason: view.PlainReason,
 		Detailed: true,
 	}
 }
@@ -87,31 +87,31 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 		var err error
 		locked := ctx
 		if held, locked, err = r.lock.Acquire(ctx, r.env, t.cluster, op.Lock(), r.command); err != nil {
-			return r.show.Fail(err)
+			return err
 		}
 		defer held.Release(ctx)
 		ctx = locked
 	}
 	if err := op.MakePlan(ctx); err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	t.print(r.env, r.show.Output, op)
 	if r.validation != nil {
 		if err := r.validation.check(ctx, r.env, t.cluster, op); err != nil {
-			return r.show.Fail(err)
+			return err
 		}
 	}
 	r.show.Children = op.Children(ctx)
 	if err := r.check(op); err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	heldBack := len(op.Plan().HeldBack())
 	if err := r.confirm(ctx, op); err != nil {
-		return r.show.Fail(err)
+		return err
 	}
 	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
 		if err := r.check(op); err != nil {
-			return r.show.Fail(err)
+			return err
 		}
 	}
 	printForgotten(r.env, op)
