@@ -39,9 +39,9 @@ func (w *world) foreignObjects() (inputs, owners []string) {
 		w.put(marked(name, mark))
 		inputs = append(inputs, configMap(name, "1"))
 	}
-	return inputs, []string{"the package with inventory ID id-1", "Helm release web in namespace shop",
-		"Flux Kustomization apps in namespace flux-system", "Argo CD application web",
-		"ApplySet applyset-x-v1"}
+	return inputs, []string{"the package with inventory ID id-1",
+		`Helm release "web" in namespace shop`, `Flux Kustomization "apps" in namespace flux-system`,
+		`Argo CD application "web"`, `ApplySet "applyset-x-v1"`}
 }
 
 // TestOwners: a native deployment leaves the objects of other apps, of packages, Helm, Flux, Argo
@@ -54,7 +54,7 @@ func TestOwners(t *testing.T) {
 	if _, err := w.Deploy(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	owners = append(owners, "app 'other' in namespace demo")
+	owners = append(owners, `app "other" in namespace demo`)
 	before, want, skipped := map[string]string{}, map[string]string{}, map[string]string{}
 	for i, owner := range owners {
 		name := string(rune('a' + i))
@@ -99,7 +99,7 @@ func TestOverrideOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(notes) != len(owners) || !strings.HasSuffix(notes[1],
-		"belongs to Helm release web in namespace shop; this takes it over") {
+		`belongs to Helm release "web" in namespace shop; this takes it over`) {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -196,7 +196,7 @@ func TestOwnersKept(t *testing.T) {
 		i := slices.IndexFunc(steps, func(s plan.Step) bool {
 			return s.Ref == object.RefOf(live)
 		})
-		if i < 0 || steps[i].Op != plan.Orphan || steps[i].Reason != "it belongs to Helm release web" {
+		if i < 0 || steps[i].Op != plan.Orphan || steps[i].Reason != `it belongs to Helm release "web"` {
 			t.Errorf("deletes %v: %+v", deletes, steps)
 		}
 		if !slices.ContainsFunc(steps, func(s plan.Step) bool {

@@ -38,7 +38,7 @@ type Owner struct {
 	Labels, Annotations []string // the marks on the object, by key
 }
 
-// String returns the owner for messages.
+// String returns the owner for messages: app "shop" in namespace demo.
 func (o Owner) String() string {
 	switch {
 	case o.Name == "" && o.Kind == Package:
@@ -46,10 +46,7 @@ func (o Owner) String() string {
 	case o.Name == "" && o.Kind == App:
 		return fmt.Sprintf("the app with label %s=%s", appLabel, o.ID)
 	}
-	text := string(o.Kind) + " " + o.Name
-	if o.Kind == App {
-		text = fmt.Sprintf("app '%s'", o.Name)
-	}
+	text := fmt.Sprintf("%s %q", o.Kind, o.Name)
 	if o.Namespace != "" {
 		text += " in namespace " + o.Namespace
 	}

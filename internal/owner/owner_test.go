@@ -33,22 +33,22 @@ func TestOf(t *testing.T) {
 		{"app", `{labels: {kapp.k14s.io/app: "17", kapp.k14s.io/association: v1.ab}}`,
 			"the app with label kapp.k14s.io/app=17"},
 		{"Helm", `{annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}}`,
-			"Helm release web in namespace shop"},
+			`Helm release "web" in namespace shop`},
 		{"Flux", `{labels: {kustomize.toolkit.fluxcd.io/name: apps,
 			kustomize.toolkit.fluxcd.io/namespace: flux-system}}`,
-			"Flux Kustomization apps in namespace flux-system"},
+			`Flux Kustomization "apps" in namespace flux-system`},
 		{"Flux with Helm", `{labels: {helm.toolkit.fluxcd.io/name: web, helm.toolkit.fluxcd.io/namespace: shop},
 			annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}}`,
-			"Flux HelmRelease web in namespace shop and Helm release web in namespace shop"},
+			`Flux HelmRelease "web" in namespace shop and Helm release "web" in namespace shop`},
 		{"Argo CD by annotation", `{annotations: {
 			argocd.argoproj.io/tracking-id: "web:apps/Deployment:shop/web"}}`,
-			"Argo CD application web"},
-		{"Argo CD by label", `{labels: {argocd.argoproj.io/instance: web}}`, "Argo CD application web"},
+			`Argo CD application "web"`},
+		{"Argo CD by label", `{labels: {argocd.argoproj.io/instance: web}}`, `Argo CD application "web"`},
 		{"Argo CD by manager", `{labels: {app.kubernetes.io/instance: web},
 			managedFields: [{manager: argocd-controller}]}`,
-			"Argo CD application web"},
+			`Argo CD application "web"`},
 		{"ApplySet",
-			`{labels: {applyset.kubernetes.io/part-of: applyset-x-v1}}`, "ApplySet applyset-x-v1"},
+			`{labels: {applyset.kubernetes.io/part-of: applyset-x-v1}}`, `ApplySet "applyset-x-v1"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := Text(Of(parse(t, `metadata: `+test.metadata))); got != test.want {
@@ -75,9 +75,9 @@ func TestOthers(t *testing.T) {
 		live, applied *unstructured.Unstructured
 		want          string
 	}{
-		"taken by another since":        {own, nil, "Helm release web"},
+		"taken by another since":        {own, nil, `Helm release "web"`},
 		"applied with the mark":         {own, manifest, ""},
-		"never the set's":               {foreign, manifest, "Helm release web"},
+		"never the set's":               {foreign, manifest, `Helm release "web"`},
 		"the mark of the set alone":     {marked("me"), nil, ""},
 		"the mark of another inventory": {marked("you"), nil, "the package with inventory ID you"},
 	} {
@@ -117,8 +117,9 @@ func TestNames(t *testing.T) {
 	}
 	owners := []Owner{{Kind: Package, ID: "id-1"}, {Kind: App, ID: "17"}, {Kind: App, ID: "18"},
 		{Kind: Package, ID: "id-2"}, {Kind: HelmRelease, Name: "web"}}
-	const want = "package inventory-1 in namespace shop and app 'web' in namespace shop and the app " +
-		"with label kapp.k14s.io/app=18 and the package with inventory ID id-2 and Helm release web"
+	const want = `package "inventory-1" in namespace shop and app "web" in namespace shop and the ` +
+		`app with label kapp.k14s.io/app=18 and the package with inventory ID id-2 and ` +
+		`Helm release "web"`
 	for _, forbidden := range []bool{false, true} {
 		cluster := &records{objects: objects, forbidden: forbidden}
 		names := Names{Cluster: cluster}

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -248,6 +249,12 @@ func LockSet(inv *inventory.Inventory) lock.Set {
 
 // MakePlan reads the record and the cluster and makes the plan.
 func (o *Operation) MakePlan(ctx context.Context) error {
+	if o.Policy.Owner.Others != nil { // now and in the run, for objects that have come since
+		names := owner.Names{Cluster: o.Cluster}
+		o.Policy.Owner.Others = others(o.Inventory, func(found owner.Owner, in string) owner.Owner {
+			return names.Find(ctx, found, in)
+		})
+	}
 	request := engine.Request{Desired: o.Desired, Policy: o.Policy, Protect: o.protect}
 	if o.versioning != nil {
 		o.versioning.policy = o.Policy
@@ -258,9 +265,7 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !o.options.OnlyInventories {
-		o.nameOwners(ctx)
-	} else if o.notice != nil {
+	if o.options.OnlyInventories && o.notice != nil {
 		o.noteTaken(ctx)
 	}
 	return nil

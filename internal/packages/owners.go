@@ -3,7 +3,7 @@ package packages
 import (
 	"context"
 	"slices"
-	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,10 +21,22 @@ func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured
 	return owner.Others(live, applied, owner.Owner{Kind: owner.Package, ID: inv.ID})
 }
 
-// others returns the function of a policy that finds the owners of objects.
-func others(inv *inventory.Inventory) func(live, applied *unstructured.Unstructured) plan.Others {
+// others returns the function of a policy that finds the owners of objects. Find returns the owner
+// with the name of its record; nil leaves the IDs that the objects carry. It is called by one
+// goroutine at a time.
+func others(
+	inv *inventory.Inventory, find func(o owner.Owner, namespace string) owner.Owner,
+) func(live, applied *unstructured.Unstructured) plan.Others {
+	var finding sync.Mutex
 	return func(live, applied *unstructured.Unstructured) plan.Others {
 		found := ownersOf(inv, live, applied)
+		finding.Lock()
+		defer finding.Unlock()
+		for i := range found {
+			if find != nil {
+				found[i] = find(found[i], live.GetNamespace())
+			}
+		}
 		all := plan.Others{Text: owner.Text(found)}
 		all.Labels, all.Annotations = owner.MarksOf(found)
 		return all
@@ -38,22 +50,6 @@ func lastApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
 		return nil
 	}
 	return applied
-}
-
-// nameOwners puts the names of records into the reasons of the plan, which have the IDs that the
-// objects carry. It lists records only if there is such a reason.
-func (o *Operation) nameOwners(ctx context.Context) {
-	names := owner.Names{Cluster: o.Cluster}
-	for i := range o.plan.Steps {
-		step := &o.plan.Steps[i]
-		if step.ReasonCode != plan.ReasonForeign && step.ReasonCode != plan.ReasonAdopted {
-			continue
-		}
-		for _, id := range owner.Of(step.Have) {
-			named := names.Find(ctx, id, step.Ref.Namespace)
-			step.Reason = strings.Replace(step.Reason, id.String(), named.String(), 1)
-		}
-	}
 }
 
 // noteTaken prints the objects of apps, Helm and others that a run changes or deletes because it

@@ -84,7 +84,7 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 		AdoptHint:   "--inventory-policy=adopt takes it over",
 		KeepHint:    "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
 		ForeignHint: "--inventory-policy=force-adopt takes it over",
-		Others:      others(inv),
+		Others:      others(inv, nil),
 	}
 	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 	p.LastApplied = lastAppliedKey

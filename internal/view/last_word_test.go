@@ -100,13 +100,13 @@ func TestLastWordOnObjectsOfOthers(t *testing.T) {
 		}}}
 		w := view.NewLastWord(p, nil)
 		w.Event(event.Event{Kind: event.Acted, Op: plan.Orphan, Outcome: event.Skipped,
-			Reason: "it belongs to package b", ReasonCode: plan.ReasonForeign})
+			Reason: `it belongs to package "b"`, ReasonCode: plan.ReasonForeign})
 		var out bytes.Buffer
 		w.Print(&out, 0)
 		want := ""
 		if destroys {
 			want = "error: 1 of 1 object was kept\n" +
-				"- shop/configmap/a was kept: it belongs to package b\n"
+				"- shop/configmap/a was kept: it belongs to package \"b\"\n"
 		}
 		if out.String() != want {
 			t.Errorf("destroys %v: got %q", destroys, out.String())
