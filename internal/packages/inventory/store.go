@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -241,17 +242,30 @@ func (s *Store) retryOnConflict(ctx context.Context, write func() error) error {
 		})
 }
 
-// readChanged reads the record after others have written it. If they have replaced it, all its
+// readChanged reads the record after a conflict, which usually means that others have written it: a
+// server under load may refuse a write although nobody has. If they have replaced it, all its
 // members are theirs.
 func (s *Store) readChanged(ctx context.Context) error {
-	s.contended = true
+	before := s.versions()
 	if err := s.read(ctx); err != nil {
+		s.contended = true
 		return err
 	}
+	s.contended = s.contended || !maps.Equal(before, s.versions())
 	if s.main.uid() != s.uid {
 		s.loaded, s.added, s.uid = object.NewSet(), object.NewSet(), s.main.uid()
 	}
 	return nil
+}
+
+// versions returns the resource versions of the objects of the record by number, as far as it was
+// read.
+func (s *Store) versions() map[int]string {
+	versions := map[int]string{s.main.number: s.main.version()}
+	for number, p := range s.shards {
+		versions[number] = p.version()
+	}
+	return versions
 }
 
 // namespaceTerminating is the cause of a status error for creating an object in a namespace that is

@@ -1,12 +1,17 @@
 package inventory
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
@@ -101,6 +106,49 @@ func TestStatusesAreWrittenOnce(t *testing.T) {
 			"the statuses of an earlier run are of generation %d, which has a new member",
 			generation,
 		)
+	}
+}
+
+// refusing answers its next write with an error, without doing it.
+type refusing struct {
+	*enginetest.Cluster
+	next error
+}
+
+func (c *refusing) Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+	if err := c.next; err != nil {
+		c.next = nil
+		return nil, err
+	}
+	return c.Cluster.Write(ctx, w)
+}
+
+// A conflict does not keep members that are gone, unless others have written the record.
+func TestConflictWithNobody(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		c := &refusing{Cluster: &enginetest.Cluster{}}
+		s := NewStore(c, anInventory(), true)
+		save(t, s, aState("a", "b"))
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := 1
+		if others {
+			want = 2
+			theirs := c.Object(anInventory().Ref)
+			theirs.SetAnnotations(map[string]string{"theirs": "x"})
+			c.Put(theirs)
+		}
+		c.next = apierrors.NewConflict(schema.GroupResource{}, "inventory", errors.New("changed"))
+		state := aState("a")
+		state.Gone = aState("b").Refs()
+		if err := s.Save(t.Context(), state); err != nil {
+			t.Fatal(err)
+		}
+		members, _, _ := unstructured.NestedSlice(c.Object(anInventory().Ref).Object, "spec", "resources")
+		if len(members) != want {
+			t.Errorf("written by others: %t, %d members are left, want %d", others, len(members), want)
+		}
 	}
 }
 
