@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,23 +81,20 @@ func (f LockFlags) Acquire(
 // holder returns the description of this run.
 func (f LockFlags) holder(env *Env, command string) lock.Holder {
 	host, _ := os.Hostname() // empty if it is not known
-	user := env.Getenv("USER")
-	if user == "" {
-		user = env.Getenv("LOGNAME")
-	}
 	return lock.Holder{
-		User: user, Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
-		CI: jobOf(env.Getenv), Since: env.Now(), NoYield: f.NoYield,
+		User: env.Login(), Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
+		CI: env.Job(), Since: env.Now(), NoYield: f.NoYield,
 	}
 }
 
-// jobOf returns the address of the job of a pipeline that the environment describes, or "".
-func jobOf(getenv func(string) string) string {
-	if run := getenv("GITHUB_RUN_ID"); run != "" {
-		return getenv("GITHUB_SERVER_URL") + "/" + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + run
+// Login returns the name of the user of the operating system, or "".
+func (e *Env) Login() string { return cmp.Or(e.Getenv("USER"), e.Getenv("LOGNAME")) }
+
+// Job returns the address of the job of a pipeline that the environment describes, or "".
+func (e *Env) Job() string {
+	if run := e.Getenv("GITHUB_RUN_ID"); run != "" {
+		return e.Getenv("GITHUB_SERVER_URL") + "/" + e.Getenv("GITHUB_REPOSITORY") + "/actions/runs/" +
+			run
 	}
-	if job := getenv("CI_JOB_URL"); job != "" { // GitLab
-		return job
-	}
-	return getenv("BUILD_URL") // Jenkins
+	return cmp.Or(e.Getenv("CI_JOB_URL"), e.Getenv("BUILD_URL")) // GitLab, Jenkins
 }

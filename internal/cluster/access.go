@@ -26,7 +26,7 @@ func (c *Client) Allowed(
 		}
 	}
 	spec := map[string]any{"resourceAttributes": attributes}
-	status, err := c.review(ctx, "SelfSubjectAccessReview", spec)
+	status, err := c.review(ctx, authorization, "SelfSubjectAccessReview", spec)
 	if err != nil {
 		return false, c.explain(fmt.Errorf("ask for permission to %s %s: %w", verb, resource, err))
 	}
@@ -40,23 +40,41 @@ func (c *Client) Allowed(
 
 // Rules returns the status of a SelfSubjectRulesReview: the permissions of the user in a namespace.
 func (c *Client) Rules(ctx context.Context, namespace string) (map[string]any, error) {
-	status, err := c.review(ctx, "SelfSubjectRulesReview", map[string]any{"namespace": namespace})
+	spec := map[string]any{"namespace": namespace}
+	status, err := c.review(ctx, authorization, "SelfSubjectRulesReview", spec)
 	if err != nil {
 		return nil, c.explain(fmt.Errorf("ask for the permissions in namespace %s: %w", namespace, err))
 	}
 	return status, nil
 }
 
-// review returns the status of a review, an object that the server answers and does not store.
+// User returns the name of the user as the server knows it, by one request.
+func (c *Client) User(ctx context.Context) (string, error) {
+	status, err := c.review(ctx, "authentication.k8s.io", "SelfSubjectReview", nil)
+	if err != nil {
+		return "", c.explain(fmt.Errorf("ask for the name of the user: %w", err))
+	}
+	name, _, _ := unstructured.NestedString(status, "userInfo", "username")
+	return name, nil
+}
+
+// authorization is the API group of reviews of permissions.
+const authorization = "authorization.k8s.io"
+
+// review returns the status of a review, an object that the server answers and does not store. The
+// spec may be nil.
 func (c *Client) review(
-	ctx context.Context, kind string, spec map[string]any,
+	ctx context.Context, group, kind string, spec map[string]any,
 ) (status map[string]any, err error) {
 	gvr := schema.GroupVersionResource{
-		Group: "authorization.k8s.io", Version: "v1", Resource: strings.ToLower(kind) + "s",
+		Group: group, Version: "v1", Resource: strings.ToLower(kind) + "s",
 	}
 	question := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": gvr.GroupVersion().String(), "kind": kind, "spec": spec,
+		"apiVersion": gvr.GroupVersion().String(), "kind": kind,
 	}}
+	if spec != nil {
+		question.Object["spec"] = spec
+	}
 	err = c.retry(ctx, func() error {
 		answer, err := c.of(gvr, "", false).Create(ctx, question, metav1.CreateOptions{})
 		if err == nil {

@@ -68,6 +68,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestUser(t *testing.T) {
+	const path = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
+	a := &api{answers: map[string][]any{path: {map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
+		"status": map[string]any{"userInfo": map[string]any{"username": "ann"}},
+	}}}}
+	if name, err := a.start(t).User(t.Context()); err != nil || name != "ann" {
+		t.Errorf("user %q, %v", name, err)
+	}
+}
+
 func TestNodes(t *testing.T) {
 	const path = "GET /api/v1/nodes?limit=250"
 	for _, tc := range []struct {

@@ -40,7 +40,11 @@ func (c *Client) readMetadata(
 	if next != "" {
 		request = request.Param("continue", next)
 	}
-	data, err := request.DoRaw(ctx)
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	data, err := result.Raw()
 	if err != nil {
 		return nil, err
 	}

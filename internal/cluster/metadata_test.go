@@ -33,4 +33,8 @@ func TestListMetadata(t *testing.T) {
 	if diff := cmp.Diff([]string{second, first}, a.requests()); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
+	_, err = a.start(t).ListMetadata(t.Context(), schema.GroupKind{Kind: "ConfigMap"}, "locked", nil)
+	if err == nil || err.Error() != "list configmaps: no" {
+		t.Errorf("a list that is forbidden: %v", err)
+	}
 }

@@ -45,6 +45,7 @@ type Cluster interface {
 type Set struct {
 	Namespace string // of the record, and of the revisions
 	Name      string // of the set: revisions are named after it
+	Record    string // names the record; no other set of the namespace has it at the same time
 	ID        string // identifies the set: the ID of an inventory, or the label of an app
 }
 
@@ -87,7 +88,8 @@ const (
 
 // Meta describes a revision and the run that wrote it. All but Number and Time may be unknown.
 type Meta struct {
-	Number int `json:"number"`
+	Number int    `json:"number"`
+	Record string `json:"record,omitempty"` // Set.Record
 	// Parent is the revision that this one follows, or that it restores. 0 is none.
 	Parent   int       `json:"parent,omitempty"`
 	Time     time.Time `json:"time"` // of the end of the run
@@ -140,7 +142,8 @@ type Head struct {
 	Pinned bool  // Prune keeps it
 	Err    error // why the description cannot be read; then only Number is known
 
-	name string // of the Secret
+	name  string // of the Secret
+	label string // of the set
 }
 
 // Object is one desired object of a revision.

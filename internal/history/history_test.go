@@ -63,7 +63,9 @@ func (s *server) names() []string {
 
 func newStore(s *server) *Store {
 	return &Store{
-		Cluster: s, Set: Set{Namespace: "shop", Name: "web", ID: "web-12345678"}, Manager: "muster",
+		Cluster: s, Set: Set{
+			Namespace: "shop", Name: "web", Record: "resourcegroup.kpt.dev/web", ID: "web-12345678",
+		}, Manager: "muster",
 		Limit: DefaultLimit,
 	}
 }
@@ -267,10 +269,10 @@ func TestPrune(t *testing.T) {
 	}
 	check(t, "revisions", numbers(t, s), []int{47, 46, 2})
 	s.Limit = 1
-	if err := s.Prune(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "revisions", numbers(t, s), []int{47, 2})
+	write(t, s, Meta{Outcome: Failed}, configMap("a", "1"))
+	check(t, "the newest and the last good one", numbers(t, s), []int{48, 47, 2})
+	write(t, s, Meta{Outcome: Succeeded}, configMap("a", "1"))
+	check(t, "revisions", numbers(t, s), []int{49, 2})
 }
 
 // The data of a Secret is stored in its own namespace, or a digest, or nothing.
@@ -400,7 +402,7 @@ func TestInterrupted(t *testing.T) {
 func TestSameName(t *testing.T) {
 	c := &server{}
 	one, two := newStore(c), newStore(c)
-	two.Set.ID = "app 1795253170392718630"
+	two.Set.Record, two.Set.ID = "app/web", "app 1795253170392718630"
 	write(t, one, Meta{Message: "one"}, configMap("a", "1"))
 	write(t, two, Meta{Message: "two"}, configMap("a", "2"))
 	write(t, two, Meta{Message: "three"}, configMap("a", "3"))
@@ -416,6 +418,36 @@ func TestSameName(t *testing.T) {
 	}
 	check(t, "revisions of one", numbers(t, one), []int{})
 	check(t, "revisions of two", numbers(t, two), []int{2, 1})
+}
+
+// A set without a record finds its revisions, and deletes those of all sets that had its record.
+func TestNoRecord(t *testing.T) {
+	c := &server{}
+	other, one, two := newStore(c), newStore(c), newStore(c)
+	one.Set.Record, one.Set.ID = "app/web", "1"
+	two.Set.Record, two.Set.ID = "app/web", "2"
+	write(t, other, Meta{Time: time.Unix(9, 0)}, configMap("a", "1"))
+	write(t, two, Meta{Time: time.Unix(2, 0)}, configMap("a", random(1_500_000)))
+	write(t, one, Meta{Time: time.Unix(1, 0)}, configMap("a", "2"), secret("db", "b", "hunter"))
+	found := newStore(c)
+	found.Set.Record, found.Set.ID = "app/web", ""
+	if err := found.Resolve(t.Context()); err != nil || found.Set.ID != "2" {
+		t.Errorf("resolved to %q, %v", found.Set.ID, err)
+	}
+	found.Set.ID = ""
+	if err := found.DeleteAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "names", c.names(), []string{"shop/web-rev-1"})
+	none := newStore(c)
+	none.Set.Record, none.Set.ID = "app/none", ""
+	if err := none.Resolve(t.Context()); err != nil || none.Set.ID != "" {
+		t.Errorf("resolved to %q, %v", none.Set.ID, err)
+	}
+	if err := none.DeleteAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "names", c.names(), []string{"shop/web-rev-1"})
 }
 
 // Names of sets may be as long as names can be.

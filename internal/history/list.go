@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -37,8 +38,12 @@ func (s *Store) List(ctx context.Context) ([]Head, error) {
 }
 
 func (s *Store) list(ctx context.Context) (*listing, error) {
-	found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), s.Set.Namespace,
-		map[string]string{labelSet: s.Set.label()})
+	return s.listWith(ctx, map[string]string{labelSet: s.Set.label()})
+}
+
+// listWith lists the revisions with some labels.
+func (s *Store) listWith(ctx context.Context, labels map[string]string) (*listing, error) {
+	found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), s.Set.Namespace, labels)
 	if err != nil {
 		return nil, fmt.Errorf("list the revisions of %q: %w", s.Set.Name, err)
 	}
@@ -62,7 +67,7 @@ func (s *Store) list(ctx context.Context) (*listing, error) {
 
 // newHead returns the head with some metadata.
 func newHead(m metav1.Object, number int) Head {
-	h := Head{name: m.GetName()}
+	h := Head{name: m.GetName(), label: m.GetLabels()[labelSet]}
 	_, h.Pinned = m.GetAnnotations()[annotationPinned]
 	err := json.Unmarshal([]byte(m.GetAnnotations()[annotationMeta]), &h.Meta)
 	switch {
@@ -97,8 +102,8 @@ func (p Part) ref(set Set) object.Ref {
 	}
 }
 
-// Prune deletes the oldest revisions beyond the limit, but neither the last good one nor pinned
-// ones, and parts that no revision names.
+// Prune deletes the oldest revisions beyond the limit, and parts that no revision names. The newest
+// revision, the last good one and pinned ones stay.
 func (s *Store) Prune(ctx context.Context) error {
 	l, err := s.list(ctx)
 	if err != nil {
@@ -132,7 +137,7 @@ func (l *listing) excess(limit int) []Head {
 	})
 	var excess []Head
 	for i, h := range slices.Backward(l.heads) {
-		if len(l.heads)-len(excess) > limit && i != good && !h.Pinned {
+		if len(l.heads)-len(excess) > limit && i != 0 && i != good && !h.Pinned {
 			excess = append(excess, h)
 		}
 	}
@@ -172,12 +177,50 @@ func (s *Store) delete(ctx context.Context, secrets []object.Ref) error {
 	return group.Wait()
 }
 
-// DeleteAll deletes all revisions, and parts that no revision names.
-func (s *Store) DeleteAll(ctx context.Context) error {
-	l, err := s.list(ctx)
+// Resolve sets the ID of a set whose record does not exist any more, if it has revisions: to that
+// of the newest one. It sends one request for metadata.
+func (s *Store) Resolve(ctx context.Context) error {
+	l, err := s.listWith(ctx, map[string]string{labelRevision: cluster.AnyValue})
 	if err != nil {
 		return err
 	}
+	newest := Head{}
+	for _, h := range l.heads {
+		if h.Record == s.Set.Record && h.Time.After(newest.Time) {
+			newest = h
+		}
+	}
+	s.Set.ID = newest.label
+	return nil
+}
+
+// DeleteAll deletes all revisions, and parts that no revision names: of the set, and of earlier
+// sets with the same record.
+func (s *Store) DeleteAll(ctx context.Context) error {
+	l, err := s.listWith(ctx, map[string]string{labelRevision: cluster.AnyValue})
+	if err != nil {
+		return err
+	}
+	labels := map[string]bool{}
+	if s.Set.ID != "" {
+		labels[s.Set.label()] = true
+	}
+	for _, h := range l.heads {
+		if h.Record == s.Set.Record && s.Set.Record != "" {
+			labels[h.label] = true
+		}
+	}
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if err := s.deleteSet(ctx, label, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteSet deletes all revisions with a label of a set, and parts that no revision names.
+func (s *Store) deleteSet(ctx context.Context, label string, all *listing) error {
+	l := all.of(label)
 	if err := s.deleteRevisions(ctx, l.heads); err != nil {
 		return err
 	}
@@ -192,7 +235,7 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 	}
 	for _, namespace := range otherNamespaces(l.heads) {
 		found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), namespace,
-			map[string]string{labelSet: s.Set.label()})
+			map[string]string{labelSet: label})
 		if err != nil && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("list the revisions of %q in namespace %s: %w", s.Set.Name, namespace, err)
 		}
@@ -201,6 +244,22 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 		}
 	}
 	return s.delete(ctx, rest)
+}
+
+// of returns the part of a listing with one label of a set.
+func (l *listing) of(label string) *listing {
+	part := &listing{}
+	for _, h := range l.heads {
+		if h.label == label {
+			part.heads = append(part.heads, h)
+		}
+	}
+	for _, m := range l.parts {
+		if m.Labels[labelSet] == label {
+			part.parts = append(part.parts, m)
+		}
+	}
+	return part
 }
 
 // otherNamespaces returns the namespaces beside that of the record in which revisions have parts,

@@ -28,8 +28,8 @@ var (
 )
 
 // Write stores a revision as the newest one and prunes the history. It returns the description with
-// the number and the parts. Of the description it sets Number, Objects, Content and Parts, and
-// Parent if that is 0. Of the objects, Digest and Withheld do not count.
+// the number and the parts. Of the description it sets Number, Record, Objects, Content and
+// Parts, and Parent if that is 0. Of the objects, Digest and Withheld do not count.
 //
 // For a set without Secrets in other namespaces that fits into one Secret it sends a list of
 // metadata, a creation and a deletion.
@@ -66,7 +66,7 @@ func (l *listing) newest() int {
 // write stores the revision that follows the newest one: the data of Secrets, parts, then the head.
 func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, err error) {
 	w, number := &writer{Store: s, meta: r.Meta, objects: slices.Clone(r.Objects)}, newest+1
-	w.meta.Number, w.meta.Parent = number, cmp.Or(r.Parent, newest)
+	w.meta.Number, w.meta.Parent, w.meta.Record = number, cmp.Or(r.Parent, newest), s.Set.Record
 	defer func() {
 		if err != nil {
 			// What stays is no revision: the next write deletes it.
@@ -103,7 +103,7 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 			return Head{}, err
 		}
 	}
-	return Head{Meta: w.meta, name: named[0].Name}, nil
+	return Head{Meta: w.meta, name: named[0].Name, label: s.Set.label()}, nil
 }
 
 // writer writes one revision.

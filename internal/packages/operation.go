@@ -150,6 +150,8 @@ type Operation struct {
 	Policy    plan.Policy
 	Desired   []plan.Desired
 
+	manifests []plan.Desired // Desired without a nonce
+
 	plan    *plan.Plan // nil before MakePlan
 	options PlanOptions
 	nonce   string // of this operation, if an object has one
@@ -184,7 +186,8 @@ func PrepareApply(
 		return nil, err
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
-	op.Desired, op.options, op.notice = desired, o.PlanOptions, o.Notice
+	op.Desired, op.manifests = desired, desired
+	op.options, op.notice = o.PlanOptions, o.Notice
 	op.installs, op.notes = installs, notes
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(desired, o.Now)
@@ -313,6 +316,9 @@ func (o *Operation) Described() []plan.Desired {
 	}
 	return o.Desired
 }
+
+// Manifests returns the desired objects as their files have them, in their namespaces.
+func (o *Operation) Manifests() []plan.Desired { return o.manifests }
 
 // Sources returns the file and document that describes each desired object.
 func (o *Operation) Sources() map[object.Ref]string {

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -174,6 +175,30 @@ func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
 	return Mark{Text: found.Selector()}, nil
 }
 
+// History returns the app for its history.
+func (s *appSet) History(ctx context.Context, c Cluster) (history.Set, error) {
+	found, err := s.client(c).Find(ctx, s.name())
+	if err != nil {
+		return history.Set{}, s.nativeError(err)
+	}
+	return s.history(found), nil
+}
+
+// history returns the app with its record, or nil, for its history. One that is only a label has no
+// history.
+func (s *appSet) history(a *app.App) history.Set {
+	namespace, name := s.Name()
+	set := history.Set{Namespace: namespace, Name: name, Record: KindApp + "/" + name}
+	switch {
+	case a == nil || !a.Exists():
+	case a.IsLabelled():
+		return history.Set{}
+	default:
+		set.ID = a.Meta.LabelValue
+	}
+	return set
+}
+
 // runOptions returns how apps calculate and make changes for the options of packages.
 func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	policy := packages.AnnotationPolicy()
@@ -207,8 +232,8 @@ func (n notes) Debug(string, ...string) {}
 
 // prepared is a prepared deployment or deletion.
 type prepared interface {
-	Plan() *plan.Plan
-	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
+	runner
+	App() *app.App // nil if it does not exist
 }
 
 // appOperation is an operation on an app.
@@ -259,6 +284,12 @@ func (o *appOperation) CheckEmpty() error {
 
 // Described returns the desired objects, with the file and document of each.
 func (o *appOperation) Described() []plan.Desired { return o.described }
+
+// Manifests returns the desired objects as their files have them, in their namespaces.
+func (o *appOperation) Manifests() []plan.Desired { return o.described }
+
+// History returns the app for its history.
+func (o *appOperation) History() history.Set { return o.set.history(o.App()) }
 
 // UnknownGroups returns the groups that change rules of described objects name and no object has.
 func (o *appOperation) UnknownGroups() map[object.Ref][]string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -105,6 +106,17 @@ func (s *packageSet) Mark(context.Context, Cluster) (Mark, error) {
 	return Mark{Text: packages.Mark(s.inventory), Annotation: true}, nil
 }
 
+// History returns the inventory for its history.
+func (s *packageSet) History(context.Context, Cluster) (history.Set, error) {
+	return packageHistory(s.inventory), nil
+}
+
+func packageHistory(inv *inventory.Inventory) history.Set {
+	return history.Set{
+		Namespace: inv.Ref.Namespace, Name: inv.Ref.Name, Record: inv.Ref.Short(), ID: inv.ID,
+	}
+}
+
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation
@@ -113,6 +125,9 @@ type packageOperation struct {
 
 // Lock returns what is locked during the operation.
 func (o packageOperation) Lock() lock.Set { return packages.LockSet(o.Inventory) }
+
+// History returns the inventory for its history.
+func (o packageOperation) History() history.Set { return packageHistory(o.Inventory) }
 
 // MakePlan reads the record and the cluster, and makes the plan.
 func (o packageOperation) MakePlan(ctx context.Context) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -29,6 +30,8 @@ import (
 type Cluster interface {
 	packages.Cluster
 	apps.Cluster
+	history.Cluster
+	User(context.Context) (string, error) // as the API server knows the user
 }
 
 // Request names a set: an app by its name, a package by its folder or by its record.
@@ -69,6 +72,8 @@ type Set interface {
 	Uses() Uses
 	// Mark returns what marks the objects of the set in the cluster.
 	Mark(context.Context, Cluster) (Mark, error)
+	// History returns the set for its history. It has no ID if there is no record that knows it.
+	History(context.Context, Cluster) (history.Set, error)
 }
 
 // Mark is the label, or the annotation, that all objects of a set carry.
@@ -96,6 +101,12 @@ type Operation interface {
 	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
 	// Described returns the desired objects, with the file and document of each.
 	Described() []plan.Desired
+	// Manifests returns the desired objects as their files have them, in their namespaces: without
+	// versions, marks of the set and values that the run fills in.
+	Manifests() []plan.Desired
+	// History returns the set to whose history the operation belongs, once the operation has run. It
+	// has no ID if it never had a record, and is empty if it cannot have a history.
+	History() history.Set
 	// UnknownGroups returns the groups that change rules of described objects name and no object has,
 	// once the plan is made.
 	UnknownGroups() map[object.Ref][]string

@@ -165,6 +165,9 @@ func (c *Cluster) Rules(context.Context, string) (map[string]any, error) {
 	return map[string]any{"resourceRules": []any{rule}}, nil
 }
 
+// User returns the name of the user.
+func (c *Cluster) User(context.Context) (string, error) { return "ann", nil }
+
 // StreamLog returns the log of a pod, whatever the container. A log that is followed stays open
 // until the context ends.
 func (c *Cluster) StreamLog(

@@ -40,14 +40,18 @@ type applyFlags struct {
 	changed    []string // of the flags that shape a plan, those that were typed
 	output     cli.Choice
 	validation validateFlag
+	history    historyFlags
 }
 
 // newApplyFlags returns the flags with defaults.
 func newApplyFlags(output cli.Choice) applyFlags {
-	return applyFlags{output: output, conflicts: conflictChoice(), ApplyFlags: commands.ApplyFlags{
-		PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
-		StatusPolicy: commands.StatusPolicies(),
-	}}
+	return applyFlags{
+		output: output, conflicts: conflictChoice(), history: newHistoryFlags(),
+		ApplyFlags: commands.ApplyFlags{
+			PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
+			StatusPolicy: commands.StatusPolicies(),
+		},
+	}
 }
 
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -85,6 +89,8 @@ func (f *applyFlags) addRun(cmd *cobra.Command) {
 	f.Add(cmd)
 	f.addPlanned(cmd)
 	f.stall.add(cmd, "reconcile-timeout")
+	f.history.add(cmd)
+	f.history.addSecrets(cmd)
 	flags := cmd.Flags()
 	f.dryRun.Add(cmd, "Only print what would be done")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before the plan is applied")
@@ -115,7 +121,7 @@ func (f *applyFlags) check() error {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
 	return errors.Join(
-		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout))
+		f.Check(&f.output), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 }
 
 func (f *applyFlags) run(
@@ -138,6 +144,9 @@ func (f *applyFlags) run(
 	r.access = f.accessHint(env, args)
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.held, r.validation = &f.held, &f.validation
+	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
+		return f.history.recorder(env, kube, t, op, f.sourceFolder(args))
+	}
 	r.check = func(op sets.Operation) error {
 		noteUnselected(cmd, env, op)
 		if err := f.checkMoved(kube, op); err != nil {

@@ -22,6 +22,7 @@ type destroyFlags struct {
 	held    heldFlags
 	stall   stallLimit
 	output  cli.Choice
+	history historyFlags
 
 	confirmed bool // nothing is asked, and held objects stay
 
@@ -31,7 +32,8 @@ type destroyFlags struct {
 
 // newDestroyFlags returns the flags with defaults.
 func newDestroyFlags() destroyFlags {
-	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs()}
+	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs(),
+		history: newHistoryFlags()}
 	f.Lock = cli.NewLockFlags()
 	return f
 }
@@ -69,6 +71,8 @@ func (f *destroyFlags) addRun(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	f.held.add(cmd, true)
 	f.stall.add(cmd, "delete-timeout")
+	f.history.add(cmd)
+	f.history.addKeep(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 }
 
@@ -78,7 +82,7 @@ func (f *destroyFlags) run(
 	ctx, mode := cmd.Context(), f.dryRun.Mode(false)
 	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
 	err := errors.Join(
-		f.Check(&f.output), f.stall.check(), cli.CheckTimeout("timeout", f.timeout))
+		f.Check(&f.output), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 	if f.pruned == nil { // else the flags are those of an apply, which has checked them
 		err = errors.Join(err, f.checkFlags(cmd, "inventory-policy"))
 	}
@@ -87,6 +91,9 @@ func (f *destroyFlags) run(
 	}
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
+	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
+		return f.history.recorder(env, kube, t, op, "")
+	}
 	set, client, err := f.openRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err

@@ -203,6 +203,7 @@ func (f *applyFlags) destroyGone(
 	one := newDestroyFlags()
 	one.app, one.cluster, one.Lock, one.output = m.app, f.cluster, f.Lock, f.output
 	one.dryRun, one.timeout, one.Statuses = f.dryRun, f.timeout, f.Statuses
+	one.history = f.history
 	one.stall = stallLimit{limit: f.stall.limit}
 	one.confirmed = f.yes || !env.IsInteractive()
 	one.held = heldFlags{allow: f.held.allow, destroys: true}

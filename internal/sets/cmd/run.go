@@ -59,6 +59,9 @@ type run struct {
 	access    string                     // how to find out about missing permissions, or ""
 
 	validation *validateFlag // of an apply; else nil
+
+	// recorder returns the operation with the history of its set.
+	recorder func(target, sets.Operation) *sets.Recorder
 }
 
 // newRun returns a run with the given output format.
@@ -115,11 +118,11 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 		}
 	}
 	printForgotten(r.env, op)
-	return r.start(ctx, op, held)
+	return r.start(ctx, r.recorder(t, op), held)
 }
 
 // start runs the plan. If not everything succeeded, it prints at the end what did not.
-func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) error {
+func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) error {
 	if r.noWait {
 		awaitNothing(op.Plan())
 		r.show.NoWait = true
@@ -140,6 +143,7 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 		}
 	}
 	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
+	defer r.record(ctx, op, err == nil && !op.LeavesUnknown())
 	incomplete := (*cli.ResultError)(nil)
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
@@ -153,6 +157,13 @@ func (r run) start(ctx context.Context, op sets.Operation, held *lock.Lock) erro
 		return &cli.ResultError{}
 	}
 	return err
+}
+
+// record writes the run to the history of its set; done means that everything succeeded.
+func (r run) record(ctx context.Context, op *sets.Recorder, done bool) {
+	if err := op.Record(ctx, done); err != nil {
+		r.env.Notice("Warning: " + err.Error())
+	}
 }
 
 // heardOperation is an operation whose events a listener receives too, before the sink.

@@ -1,0 +1,123 @@
+// Package origin finds out what the description of a revision says about where its objects come
+// from: the git repository of a folder, and the command that was run.
+//
+// What cannot be found out is left out. Passwords and tokens are removed.
+package origin
+
+import (
+	"context"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/history"
+)
+
+// gitTime limits the time that git may take.
+const gitTime = 3 * time.Second
+
+// maxCommand limits the length of a command.
+const maxCommand = 2000
+
+// Git returns the commit, branch and remote of the git work tree that a folder is in, and whether
+// files in the folder differ from the commit; nil if it is in none, or there is no program git. In
+// a work tree without a branch, as in pipelines, the variables of the pipeline name it.
+func Git(ctx context.Context, folder string, getenv func(string) string) *history.Git {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	status, err := runGit(ctx, folder, "status", "--porcelain=v2", "--branch", "--", ".")
+	if err != nil {
+		return nil
+	}
+	g := &history.Git{}
+	for line := range strings.Lines(status) {
+		line = strings.TrimSpace(line)
+		key, value, _ := strings.Cut(strings.TrimPrefix(line, "# branch."), " ")
+		switch {
+		case !strings.HasPrefix(line, "# "):
+			g.Dirty = true
+		case key == "oid" && value != "(initial)":
+			g.Commit = value
+		case key == "head" && value != "(detached)":
+			g.Branch = value
+		}
+	}
+	for _, variable := range []string{"GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "GIT_BRANCH"} {
+		if g.Branch == "" {
+			g.Branch = getenv(variable)
+		}
+	}
+	if remote, err := runGit(ctx, folder, "config", "--get", "remote.origin.url"); err == nil {
+		g.Remote = withoutSecrets(strings.TrimSpace(remote))
+	}
+	return g
+}
+
+// runGit returns the output of git in a folder. It runs no program that the repository configures
+// to watch files, and takes no lock of the repository.
+func runGit(ctx context.Context, folder string, args ...string) (string, error) {
+	args = append([]string{"-C", folder, "--no-optional-locks", "-c", "core.fsmonitor=false"}, args...)
+	out, err := exec.CommandContext(ctx, "git", args...).Output()
+	return string(out), err
+}
+
+// hidden stands for a credential.
+const hidden = "REDACTED"
+
+// secretFlags are the flags whose values are credentials.
+var secretFlags = []string{"--token", "--password"}
+
+// Command returns a command line without credentials, as a shell would read it.
+func Command(args []string) string {
+	words, hide := make([]string, len(args)), false
+	for i, arg := range args {
+		word := arg
+		if i == 0 {
+			word = filepath.Base(arg)
+		}
+		if hide {
+			word, hide = hidden, false
+		}
+		for _, flag := range secretFlags {
+			hide = hide || word == flag
+			if strings.HasPrefix(word, flag+"=") {
+				word = flag + "=" + hidden
+			}
+		}
+		words[i] = quoted(withoutSecrets(word))
+	}
+	command := strings.Join(words, " ")
+	if len(command) > maxCommand {
+		command = strings.ToValidUTF8(command[:maxCommand], "") + " ..."
+	}
+	return command
+}
+
+// quoted returns a word as a shell reads it.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'`$\\*?[]{}()<>|&;#~!") {
+		return word
+	}
+	if strings.ContainsRune(word, '\'') {
+		return strconv.Quote(word)
+	}
+	return "'" + word + "'"
+}
+
+// withoutSecrets returns a text without the user, the query and the fragment of a URL in it.
+func withoutSecrets(text string) string {
+	before, _, found := strings.Cut(text, "://")
+	if !found {
+		return text
+	}
+	start := strings.LastIndexAny(before, "=,") + 1
+	u, err := url.Parse(text[start:])
+	if err != nil {
+		return text[:start] + hidden
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return text[:start] + u.String()
+}

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/history/origin"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
+)
+
+// maxMessage limits the length of --message in bytes.
+const maxMessage = 4096
+
+// historyFlags say what a run leaves in the history of its set.
+type historyFlags struct {
+	message string
+	limit   int
+	secrets cli.Choice
+	keep    bool // of destroy
+}
+
+// newHistoryFlags returns the flags with defaults.
+func newHistoryFlags() historyFlags {
+	return historyFlags{limit: history.DefaultLimit, secrets: cli.Choice{
+		Value: string(history.OwnNamespace), Meaning: "--history-secrets", Allowed: []string{
+			string(history.OwnNamespace), string(history.OnlyDigest), string(history.NoData),
+		},
+	}}
+}
+
+// add adds the flags.
+func (f *historyFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.message, "message", "m", "", "Why the run is made, for the history of the set")
+	flags.IntVar(&f.limit, "history-limit", f.limit,
+		"Number of revisions that the history keeps; 0 writes none")
+}
+
+// addSecrets adds the flag for the data of Secrets.
+func (f *historyFlags) addSecrets(cmd *cobra.Command) {
+	f.secrets.AddTo(cmd, "history-secrets", "What the history keeps of the data of Secrets: all, in "+
+		"their own namespaces, a digest, or nothing")
+}
+
+// addKeep adds the flag for what a destroy leaves.
+func (f *historyFlags) addKeep(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.keep, "keep-history", false, "Keep the history of what is destroyed")
+}
+
+// check returns an error for invalid flags.
+func (f *historyFlags) check() error {
+	var errs []error
+	if f.limit < 0 {
+		errs = append(errs, fmt.Errorf("--history-limit %d is negative; 0 writes no history", f.limit))
+	}
+	if len(f.message) > maxMessage {
+		errs = append(errs, fmt.Errorf("--message has more than %d bytes", maxMessage))
+	}
+	return errors.Join(append(errs, f.secrets.Check())...)
+}
+
+// recorder returns an operation that keeps the history of its set, whose files are in a folder.
+func (f *historyFlags) recorder(
+	env *cli.Env, kube *cli.Kube, t target, op sets.Operation, folder string,
+) *sets.Recorder {
+	return sets.NewRecorder(t.cluster, op, sets.HistoryOptions{
+		Limit: f.limit, Secrets: history.DataPolicy(f.secrets.Value), Keep: f.keep, Now: env.Now,
+		Describe: func(ctx context.Context) history.Meta {
+			host, _ := os.Hostname() // empty if it is not known
+			m := history.Meta{
+				User: kube.User(ctx, t.cluster), Login: env.Login(), Host: host, Tool: cli.Version(),
+				Command: origin.Command(env.Args), Message: f.message, CI: env.Job(),
+			}
+			if folder != "" {
+				m.Git = origin.Git(ctx, folder, env.Getenv)
+			}
+			return m
+		},
+	})
+}
+
+// sourceFolder returns the folder that the files of the set come from; empty if they come from
+// elsewhere.
+func (f *setFlags) sourceFolder(args []string) string {
+	paths := append(append([]string{}, args...), f.files...)
+	if f.kustomize != "" {
+		paths = append(paths, f.kustomize)
+	}
+	if len(paths) == 0 && f.app == "" {
+		return "."
+	}
+	if len(paths) == 0 || paths[0] == packages.Stdin || strings.Contains(paths[0], "://") {
+		return ""
+	}
+	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
+		return filepath.Dir(paths[0])
+	}
+	return paths[0]
+}

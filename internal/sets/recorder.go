@@ -1,0 +1,210 @@
+package sets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// The end of a run that was interrupted is delayed by recordTime at most. For recordGrace after the
+// interrupt requests are repeated.
+const (
+	recordTime  = 10 * time.Second
+	recordGrace = 1500 * time.Millisecond
+)
+
+// historyManager is the field manager of revisions.
+const historyManager = "muster"
+
+// The limits of what a revision says about failures.
+const maxFailures, maxFailureText = 5, 300
+
+// HistoryOptions say how the history of a set is kept.
+type HistoryOptions struct {
+	Limit   int // of the number of revisions; 0 writes and deletes none
+	Secrets history.DataPolicy
+	Keep    bool // the history stays when the set is destroyed
+	// Describe returns what is known about the run beside its result. It is called once, if a
+	// revision is written.
+	Describe func(context.Context) history.Meta
+	Now      func() time.Time
+}
+
+// Recorder is an operation that keeps the history of its set. Run collects what happens; Record
+// writes a revision afterwards.
+type Recorder struct {
+	Operation
+	store   history.Store
+	options HistoryOptions
+
+	ran      bool
+	dryRun   bool
+	begun    time.Time
+	ended    time.Time
+	summary  event.Summary
+	err      error
+	changes  map[history.Change]int // by change without its number
+	tried    bool                   // a change was sent
+	failures []string
+	causes   map[int]ready.Cause // the first cause of each step
+}
+
+// NewRecorder returns a recorder of an operation.
+func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
+	return &Recorder{
+		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
+		store: history.Store{
+			Cluster: c, Manager: historyManager, Limit: o.Limit, Secrets: o.Secrets,
+		},
+	}
+}
+
+// Run runs the plan.
+func (r *Recorder) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
+	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
+		r.add(e)
+		sink(e)
+	})
+	r.ended = r.options.Now()
+	return r.summary, r.err
+}
+
+// verbs are the words for successful writes.
+var verbs = map[plan.Op]string{
+	plan.Create: "created", plan.Update: "configured", plan.Delete: "pruned", plan.Orphan: "orphaned",
+}
+
+// add collects one event.
+func (r *Recorder) add(e event.Event) {
+	if len(e.Causes) > 0 {
+		r.causes[e.Step] = e.Causes[0]
+	}
+	switch e.Kind {
+	case event.Acted:
+		if e.Op.Writes() && e.Outcome != event.Skipped {
+			r.tried = true
+		}
+		if e.Op.Writes() && e.Outcome == event.Succeeded {
+			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
+		}
+		if e.Outcome == event.Failed {
+			r.fail(e)
+		}
+	case event.Settled:
+		if e.Outcome == event.Failed || e.Outcome == event.TimedOut {
+			r.fail(e)
+		}
+	}
+}
+
+// fail adds a failure, once for each object.
+func (r *Recorder) fail(e event.Event) {
+	text := e.Status.Message
+	switch cause, known := r.causes[e.Step]; {
+	case e.Err != nil:
+		text = e.Err.Error()
+	case known:
+		text = cause.Message
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	name := e.Ref.Short()
+	known := slices.ContainsFunc(r.failures, func(f string) bool {
+		return f == name || strings.HasPrefix(f, name+": ")
+	})
+	if known || len(r.failures) == maxFailures {
+		return
+	}
+	if text != "" {
+		name += ": " + text
+	}
+	if len(name) > maxFailureText {
+		name = strings.ToValidUTF8(name[:maxFailureText], "") + " ..."
+	}
+	r.failures = append(r.failures, name)
+}
+
+// Record writes a revision of a run that has changed something, or has tried to. Of a set that was
+// destroyed, done, it deletes the history instead. It does nothing after a dry run. The end of the
+// context does not break it off at once. The error is for the user: the history is not that
+// important to the run.
+func (r *Recorder) Record(ctx context.Context, done bool) error {
+	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
+	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !destroyed {
+		return nil
+	}
+	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
+	defer cancel()
+	if destroyed {
+		return r.explain(r.store.DeleteAll(ctx))
+	}
+	revision := history.Revision{Meta: r.options.Describe(ctx)}
+	revision.Time, revision.Outcome = r.ended.UTC().Truncate(time.Second), r.outcome()
+	revision.Duration = r.ended.Sub(r.begun).Round(100 * time.Millisecond).Seconds()
+	revision.Failures, revision.Changes = r.failures, r.counted()
+	if !r.Plan().Destroys {
+		for _, d := range r.Manifests() {
+			revision.Objects = append(revision.Objects,
+				history.Object{Unstructured: d.Object, Source: d.Source})
+		}
+	}
+	_, err := r.store.Write(ctx, revision)
+	return r.explain(err)
+}
+
+// explain returns the error for the user.
+func (r *Recorder) explain(err error) error {
+	switch {
+	case err == nil, apierrors.IsNotFound(err), apierrors.HasStatusCause(err, "NamespaceTerminating"):
+		return nil // the run has deleted the namespace of the record
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the history is not up to date: %w; it needs the right to list, create and "+
+			"delete secrets in namespace %s, and room in its quota; --history-limit=0 keeps no history", err,
+			r.store.Set.Namespace)
+	default:
+		return fmt.Errorf("the history is not up to date: %w", err)
+	}
+}
+
+// outcome returns how the run ended, as the record of the set has it.
+func (r *Recorder) outcome() history.Outcome {
+	switch failed := r.summary.Failures(); {
+	case failed > r.summary.Settled[event.Interrupted], r.err != nil, r.summary.Refused > 0:
+		return history.Failed
+	case failed > 0:
+		return history.Interrupted
+	default:
+		return history.Succeeded
+	}
+}
+
+// counted returns the changes with their numbers, by operation and kind.
+func (r *Recorder) counted() []history.Change {
+	var changes []history.Change
+	for c, n := range maps.All(r.changes) {
+		c.Count = n
+		changes = append(changes, c)
+	}
+	slices.SortFunc(changes, func(a, b history.Change) int {
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Kind, b.Kind))
+	})
+	return changes
+}

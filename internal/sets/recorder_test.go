@@ -1,0 +1,214 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// recordedSet is an operation with a history and given events.
+type recordedSet struct {
+	Operation
+	emitter
+	err error
+}
+
+var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
+
+func (o recordedSet) History() history.Set { return historySet }
+func (o recordedSet) Plan() *plan.Plan     { return o.emitter.Plan() }
+
+func (o recordedSet) Manifests() []plan.Desired {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"},
+	}}
+	return []plan.Desired{{Object: obj, Source: "a.yaml"}}
+}
+
+func (o recordedSet) Run(
+	_ context.Context, _ engine.Options, sink event.Sink,
+) (summary event.Summary, err error) {
+	for _, e := range o.events {
+		summary.Add(e)
+		sink(e)
+	}
+	return summary, o.err
+}
+
+func TestRecorder(t *testing.T) {
+	deployment := object.Ref{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	acted := func(op plan.Op, outcome event.Outcome) event.Event {
+		return event.Event{Kind: event.Acted, Op: op, Ref: deployment, Outcome: outcome}
+	}
+	settled := func(outcome event.Outcome, err error) event.Event {
+		return event.Event{Kind: event.Settled, Ref: deployment, Outcome: outcome, Err: err}
+	}
+	causes := event.Event{
+		Kind: event.Observed, Ref: deployment, Causes: []ready.Cause{{Message: "ImagePullBackOff\nmore"}},
+	}
+	created := history.Change{Op: "created", Kind: "Deployment", Count: 1}
+	for _, tc := range []struct {
+		name     string
+		events   []event.Event
+		err      error
+		destroys bool
+		options  HistoryOptions
+		want     *history.Meta // nil for none
+		objects  int
+	}{
+		{name: "unchanged", events: []event.Event{
+			acted(plan.Unchanged, event.Succeeded), settled(event.Succeeded, nil),
+		}},
+		{name: "refused", events: []event.Event{acted(plan.Skip, event.Skipped),
+			acted(plan.Update, event.Skipped), settled(event.Skipped, nil)}},
+		{name: "created", objects: 1,
+			events: []event.Event{acted(plan.Create, event.Succeeded), settled(event.Succeeded, nil)},
+			want:   &history.Meta{Outcome: history.Succeeded, Changes: []history.Change{created}}},
+		{name: "not ready", objects: 1,
+			events: []event.Event{acted(plan.Create, event.Succeeded), causes,
+				settled(event.TimedOut, nil)},
+			want: &history.Meta{Outcome: history.Failed, Changes: []history.Change{created},
+				Failures: []string{"deployment.apps/web: ImagePullBackOff"}}},
+		{name: "refused by the server", objects: 1,
+			events: []event.Event{acted(plan.Update, event.Failed),
+				settled(event.Failed, errors.New("invalid: "+strings.Repeat("x", 400)))},
+			want: &history.Meta{Outcome: history.Failed, Failures: []string{"deployment.apps/web"}}},
+		{name: "interrupted", objects: 1,
+			events: []event.Event{acted(plan.Create, event.Succeeded),
+				settled(event.Interrupted, nil)},
+			want: &history.Meta{Outcome: history.Interrupted, Changes: []history.Change{created}}},
+		{name: "record not saved", objects: 1, err: errors.New("no"),
+			events: []event.Event{acted(plan.Create, event.Succeeded), settled(event.Succeeded, nil)},
+			want:   &history.Meta{Outcome: history.Failed, Changes: []history.Change{created}}},
+		{name: "off", options: HistoryOptions{Limit: -1},
+			events: []event.Event{acted(plan.Create, event.Succeeded), settled(event.Succeeded, nil)}},
+		{name: "destroyed in part", destroys: true,
+			events: []event.Event{acted(plan.Delete, event.Succeeded), settled(event.TimedOut, nil)},
+			want: &history.Meta{Outcome: history.Failed, Failures: []string{"deployment.apps/web"},
+				Changes: []history.Change{{Op: "pruned", Kind: "Deployment", Count: 1}}}},
+		{name: "destroyed", destroys: true, options: HistoryOptions{Keep: true},
+			events: []event.Event{acted(plan.Delete, event.Succeeded), settled(event.Succeeded, nil)},
+			want: &history.Meta{Outcome: history.Succeeded,
+				Changes: []history.Change{{Op: "pruned", Kind: "Deployment", Count: 1}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server := &enginetest.Cluster{}
+			o := tc.options
+			o.Limit = max(0, o.Limit+1)
+			o.Describe = func(context.Context) history.Meta { return history.Meta{Message: "why"} }
+			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+			o.Now = func() time.Time { now = now.Add(time.Second); return now }
+			op := recordedSet{emitter: emitter{tc.destroys, tc.events}, err: tc.err}
+			r := NewRecorder(fullCluster{Cluster: server}, op, o)
+			passed := 0
+			summary, err := r.Run(t.Context(), engine.Options{}, func(event.Event) { passed++ })
+			if err != tc.err || passed != len(tc.events) {
+				t.Errorf("run: %d events, %v", passed, err)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel() // of an interrupted run
+			if err := r.Record(ended, err == nil && summary.Failures() == 0); err != nil {
+				t.Fatal(err)
+			}
+			heads, err := (&history.Store{Cluster: server, Set: historySet}).List(t.Context())
+			if tc.want == nil {
+				if len(heads) > 0 || err != nil || len(server.Sent) > 0 {
+					t.Errorf("revisions: %v, %v", heads, err)
+				}
+				return
+			}
+			if err != nil || len(heads) != 1 {
+				t.Fatalf("revisions: %v, %v", heads, err)
+			}
+			got := heads[0].Meta
+			for i, text := range got.Failures {
+				if len(text) > maxFailureText+4 {
+					t.Errorf("a failure has %d bytes", len(text))
+				}
+				if name, _, _ := strings.Cut(text, ": invalid"); name != text {
+					got.Failures[i] = name
+				}
+			}
+			want := *tc.want
+			want.Number, want.Message, want.Objects, want.Duration = 1, "why", tc.objects, 1
+			ignored := cmpopts.IgnoreFields(history.Meta{}, "Time", "Content", "Parts")
+			if diff := cmp.Diff(want, got, ignored, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("revision (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// fullCluster is a cluster in memory of which the history is used alone.
+type fullCluster struct {
+	*enginetest.Cluster
+}
+
+func (fullCluster) Host() string { return "" }
+
+func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
+	return nil, nil
+}
+
+// A set that was destroyed leaves no history, and errors name missing permissions.
+func TestRecorderDestroys(t *testing.T) {
+	server := &enginetest.Cluster{}
+	store := &history.Store{Cluster: server, Set: historySet, Limit: 9}
+	if _, err := store.Write(t.Context(), history.Revision{}); err != nil {
+		t.Fatal(err)
+	}
+	o := HistoryOptions{Limit: 1, Now: time.Now,
+		Describe: func(context.Context) history.Meta { return history.Meta{} }}
+	record := func(o HistoryOptions, mode engine.DryRun) error {
+		t.Helper()
+		gone := event.Event{Kind: event.Acted, Op: plan.Delete, Outcome: event.Succeeded}
+		op := recordedSet{emitter: emitter{true, []event.Event{gone}}}
+		r := NewRecorder(fullCluster{server}, op, o)
+		_, err := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Record(t.Context(), true)
+	}
+	if err := record(o, engine.DryRunClient); err != nil || server.Refs().Len() != 1 {
+		t.Errorf("dry run: %d Secrets, %v", server.Refs().Len(), err)
+	}
+	if err := record(o, engine.DryRunNone); err != nil || server.Refs().Len() != 0 {
+		t.Errorf("%d Secrets are left, %v", server.Refs().Len(), err)
+	}
+	secrets := schema.GroupKind{Kind: "Secret"}
+	server.ListFails = map[schema.GroupKind]error{secrets: apierrors.NewForbidden(
+		schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))}
+	err := record(o, engine.DryRunNone)
+	const want = "delete secrets in namespace shop, and room in its quota; " +
+		"--history-limit=0 keeps no history"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("without permissions: %v", err)
+	}
+	server.ListFails[secrets] = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Reason: metav1.StatusReasonNotFound, Code: 404,
+	}}
+	if err := record(o, engine.DryRunNone); err != nil {
+		t.Errorf("without a namespace: %v", err)
+	}
+	if err := record(HistoryOptions{Now: time.Now}, engine.DryRunNone); err != nil {
+		t.Errorf("without a history: %v", err)
+	}
+}
