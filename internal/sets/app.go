@@ -189,13 +189,13 @@ func (s *appSet) History(ctx context.Context, c Cluster) (history.Set, error) {
 func (s *appSet) history(a *app.App) history.Set {
 	namespace, name := s.Name()
 	set := history.Set{Namespace: namespace, Name: name, Record: KindApp + "/" + name}
-	switch {
-	case a == nil || !a.Exists():
-	case a.IsLabelled():
-		return history.Set{}
-	default:
-		set.ID = a.Meta.LabelValue
+	if a == nil {
+		return set
 	}
+	if a.IsLabelled() {
+		return history.Set{}
+	}
+	set.ID = a.Meta.LabelValue // also of an app that was deleted just now
 	return set
 }
 

@@ -156,6 +156,9 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if destroyed {
 		return r.explain(r.store.DeleteAll(ctx))
 	}
+	if r.store.Set.ID == "" {
+		return nil // no record was written, so that nothing was
+	}
 	revision := history.Revision{Meta: r.options.Describe(ctx)}
 	revision.Time, revision.Outcome = r.ended.UTC().Truncate(time.Second), r.outcome()
 	revision.Duration = r.ended.Sub(r.begun).Round(100 * time.Millisecond).Seconds()
