@@ -92,9 +92,12 @@ func (o Outlook) SentFields() map[string]any {
 	return fields
 }
 
-// Refused reports whether a run would end with exit code 3 because of an object that does not fail:
-// it belongs to others, or it is not deleted because of what it holds.
-func (o Outlook) Refused() bool {
+// FallsShort reports whether a run would end with exit code 3 because of the object: it fails, it
+// belongs to others, or it is not deleted because of what it holds.
+func (o Outlook) FallsShort() bool {
+	if o.Verb() == ToFail {
+		return true
+	}
 	switch o.Step.ReasonCode {
 	case plan.ReasonForeign, plan.ReasonUnowned:
 		return o.Verb() == ToSkip

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -91,6 +93,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return &cli.LateError{Err: err}
 	}
 	result := f.result(outlooks)
+	if text := shortfall(outlooks); text != "" {
+		fmt.Fprintln(env.Err, "error: "+text)
+	}
 	if f.out == "" {
 		return result
 	}
@@ -125,7 +130,7 @@ func (f *planFlags) print(env *cli.Env, outlooks []view.Outlook) error {
 func (f *planFlags) result(outlooks []view.Outlook) error {
 	changes := false
 	for _, o := range outlooks {
-		if o.Verb() == view.ToFail || o.Refused() {
+		if o.FallsShort() {
 			return &cli.ResultError{}
 		}
 		changes = changes || o.Verb().Changes()
@@ -134,4 +139,54 @@ func (f *planFlags) result(outlooks []view.Outlook) error {
 		return cli.ErrChanges
 	}
 	return nil
+}
+
+// shortfalls are the reasons why an object would not be applied or deleted, with what the user may
+// do: for one object, and for several. An object that would fail has no code.
+var shortfalls = []struct {
+	code         plan.ReasonCode
+	one, several string
+}{
+	{"", "would fail, see its error", "would fail, see their errors"},
+	{plan.ReasonForeign, "belongs to others, --adopt=all takes it over",
+		"belong to others, --adopt=all takes them over"},
+	{plan.ReasonUnowned, "exists and belongs to no set, --adopt=unowned takes it over",
+		"exist and belong to no set, --adopt=unowned takes them over"},
+	{plan.ReasonHeld, "holds other objects or data, --allow-delete KIND deletes it",
+		"hold other objects or data, --allow-delete KIND deletes them"},
+	{plan.ReasonProtected, "would be kept because of what others have in it",
+		"would be kept because of what others have in them"},
+}
+
+// shortfall returns how many objects an apply would neither apply nor delete, and why; empty for
+// none.
+func shortfall(outlooks []view.Outlook) string {
+	counts, total := map[plan.ReasonCode]int{}, 0
+	for _, o := range outlooks {
+		if code := o.Step.ReasonCode; o.FallsShort() {
+			if total++; o.Verb() == view.ToFail {
+				code = ""
+			}
+			counts[code]++
+		}
+	}
+	var parts []string
+	for _, s := range shortfalls {
+		switch n := counts[s.code]; n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+s.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, s.several))
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	objects := "objects"
+	if len(outlooks) == 1 {
+		objects = "object"
+	}
+	return fmt.Sprintf("%d of %d %s would not be applied or deleted: %s",
+		total, len(outlooks), objects, strings.Join(parts, "; "))
 }
