@@ -25,9 +25,9 @@ import (
 type definitionState int
 
 const (
-	definitionMissing  definitionState = iota // there is no definition
-	definitionOutdated                        // there is one that lacks something
-	definitionCurrent
+	definitionCurrent  definitionState = iota
+	definitionMissing                  // there is no definition
+	definitionOutdated                 // there is one that lacks something
 )
 
 // definitionServed reports whether the cluster serves ResourceGroups.
@@ -137,7 +137,7 @@ const (
 	SkipDefinition    DefinitionPolicy = iota // as a dry run, which records nothing
 	RequireDefinition                         // fail if it is missing
 	InstallDefinition                         // install it if it is missing or outdated
-	InstallAtRun                              // the same, but nothing new before the plan is run
+	InstallAtRun                              // the same, but by Define
 )
 
 // ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
@@ -173,34 +173,44 @@ func ensureDefinition(
 	return err
 }
 
-// prepareDefinition does what the options of PrepareApply say about the definition. It returns
-// whether a run is to install it, and what the run says. An outdated one is updated now, so that
-// the server has a moment to serve the new fields before the record is written.
+// prepareDefinition does what the options of PrepareApply say about the definition, and returns the
+// state that Define is to change.
 func prepareDefinition(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, o ApplyOptions,
-) (atRun bool, notes []string, err error) {
-	if o.Definition != InstallAtRun {
-		return false, nil, ensureDefinition(ctx, c, inv, o.Definition, o.Notice)
+) (definitionState, error) {
+	if o.Definition != InstallAtRun || inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
+		return definitionCurrent, ensureDefinition(ctx, c, inv, o.Definition, o.Notice)
 	}
-	if served, err := definitionServed(ctx, c); err != nil || !served {
-		return err == nil, nil, err
+	ours, err := ourDefinition()
+	if err != nil {
+		return definitionCurrent, err
 	}
-	err = ensureDefinition(ctx, c, inv, InstallDefinition, func(text string) {
-		notes = append(notes, text)
-	})
-	return false, notes, err
+	return definitionStateIn(ctx, c, ours)
 }
 
-// define installs the definition if a run is to do that, and says what was done about it.
-func (o *Operation) define(ctx context.Context) error {
-	for _, note := range o.notes {
-		o.notice(note)
+// Defines returns what Define does; empty for nothing.
+func (o *Operation) Defines() string {
+	switch o.definition {
+	case definitionMissing:
+		return "The cluster has no ResourceGroup definition, which will be installed."
+	case definitionOutdated:
+		return "The ResourceGroup definition in the cluster is out of date and will be updated."
+	default:
+		return ""
 	}
-	o.notes = nil
-	if !o.installs {
-		return nil
+}
+
+// Define installs or updates the definition of the record, if the options of PrepareApply left that
+// to the run. It reports whether the plan has to be made again: the server takes a moment to serve
+// new fields of a definition, and drops them before.
+func (o *Operation) Define(ctx context.Context) (again bool, err error) {
+	was := o.definition
+	if was == definitionCurrent {
+		return false, nil
 	}
-	return ensureDefinition(ctx, o.Cluster, o.Inventory, InstallDefinition, o.notice)
+	o.definition = definitionCurrent
+	err = ensureDefinition(ctx, o.Cluster, o.Inventory, InstallDefinition, o.notice)
+	return was == definitionOutdated, err
 }
 
 //go:embed crd.yaml

@@ -159,9 +159,8 @@ type Operation struct {
 	store   *inventory.Store
 	engine  *engine.Engine
 
-	versioning *versioning // nil if no versions are kept
-	installs   bool        // a run installs the definition of the record
-	notes      []string    // what a run says about the definition
+	versioning *versioning     // nil if no versions are kept
+	definition definitionState // Define makes it current
 }
 
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
@@ -170,7 +169,7 @@ func PrepareApply(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired,
 	o ApplyOptions,
 ) (*Operation, error) {
-	installs, notes, err := prepareDefinition(ctx, c, inv, o)
+	definition, err := prepareDefinition(ctx, c, inv, o)
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +186,7 @@ func PrepareApply(
 	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
 	op.Desired, op.manifests = desired, desired
-	op.options, op.notice = o.PlanOptions, o.Notice
-	op.installs, op.notes = installs, notes
+	op.options, op.notice, op.definition = o.PlanOptions, o.Notice, definition
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(desired, o.Now)
 		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
@@ -355,11 +353,6 @@ func (o *Operation) Recorded() bool { return o.store.Exists() }
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if options.DryRun == engine.DryRunNone {
-		if err := o.define(ctx); err != nil {
-			return event.Summary{}, err
-		}
-	}
 	return o.engine.Apply(ctx, o.plan, options, sink)
 }
 

@@ -305,6 +305,12 @@ func (o *appOperation) Recorded() bool { return o.recorded(o.prepared) }
 // Forgotten returns nothing: the record of an app lists kinds, and no objects.
 func (o *appOperation) Forgotten() []string { return nil }
 
+// Defines returns nothing: every cluster knows the kind of the record of an app.
+func (o *appOperation) Defines() string { return "" }
+
+// Define does nothing.
+func (o *appOperation) Define(context.Context) (again bool, err error) { return false, nil }
+
 // LeavesUnknown returns false: a deletion that does not see all kinds of the app is refused.
 func (o *appOperation) LeavesUnknown() bool { return false }
 

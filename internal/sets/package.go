@@ -137,6 +137,14 @@ func (o packageOperation) MakePlan(ctx context.Context) error {
 	return o.check(ctx)
 }
 
+// Define makes sure that the cluster can hold the record.
+func (o packageOperation) Define(ctx context.Context) (again bool, err error) {
+	if again, err = o.Operation.Define(ctx); err == nil && again {
+		err = o.MakePlan(ctx)
+	}
+	return again, err
+}
+
 // Run runs the plan and records the result.
 func (o packageOperation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,

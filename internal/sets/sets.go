@@ -117,6 +117,11 @@ type Operation interface {
 	Forgotten() []string
 	// AllowDelete makes the plan again, so that it deletes the objects that it held back.
 	AllowDelete(context.Context) error
+	// Defines returns what Define does to the definition of the kind of records; empty for nothing.
+	Defines() string
+	// Define makes sure that the cluster can hold the record, before the first write. It makes the
+	// plan again if that is needed, and reports whether it was.
+	Define(context.Context) (again bool, err error)
 	// CheckEmpty returns an error if nothing is desired and the plan removes objects, unless the
 	// options allow that.
 	CheckEmpty() error

@@ -147,18 +147,16 @@ func (f *applyFlags) run(
 	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.sourceFolder(args))
 	}
-	r.check = func(op sets.Operation) error {
+	r.check = func(_ context.Context, op sets.Operation) error {
 		noteUnselected(cmd, env, op)
 		if err := f.checkMoved(kube, op); err != nil {
 			return err
 		}
 		return f.checkPruned(op)
 	}
-	t, op, err := f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
-	if err != nil {
-		return err
-	}
-	return r.do(ctx, t, op)
+	return r.do(ctx, func(ctx context.Context) (target, sets.Operation, error) {
+		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
+	})
 }
 
 // prepare opens the set and connects.

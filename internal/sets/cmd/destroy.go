@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -94,21 +95,20 @@ func (f *destroyFlags) run(
 	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
-	if err != nil {
-		return err
-	}
-	o := f.Options(env.Notice)
-	o.Hold, o.AllowDelete, o.AppAnnotations = true, f.held.allowed(), true
 	r.options.Limits.Stall = f.stall.value(f.DeleteTimeout)
-	r.show.Statuses, r.show.Waves = f.Statuses, o.Waves()
-	r.check = func(op sets.Operation) error {
+	r.show.Statuses, r.show.Waves = f.Statuses, f.Options(nil).Waves()
+	var (
+		set       sets.Set
+		connected sets.Cluster
+		op        sets.Operation
+	)
+	r.check = func(ctx context.Context, op sets.Operation) error {
 		if !op.Recorded() {
 			namespace, _ := set.Name()
 			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
 				set.Title(), namespace)
 			elsewhere := (*sets.ElsewhereError)(nil)
-			if _, err := set.Targets(ctx, client); errors.As(err, &elsewhere) {
+			if _, err := set.Targets(ctx, connected); errors.As(err, &elsewhere) {
 				env.Notice("note: " + elsewhere.Hint())
 			}
 		}
@@ -117,15 +117,19 @@ func (f *destroyFlags) run(
 		}
 		return f.pruned.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
 	}
-	t, err := newTarget(kube, client, set)
-	if err != nil {
-		return err
-	}
-	op, err := set.PrepareDestroy(ctx, client, o)
-	if err != nil {
-		return err
-	}
-	if err := r.do(ctx, t, op); err != nil || !op.LeavesUnknown() {
+	err = r.do(ctx, func(ctx context.Context) (t target, _ sets.Operation, err error) {
+		if set, connected, err = f.openRecord(ctx, env, kube, args, nil); err != nil {
+			return t, nil, err
+		}
+		if t, err = newTarget(kube, connected, set); err != nil {
+			return t, nil, err
+		}
+		o := f.Options(env.Notice)
+		o.Hold, o.AllowDelete, o.AppAnnotations = true, f.held.allowed(), true
+		op, err = set.PrepareDestroy(ctx, connected, o)
+		return t, op, err
+	})
+	if err != nil || !op.LeavesUnknown() {
 		return err
 	}
 	return &cli.ResultError{}

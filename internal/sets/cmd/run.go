@@ -55,8 +55,9 @@ type run struct {
 	show    view.RunOptions
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
-	check     func(sets.Operation) error // looks at the plan before anything is asked or run
-	access    string                     // how to find out about missing permissions, or ""
+	// check looks at the plan before anything is asked or run.
+	check  func(context.Context, sets.Operation) error
+	access string // how to find out about missing permissions, or ""
 
 	validation *validateFlag // of an apply; else nil
 
@@ -78,23 +79,54 @@ func newRun(env *cli.Env, command, output string, w wording) run {
 	return r
 }
 
-// do locks the set, makes the plan and runs it. A dry run locks nothing.
-func (r run) do(ctx context.Context, t target, op sets.Operation) error {
+// do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
+func (r run) do(
+	ctx context.Context, prepare func(context.Context) (target, sets.Operation, error),
+) error {
 	if r.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
 		defer cancel()
 		ctx = limited
 	}
+	t, op, err := prepare(ctx)
+	if err != nil {
+		return r.notBegun(ctx, err)
+	}
 	held := (*lock.Lock)(nil)
 	if r.options.DryRun == engine.DryRunNone {
-		var err error
 		locked := ctx
 		if held, locked, err = r.lock.Acquire(ctx, r.env, t.cluster, op.Lock(), r.command); err != nil {
-			return err
+			return r.notBegun(ctx, err)
 		}
 		defer held.Release(ctx)
 		ctx = locked
 	}
+	if err := r.plan(ctx, t, op); err != nil {
+		return r.notBegun(ctx, err)
+	}
+	if r.options.DryRun == engine.DryRunNone {
+		again, err := op.Define(ctx)
+		if err == nil && again {
+			err = r.check(ctx, op)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.start(ctx, r.recorder(t, op), held)
+}
+
+// notBegun returns the error of a run that ended before it changed anything.
+func (r run) notBegun(ctx context.Context, err error) error {
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, engine.ErrOutOfTime)
+	if late && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
+		return fmt.Errorf("the run has not begun within --timeout %s; nothing was changed", r.timeout)
+	}
+	return err
+}
+
+// plan makes the plan, checks it, and returns an error unless the user agrees to it.
+func (r *run) plan(ctx context.Context, t target, op sets.Operation) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
@@ -105,7 +137,7 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 		}
 	}
 	r.show.Children = op.Children(ctx)
-	if err := r.check(op); err != nil {
+	if err := r.check(ctx, op); err != nil {
 		return err
 	}
 	heldBack := len(op.Plan().HeldBack())
@@ -113,12 +145,12 @@ func (r run) do(ctx context.Context, t target, op sets.Operation) error {
 		return err
 	}
 	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
-		if err := r.check(op); err != nil {
+		if err := r.check(ctx, op); err != nil {
 			return err
 		}
 	}
 	printForgotten(r.env, op)
-	return r.start(ctx, r.recorder(t, op), held)
+	return nil
 }
 
 // start runs the plan. If not everything succeeded, it prints at the end what did not.
@@ -128,10 +160,11 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		r.show.NoWait = true
 	}
 	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
-	refused := false
+	refused, wrote := false, false
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)
 		refused = refused || apierrors.IsForbidden(e.Err)
+		wrote = wrote || e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
 	}}
 	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
 		r.heartbeat.Start(op.Plan())
@@ -152,8 +185,8 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		}
 	}
 	if incomplete != nil && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
-		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; the record is "+
-			"complete, and the same command continues\n", r.timeout)
+		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; %s\n", r.timeout,
+			afterTimeout(op.Plan(), wrote))
 		return &cli.ResultError{}
 	}
 	return err
@@ -163,6 +196,19 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 func (r run) record(ctx context.Context, op *sets.Recorder, done bool) {
 	if err := op.Record(ctx, done); err != nil {
 		r.env.Notice("Warning: " + err.Error())
+	}
+}
+
+// afterTimeout returns what is true after a run whose time was over, and what the same command
+// would do. Wrote reports whether the run has written an object.
+func afterTimeout(p *plan.Plan, wrote bool) string {
+	switch {
+	case wrote:
+		return "the record is complete, and the same command continues"
+	case slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op.Writes() }):
+		return "no object was changed; the same command begins again"
+	default:
+		return "no object had to be changed; the same command waits again"
 	}
 }
 
@@ -224,10 +270,14 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
 		return o.Verb().Changes() || o.Verb() == view.ToFail
 	})
-	if !changes {
+	defines := op.Defines()
+	if !changes && defines == "" {
 		return nil
 	}
 	printHeld(r.env, held)
+	if defines != "" {
+		r.env.Notice(defines)
+	}
 	ok, err := r.env.Confirm(ctx, strings.ToUpper(r.command[:1])+r.command[1:]+"?")
 	if err == nil && !ok {
 		err = errors.New("cancelled: nothing was changed")

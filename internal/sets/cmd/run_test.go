@@ -2,13 +2,18 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/packagestest"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -76,4 +81,46 @@ func TestRun(t *testing.T) {
 			return got
 		},
 	)
+}
+
+// TestAfterTimeout: what is printed after a run whose time is over is true, also if it wrote
+// nothing.
+func TestAfterTimeout(t *testing.T) {
+	update := plan.Step{Ref: object.Ref{Kind: "ConfigMap", Name: "a"}, Op: plan.Update}
+	unchanged := plan.Step{Ref: object.Ref{Kind: "Pod", Name: "b"}, Op: plan.Unchanged}
+	for _, tc := range []struct {
+		steps []plan.Step
+		wrote bool
+		want  string
+	}{
+		{[]plan.Step{update, unchanged}, true,
+			"the record is complete, and the same command continues"},
+		{[]plan.Step{update, unchanged}, false,
+			"no object was changed; the same command begins again"},
+		{[]plan.Step{unchanged}, false, "no object had to be changed; the same command waits again"},
+	} {
+		if got := afterTimeout(&plan.Plan{Steps: tc.steps}, tc.wrote); got != tc.want {
+			t.Errorf("%v, wrote %v: %q, want %q", tc.steps, tc.wrote, got, tc.want)
+		}
+	}
+}
+
+// TestNotBegun words the error of a run whose time is over before it began, and no other.
+func TestNotBegun(t *testing.T) {
+	limited, cancel := context.WithDeadlineCause(t.Context(), time.Time{}, engine.ErrOutOfTime)
+	defer cancel()
+	unread, invalid := fmt.Errorf("read: %w", context.DeadlineExceeded), errors.New("invalid")
+	r := run{timeout: time.Second}
+	if err := r.notBegun(t.Context(), unread); err != unread {
+		t.Errorf("a request has timed out: %v", err)
+	}
+	if err := r.notBegun(limited, invalid); err != invalid {
+		t.Errorf("the manifest is invalid: %v", err)
+	}
+	const want = "the run has not begun within --timeout 1s; nothing was changed"
+	for _, late := range []error{unread, engine.ErrOutOfTime} {
+		if err := r.notBegun(limited, late); err == nil || err.Error() != want {
+			t.Errorf("%v: %v, want %s", late, err, want)
+		}
+	}
 }
