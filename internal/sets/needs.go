@@ -33,6 +33,7 @@ const (
 	forObjects = "apply, prune and destroy its objects"
 	forRecord  = "keep its record"
 	forLock    = "lock it"
+	forHistory = "keep its history"
 	forCauses  = "say why an object is not ready"
 	forList    = "list sets"
 )
@@ -128,6 +129,10 @@ func (n *neededBy) addRecord(namespace string) {
 	for _, verb := range []string{"get", "create", "update", "delete"} {
 		n.add(access.Permission{Verb: verb, Group: "coordination.k8s.io", Resource: "leases",
 			Namespace: namespace}, forLock, true)
+	}
+	for _, p := range each("", "secrets", "list", "create", "delete") {
+		p.Namespace = namespace
+		n.add(p, forHistory, true)
 	}
 	records := each(inventory.ResourceGroupKind.Group, "resourcegroups", "list")
 	for _, p := range append(records, each("", "configmaps", "list")...) {

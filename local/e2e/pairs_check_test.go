@@ -184,6 +184,44 @@ func (r *round) checkVersion(version int) {
 		}
 	}
 	r.checkForeign(all)
+	if version != removed {
+		r.checkHistory()
+	}
+}
+
+// checkHistory checks that all revisions can be read.
+func (r *round) checkHistory() {
+	r.t.Helper()
+	source := []string{"v0"}
+	if r.app {
+		source = []string{"-a", set}
+	}
+	e := r.execute(r.t.Context(), slices.Concat([]string{"muster", "history"}, source,
+		[]string{"-o", "json"}), r.path("kubeconfig"))
+	if r.finish(e); e.code != 0 {
+		r.t.Errorf("%s ends with exit code %d", e, e.code)
+		return
+	}
+	var revisions struct {
+		Items []struct {
+			Number int
+			Error  string
+		}
+	}
+	check(r.t, json.Unmarshal(e.stdout.Bytes(), &revisions))
+	if len(revisions.Items) == 0 {
+		return // nothing was ever changed, or it was killed before the revision was written
+	}
+	for _, revision := range revisions.Items {
+		if revision.Error != "" {
+			r.t.Errorf("revision %d: %s", revision.Number, revision.Error)
+		}
+	}
+	e = r.execute(r.t.Context(), slices.Concat([]string{"muster", "history", "show"}, source,
+		[]string{strconv.Itoa(revisions.Items[0].Number)}), r.path("kubeconfig"))
+	if r.finish(e); e.code != 0 {
+		r.t.Errorf("%s ends with exit code %d", e, e.code)
+	}
 }
 
 // recorded returns the keys of the objects in the record: the members of a package, and what

@@ -22,6 +22,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newList(env, kube),
 		newInspect(env, kube),
 		newLogs(env, kube),
+		newHistory(env, kube),
 		newDestroy(env, kube),
 		newRename(env, kube),
 		newLabel(env, kube),
