@@ -144,6 +144,7 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 // unreadable wraps the error of an unusable kubeconfig. The library has several texts for a missing
 // context.
 func (k *Kube) unreadable(err error) error {
+	err = plaintext.HideYAML(err)
 	if k.failing != "" && clientcmd.IsEmptyConfig(err) {
 		if files := k.lookedIn(); files != "" {
 			err = fmt.Errorf("%w (hint: looked in %s; set KUBECONFIG, or give --kubeconfig)", err, files)

@@ -52,6 +52,8 @@ func redactedMessage(s metav1.Status, private bool) string {
 		return "the server cannot read what was sent: " + detail
 	case !private:
 		return s.Message
+	case strictPattern.MatchString(s.Message):
+		return s.Message
 	case deniedPattern.MatchString(s.Message): // whatever the reason, which a webhook chooses
 		return deniedPattern.FindString(s.Message) + redactedNote
 	case free && !strings.Contains(s.Message, " denied "):
@@ -90,6 +92,11 @@ var deniedPattern = regexp.MustCompile(`^(?:\S+(?: "[^"]*")? is forbidden: )?` +
 // never quote the content of an object.
 var forbiddenPattern = regexp.MustCompile(`^\S+(?: "[^"]*")? is forbidden: ` +
 	`(?:User "|exceeded quota: |unable to create new content in namespace )`)
+
+// strictPattern matches refusals of fields that a kind does not have or that are repeated, which
+// quote their names alone.
+var strictPattern = regexp.MustCompile(`^\S+ in version "[^"]*" cannot be handled as a \S+: ` +
+	strictMark + `(?:(?:unknown|duplicate) field "[^"]*"(?:, |$))+$`)
 
 // redactedWarning returns the printable part of a server's warning about an object that holds
 // values of a Secret.

@@ -116,6 +116,17 @@ func TestRedact(t *testing.T) {
 				`Apply failed with 1 conflict: conflict with "me": .data.pin`),
 			private: `Apply failed with 1 conflict: conflict with "me": .data.pin`,
 		},
+		"unknown fields": {
+			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: ` +
+				`strict decoding error: unknown field "dat", duplicate field "type"`),
+			private: `Secret in version "v1" cannot be handled as a Secret: ` +
+				`strict decoding error: unknown field "dat", duplicate field "type"`,
+		},
+		"more than unknown fields": {
+			err: apierrors.NewBadRequest(`Secret in version "v1" cannot be handled as a Secret: ` +
+				`strict decoding error: unknown field "dat", json: hunter2`),
+			private: "the server refuses what was sent (BadRequest)" + redactedNote,
+		},
 		"no answer": {err: errors.New("no route to host"), private: "no route to host"},
 	} {
 		t.Run(name, func(t *testing.T) {

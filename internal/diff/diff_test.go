@@ -50,7 +50,7 @@ func TestThreeWay(t *testing.T) {
 				}
 				return out
 			}
-			if isSecret(result) {
+			if result.GetKind() == "Secret" {
 				_, result = Mask(in["live"], result)
 				out["patch"] = string(patch.Type) + ", not shown"
 			}
@@ -88,7 +88,7 @@ func parse(t *testing.T, files map[string]string) map[string]*unstructured.Unstr
 		if !ok {
 			continue
 		}
-		obj := object(t, text)
+		obj := objectOf(t, text)
 		before := obj.DeepCopy()
 		t.Cleanup(func() {
 			if diff := cmp.Diff(before.Object, obj.Object); diff != "" {
@@ -100,7 +100,7 @@ func parse(t *testing.T, files map[string]string) map[string]*unstructured.Unstr
 	return objects
 }
 
-func object(t testing.TB, text string) *unstructured.Unstructured {
+func objectOf(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // The text in place of a hidden value: equal on both sides, or different if the values differ.
@@ -25,11 +25,11 @@ const (
 func Mask(
 	have, want *unstructured.Unstructured,
 ) (*unstructured.Unstructured, *unstructured.Unstructured) {
-	if !isSecret(have) && !isSecret(want) {
+	if !object.IsSecret(have) && !object.IsSecret(want) {
 		return have, want
 	}
 	p := newMapPair(fieldsOrNil(have), fieldsOrNil(want))
-	p.hide(isPrivate)
+	p.hide(func(field string, _ any) bool { return object.IsPrivate(field) })
 	metadata := newMapPair(fieldsOf(p.old, "metadata"), fieldsOf(p.new, "metadata"))
 	annotations := newMapPair(
 		fieldsOf(metadata.old, "annotations"), fieldsOf(metadata.new, "annotations"),
@@ -38,19 +38,6 @@ func Mask(
 	metadata.put("annotations", annotations)
 	p.put("metadata", metadata)
 	return newObject(p.old), newObject(p.new)
-}
-
-func isSecret(obj *unstructured.Unstructured) bool {
-	return obj != nil && obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
-}
-
-// isPrivate reports whether a top-level field of a Secret must be hidden; unknown fields must.
-func isPrivate(key string, _ any) bool {
-	switch key {
-	case "apiVersion", "kind", "metadata", "type", "immutable":
-		return false
-	}
-	return true
 }
 
 // isDocument reports whether an annotation holds JSON or several lines.

@@ -5,6 +5,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // PruneNulls returns a copy of an object without the map values that are null. In a patch null
@@ -36,7 +38,7 @@ func pruneNulls(value any) {
 // foldStringData moves stringData of a Secret into data, encoded, as the server does.
 func foldStringData(obj *unstructured.Unstructured) {
 	plain, ok := obj.Object["stringData"].(map[string]any)
-	if !ok || !isSecret(obj) {
+	if !ok || !object.IsSecret(obj) {
 		return
 	}
 	data := fieldsOf(obj.Object, "data")

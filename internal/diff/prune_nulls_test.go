@@ -11,7 +11,7 @@ import (
 
 func TestPruneNulls(t *testing.T) {
 	before := `{"kind":"A","list":[null,{"gone":null,"kept":1}],"map":{"gone":null},"gone":null}`
-	obj := object(t, before)
+	obj := objectOf(t, before)
 	data, err := PruneNulls(obj).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestPruneNulls(t *testing.T) {
 	if diff := cmp.Diff(want, strings.TrimSpace(string(data))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(object(t, before).Object, obj.Object); diff != "" {
+	if diff := cmp.Diff(objectOf(t, before).Object, obj.Object); diff != "" {
 		t.Errorf("the argument was modified (-before +after):\n%s", diff)
 	}
 	if PruneNulls(nil) != nil {
@@ -29,8 +29,8 @@ func TestPruneNulls(t *testing.T) {
 }
 
 func TestMaskLeavesOthersAlone(t *testing.T) {
-	settings := object(t, `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}`)
-	foreign := object(t, `{"apiVersion":"example.com/v1","kind":"Secret","data":{"a":"b"}}`)
+	settings := objectOf(t, `{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}`)
+	foreign := objectOf(t, `{"apiVersion":"example.com/v1","kind":"Secret","data":{"a":"b"}}`)
 	for _, pair := range [][2]*unstructured.Unstructured{
 		{settings, foreign}, {nil, settings}, {nil, nil},
 	} {

@@ -63,7 +63,7 @@ func section(t testing.TB, archive, name string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
-	return object(t, string(a.Files[i].Data))
+	return objectOf(t, string(a.Files[i].Data))
 }
 
 type history struct {

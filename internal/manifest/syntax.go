@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // maxSearched limits the length of a text in which searchLine looks for the line of an error.
@@ -49,6 +51,8 @@ func hint(message string, text []byte, line int) string {
 		return "; save the file as text in UTF-8"
 	case strings.Contains(message, "cannot start any token") && bytes.Contains(indent, []byte("\t")):
 		return "; indent with spaces, not with tabs"
+	case strings.HasPrefix(message, "unknown anchor"):
+		return "; quote a text that begins with *"
 	case bytes.Contains(content, []byte("{{")):
 		return "; is this a template that has not been rendered?"
 	}
@@ -57,7 +61,7 @@ func hint(message string, text []byte, line int) string {
 
 // cutLine splits the line from an error of the YAML library, which has it in the text only.
 func cutLine(err error) (int, string) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := strings.TrimPrefix(plaintext.HideYAML(err).Error(), "yaml: ")
 	rest, ok := strings.CutPrefix(message, "line ")
 	if !ok {
 		return 0, message

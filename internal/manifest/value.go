@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // maxExpanded and maxExpandedBytes limit the values that the aliases of one stream expand to, and
@@ -118,7 +120,7 @@ func (d *document) scalar(n *yaml.Node) any {
 	case "!!null", "!!bool", "!!int", "!!float":
 		var value any
 		if err := n.Decode(&value); err != nil {
-			d.failAt(n.Line, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+			d.failAt(n.Line, "%s", strings.TrimPrefix(plaintext.HideYAML(err).Error(), "yaml: "))
 		}
 		return d.convertNumber(n, value)
 	default:
@@ -155,7 +157,8 @@ func (d *document) wantTag(n *yaml.Node, tag string) {
 }
 
 func (d *document) unknownTag(n *yaml.Node) {
-	d.failAt(n.Line, "tag %s has no meaning in Kubernetes objects; remove it", n.Tag)
+	d.failAt(n.Line, "the tag has no meaning in Kubernetes objects; "+
+		"remove it, or quote a text that begins with !")
 }
 
 // typeName returns the name of a value's type in messages.

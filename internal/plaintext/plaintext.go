@@ -1,4 +1,4 @@
-// Package plaintext removes from texts what would control a terminal.
+// Package plaintext removes from texts what would control a terminal, and private values.
 package plaintext
 
 import (

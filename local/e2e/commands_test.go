@@ -63,16 +63,20 @@ func number(ts *testscript.TestScript, text string) int {
 // exits runs a command like exec and checks its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 2, neg, "exits CODE COMMAND [ARGUMENT]...")
-	want, got := number(ts, args[0]), 0
-	err := ts.Exec(args[1], args[2:]...)
-	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
-		got = exited.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("run %s: %v", args[1], err)
-	}
-	if got != want {
+	if want, got := number(ts, args[0]), exitCode(ts, args[1:]); got != want {
 		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+}
+
+// exitCode runs a command and returns its exit code.
+func exitCode(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(args[0], args[1:]...)
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
+		return exited.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("run %s: %v", args[0], err)
+	}
+	return 0
 }
 
 // eventually repeats a command until it succeeds: for what the cluster makes known only after a

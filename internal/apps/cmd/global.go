@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // globalFlags are the flags of every command.
@@ -69,7 +71,7 @@ func (f *clusterFlags) apply(p *program) error {
 	if text != "" {
 		config, err := clientcmd.NewClientConfigFromBytes([]byte(p.expandService(text)))
 		if err != nil {
-			return fmt.Errorf("Parsing kubeconfig YAML: %w", err)
+			return fmt.Errorf("Parsing kubeconfig YAML: %w", plaintext.HideYAML(err))
 		}
 		p.kube.SetConfig(config, configError+" (explicit config given)")
 		return nil

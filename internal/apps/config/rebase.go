@@ -70,8 +70,9 @@ func applyOverlay(result, existing, new *unstructured.Unstructured, text string)
 	made, err := ytt.ApplyOverlay(result.Object, text,
 		map[string]any{"existing": live, "new": new.Object, "_current": result.Object})
 	if err != nil {
-		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %w",
-			resource.Describe(result), err)
+		said := object.HideValues(new, object.HideValues(existing, err.Error()))
+		return fmt.Errorf("Applying ytt (overlayContractV1): resource '%s': %s",
+			resource.Describe(result), said)
 	}
 	clear(result.Object)
 	maps.Copy(result.Object, made)

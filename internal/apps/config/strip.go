@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // StripLastApplied removes, in place, the fields of a stored object that a comparison with the
@@ -40,8 +41,9 @@ func strip(rules *table[path], obj *unstructured.Unstructured) error {
 var copyAnnotations = []string{resource.AnnOriginal, resource.AnnKubectlApplied}
 
 // Mask replaces secret values in place: the values of the maps that mask rules name, by the
-// results of hide, and then the copies of the object in its annotations. It calls hide in the
-// order of the keys. After an error the object may still hold secret values.
+// results of hide, then fields that a Secret does not have, and then the copies of the object in
+// its annotations. It calls hide in the order of the keys. After an error the object may still hold
+// secret values.
 func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) string) error {
 	private := false
 	for _, p := range c.masked.matching(obj.Object) {
@@ -53,6 +55,13 @@ func (c *Config) Mask(obj *unstructured.Unstructured, hide func(value any) strin
 		}}
 		if err := v.visit(obj, "ObjectRefSetMod"); err != nil {
 			return err
+		}
+	}
+	if object.IsSecret(obj) && private {
+		for _, field := range sortedKeys(obj.Object) {
+			if object.IsPrivate(field) && field != "data" && field != "stringData" {
+				obj.Object[field] = hide(obj.Object[field])
+			}
 		}
 	}
 	annotations, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "annotations")

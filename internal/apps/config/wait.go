@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/ytt"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -154,9 +155,10 @@ func judgeScript(obj *unstructured.Unstructured, script string) (j judge.Judgeme
 	verdict, err := ytt.IsDone(obj.Object, script, obj.Object)
 	if err != nil {
 		return judge.Judgement{Done: true,
-			Message: fmt.Sprintf("Error: Applying ytt wait rule: %v", err)}, false
+			Message: "Error: Applying ytt wait rule: " + object.HideValues(obj, err.Error())}, false
 	}
-	j = judge.Judgement{Done: verdict.Done, Successful: verdict.Successful, Message: verdict.Message}
+	j = judge.Judgement{Done: verdict.Done, Successful: verdict.Successful,
+		Message: object.HideValues(obj, verdict.Message)}
 	if verdict.UnblockChanges {
 		j.Message = unblockPrefix + j.Message
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // parse parses the documents of a text. Documents count from 1, including those without content.
@@ -41,7 +42,7 @@ func parse(text []byte, name string, warn func(string)) ([]resource.Resource, er
 			objects, err = readObjects(document, c)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w (%s)", err, origin)
+			return nil, fmt.Errorf("%w (%s)", plaintext.HideYAML(err), origin)
 		}
 		for _, object := range objects {
 			all = append(all, resource.Resource{Unstructured: &unstructured.Unstructured{Object: object},

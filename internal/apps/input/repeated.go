@@ -60,7 +60,7 @@ func (c *checker) checkYAML(document []byte) {
 
 func (c *checker) checkNode(n *yaml.Node) {
 	if !slices.Contains(knownTags, n.Tag) {
-		c.warn(n.Line, "tag %s is ignored", n.Tag)
+		c.warn(n.Line, "the tag is ignored")
 	}
 	lines := map[string]int{}
 	for i, child := range n.Content {

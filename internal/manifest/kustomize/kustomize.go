@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // File returns the name of a folder's kustomization file, empty if there is none.
@@ -77,14 +79,26 @@ func (boundedFS) ReadFile(path string) ([]byte, error) {
 
 // errorText returns the text of an error in one line, with paths relative to the package.
 func errorText(dir string, err error) string {
-	text := err.Error()
+	text := plaintext.HideYAML(err).Error()
 	for _, path := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
 		if root, err := path(dir); err == nil && filepath.IsAbs(root) {
 			text = strings.ReplaceAll(text, root+string(filepath.Separator), "")
 			text = strings.ReplaceAll(text, root, ".")
 		}
 	}
-	return cause(strings.Join(strings.Fields(text), " "))
+	text = strings.Join(strings.Fields(text), " ")
+	for _, pattern := range quotedPatterns {
+		text = pattern.ReplaceAllString(text, "$1$2")
+	}
+	return cause(text)
+}
+
+// quotedPatterns match errors of the library that quote the literals of a secretGenerator, or a
+// patch, which may be one of a Secret. Their groups are what may be printed.
+var quotedPatterns = []*regexp.Regexp{
+	regexp.MustCompile(`literal sources \[.*\]: (invalid literal source) .*(, expected key=value)`),
+	regexp.MustCompile("(trouble configuring builtin \\S+) with config: `.*`"),
+	regexp.MustCompile(`(unable to parse SM or JSON patch) from \[patch: ".*"\]`),
 }
 
 // cause returns the problem in a text of the library, after the path of the resource below the

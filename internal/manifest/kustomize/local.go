@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // checker searches a kustomization, and those that it names, for references that are not supported.
@@ -93,7 +94,8 @@ func (c *checker) read(path string, into any) bool {
 		err = yaml.Unmarshal(text, into)
 	}
 	if err != nil {
-		c.fail(path, "%s", strings.TrimPrefix(err.Error(), "error converting YAML to JSON: yaml: "))
+		text := plaintext.HideYAML(err).Error()
+		c.fail(path, "%s", strings.TrimPrefix(text, "error converting YAML to JSON: yaml: "))
 	}
 	return err == nil
 }

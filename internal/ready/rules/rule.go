@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -115,8 +116,8 @@ func (r *rule) status(
 ) ready.Status {
 	s := ready.Status{
 		State:   state,
-		Reason:  r.reason.evalString(obj.Object),
-		Message: r.message.evalString(obj.Object),
+		Reason:  object.HideValues(obj, r.reason.evalString(obj.Object)),
+		Message: object.HideValues(obj, r.message.evalString(obj.Object)),
 	}
 	if s.Message != "" {
 		return s
@@ -129,8 +130,8 @@ func (r *rule) status(
 	case !ready.HasStatus(obj):
 		s.Message = "Resource is in progress, it has no status yet"
 	case len(problems) > 0:
-		s.Message = "Resource is in progress, its rule cannot be evaluated: " + strings.Join(problems,
-			"; ")
+		s.Message = "Resource is in progress, its rule cannot be evaluated: " +
+			object.HideValues(obj, strings.Join(problems, "; "))
 	default:
 		s.Message = "Resource is in progress"
 	}
