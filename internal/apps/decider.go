@@ -131,6 +131,10 @@ func (d decider) Replan(
 	w := WorkOf(step.Tag)
 	c := w.Change
 	switch {
+	case live == nil && d.options.LeaveForeign:
+		return nil, errors.New("it was deleted by somebody else meanwhile; apply once more to create it")
+	case live == nil:
+		return nil, refused
 	case step.Op == plan.Unchanged, step.Op == plan.Orphan:
 		// The user saw no change of it, or that it stays.
 		next := *step
@@ -156,7 +160,10 @@ func (d decider) Replan(
 	}
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
-	if err != nil && c.ApplyOp() == change.Update && d.options.MaskValues && step.Sensitive {
+	switch {
+	case errors.As(err, new(*change.OvertakenError)) && d.options.LeaveForeign:
+		err = overtaken(c.ApplyOp(), refused)
+	case err != nil && c.ApplyOp() == change.Update && d.options.MaskValues && step.Sensitive:
 		err = fmt.Errorf("others changed it meanwhile: %w", refused) // without the difference
 	}
 	if err == nil && !d.options.LeaveForeign && c.ApplyOp() == change.Add &&
@@ -176,6 +183,17 @@ func (d decider) Replan(
 	return &next, nil
 }
 
+// overtaken returns the error of a native run about an object that others have created or changed
+// since the plan was made, so that another change would be needed.
+func overtaken(op change.Op, refused error) error {
+	if op == change.Add {
+		return fmt.Errorf("somebody else created it meanwhile; apply once more to take it over: %w",
+			refused)
+	}
+	return fmt.Errorf("others changed it meanwhile in what the manifest sets; apply once more: %w",
+		refused)
+}
+
 // checkMember returns an error if an object to be deleted does not belong to the app any more.
 func (d decider) checkMember(op plan.Op, live *unstructured.Unstructured) error {
 	if isMember(d.app, live) {
@@ -183,8 +201,11 @@ func (d decider) checkMember(op plan.Op, live *unstructured.Unstructured) error 
 		if !d.options.LeaveForeign || op != plan.Delete || len(others) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%s is not deleted: it belongs to %s since its deletion was planned",
-			resource.Describe(live), owner.Text(others))
+		return fmt.Errorf("it belongs to %s since its deletion was planned",
+			owner.Text(d.nameOwners(others, live.GetNamespace())))
+	}
+	if d.options.LeaveForeign {
+		return errors.New("others took it out of the app since its deletion was planned")
 	}
 	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was "+
 		"planned", resource.Describe(live))

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -89,6 +91,43 @@ func TestReleaseOfTakenObject(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, w.cluster.Object(configMapRef("kept")).GetLabels()); diff != "" {
 			t.Errorf("taken %v: labels (-want +got):\n%s", taken, diff)
+		}
+	}
+}
+
+// TestOvertakenNatively: what others do between a native plan and its run is worded as for
+// packages.
+func TestOvertakenNatively(t *testing.T) {
+	const changed = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: theirs}}`
+	for name, tc := range map[string]struct {
+		deployed bool
+		meddle   func(w *world)
+		want     string
+	}{
+		"created": {false, func(w *world) { w.put(changed) },
+			"somebody else created it meanwhile; apply once more to take it over: "},
+		"deleted": {true, func(w *world) { w.cluster.Remove(configMapRef("a")) },
+			"it was deleted by somebody else meanwhile; apply once more to create it"},
+		"changed": {true, func(w *world) {
+			live := w.cluster.Object(configMapRef("a")).DeepCopy()
+			live.Object["data"] = map[string]any{"key": "theirs"}
+			w.cluster.Put(live)
+		}, "others changed it meanwhile in what the manifest sets; apply once more: "},
+	} {
+		w := newWorld(t)
+		if tc.deployed {
+			w.deploy(configMap("a", "1"))
+		}
+		d := w.prepare(w.nativeRequest(configMap("a", "2")))
+		tc.meddle(w)
+		got := ""
+		_, err := d.Run(t.Context(), engine.Options{NoCauses: true}, func(e event.Event) {
+			if e.Kind == event.Acted && e.Err != nil {
+				got = e.Err.Error()
+			}
+		})
+		if err != nil || !strings.HasPrefix(got, tc.want) || strings.Contains(got, "API server says") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
 		}
 	}
 }

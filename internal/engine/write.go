@@ -67,12 +67,10 @@ func replan(
 	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error,
 ) (*plan.Step, error) {
 	switch {
-	case live == nil && p.Decider != nil && refused != nil:
-		return nil, refused
+	case p.Decider != nil && (live != nil || refused != nil):
+		return p.Decider.Replan(step, live, refused)
 	case live == nil:
 		return nil, &vanishedError{refused}
-	case p.Decider != nil:
-		return p.Decider.Replan(step, live, refused)
 	case step.Have != nil && live.GetUID() != step.Have.GetUID() && !step.Op.Removes():
 		return nil, errReplaced
 	default:

@@ -231,8 +231,8 @@ type Decider interface {
 	Complete(step *Step, want *unstructured.Unstructured) (*Step, error)
 
 	// Replan returns the step that replaces one whose object is not as it was when the plan was made.
-	// Live is the object now, refused the answer to the write. An Unchanged step succeeds without a
-	// write.
+	// Live is the object now, nil if it is gone, and refused the answer to the write. An Unchanged
+	// step succeeds without a write.
 	Replan(step *Step, live *unstructured.Unstructured, refused error) (*Step, error)
 
 	// Amend returns the object for a second write, from the object as the server stored it; nil if

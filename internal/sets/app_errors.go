@@ -49,6 +49,8 @@ func (s *appSet) nativeError(err error) error {
 		left       *apps.LeftError
 		lost       *apps.LostRecordError
 		deleted    *app.RecordDeletedError
+		created    *app.RecordCreatedError
+		changed    *app.RecordChangedError
 	)
 	title := s.Title()
 	switch {
@@ -81,6 +83,12 @@ func (s *appSet) nativeError(err error) error {
 	case errors.As(err, &deleted):
 		return fmt.Errorf("another run has deleted the record of %s meanwhile; run the command again",
 			title)
+	case errors.As(err, &created):
+		return fmt.Errorf("another run has created the record of %s meanwhile; run the command again",
+			title)
+	case errors.As(err, &changed):
+		return fmt.Errorf("the record of %s is kept, because another run has changed it meanwhile; run "+
+			"the command again", title)
 	}
 	return err
 }

@@ -40,6 +40,10 @@ func TestNativeErrors(t *testing.T) {
 		{errors.Join(other, &apps.LeftError{Objects: []string{"x"}}), "something else\n" +
 			`the record of app "web" is kept: some of its objects exist, although they were deleted or ` +
 			"have appeared meanwhile; destroy it again:\n  - x"},
+		{&app.RecordCreatedError{}, `another run has created the record of app "web" meanwhile; run ` +
+			"the command again"},
+		{&app.RecordChangedError{}, `the record of app "web" is kept, because another run has changed ` +
+			"it meanwhile; run the command again"},
 		{errors.Join(other, refused), "something else\nno"},
 		{&app.UnreadError{Namespace: "n", Err: other}, `read the record of app "web": something else`},
 		{&app.UnreadError{Namespace: "n", Err: apierrors.NewForbidden(

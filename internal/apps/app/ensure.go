@@ -156,11 +156,14 @@ func (a *App) create(ctx context.Context, r Request) error {
 	return nil
 }
 
-// createdByOther returns the error for an app that another run has created.
-func (a *App) createdByOther() error {
-	return fmt.Errorf(
-		"App '%s' (namespace: %s) was created by another run meanwhile: run the command again",
-		a.Name,
-		a.Namespace,
-	)
+// RecordCreatedError reports that another run has created the record of an app.
+type RecordCreatedError struct{ name, namespace string }
+
+// Error returns the text under kapp's grammar.
+func (e *RecordCreatedError) Error() string {
+	return fmt.Sprintf("App '%s' (namespace: %s) was created by another run meanwhile: run the "+
+		"command again", e.name, e.namespace)
 }
+
+// createdByOther returns the error for an app that another run has created.
+func (a *App) createdByOther() error { return &RecordCreatedError{a.Name, a.Namespace} }

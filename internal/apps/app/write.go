@@ -139,6 +139,19 @@ func (s *Store) deleteUnchanged(ctx context.Context, obj *unstructured.Unstructu
 	return err
 }
 
+// RecordChangedError reports that another run has changed the record of an app that was to be
+// deleted.
+type RecordChangedError struct{ conflict error }
+
+// Error returns the text under kapp's grammar.
+func (e *RecordChangedError) Error() string {
+	return "another run has changed the app meanwhile, so that it is kept (hint: run the command " +
+		"again): " + e.conflict.Error()
+}
+
+// Unwrap returns the answer of the server.
+func (e *RecordChangedError) Unwrap() error { return e.conflict }
+
 // deleteUnused deletes the record unless another run has begun since it was written: the objects of
 // that run could not be found any more.
 func (a *App) deleteUnused(ctx context.Context) error {
@@ -151,8 +164,7 @@ func (a *App) deleteUnused(ctx context.Context) error {
 			return err
 		}
 		if record.GetUID() != a.stored.GetUID() || recordText(record) != recordText(a.stored) {
-			return fmt.Errorf("another run has changed the app meanwhile, so that it is kept "+
-				"(hint: run the command again): %w", conflict)
+			return &RecordChangedError{conflict}
 		}
 		return nil
 	}, nil)

@@ -45,7 +45,7 @@ func (c *Change) Rework(
 	case op == Delete:
 		return c.calc.deletion(live), nil
 	}
-	return nil, refused
+	return nil, &OvertakenError{refused}
 }
 
 // updateInstead returns an update that replaces a creation. Its strategy is the default.
@@ -58,13 +58,23 @@ func (c *Change) updateInstead(live *unstructured.Unstructured, noop bool) (*Cha
 		again.fallback = true
 		return again, nil
 	case again.Op == Noop:
-		return nil, errors.New(
+		return nil, &OvertakenError{errors.New(
 			"Recalculated change was a noop but those are not allowed " +
 				"(try adding annotation kapp.k14s.io/create-strategy: fallback-on-update-or-noop)",
-		)
+		)}
 	}
-	return nil, errors.New("Expected recalculated change to be an update or noop")
+	return nil, &OvertakenError{errors.New("Expected recalculated change to be an update or noop")}
 }
+
+// OvertakenError reports that no change can replace one, because others have created or changed the
+// object.
+type OvertakenError struct{ err error }
+
+// Error returns the text under kapp's grammar.
+func (e *OvertakenError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error under kapp's grammar, which may wrap an answer of the server.
+func (e *OvertakenError) Unwrap() error { return e.err }
 
 const conflict = "Failed to update due to resource conflict "
 
@@ -82,7 +92,7 @@ func (c *Change) retryUpdate(
 	case Keep:
 		return again, nil
 	default:
-		return nil, errors.New("Expected recalculated change to be an update")
+		return nil, &OvertakenError{errors.New("Expected recalculated change to be an update")}
 	}
 	same, err := c.same(again)
 	if err != nil || same {
@@ -93,10 +103,11 @@ func (c *Change) retryUpdate(
 	}
 	before, after, err := again.Texts(m)
 	if err != nil {
-		return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)
+		return nil, &OvertakenError{fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)}
 	}
-	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
-		refused, textdiff.FormatChanges(textdiff.Compare(before, after, false)))
+	return nil, &OvertakenError{fmt.Errorf(
+		conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
+		refused, textdiff.FormatChanges(textdiff.Compare(before, after, false)))}
 }
 
 // ExhaustedError returns the error of a change that was reworked and refused too often.
