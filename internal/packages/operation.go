@@ -349,6 +349,9 @@ func (o *Operation) LeavesUnknown() bool {
 // Recorded reports whether the cluster had a record of the package when the plan was made.
 func (o *Operation) Recorded() bool { return o.store.Exists() }
 
+// Unfinished reports whether the record says that the run before did not succeed.
+func (o *Operation) Unfinished() bool { return o.store.Unfinished() }
+
 // Run runs the plan.
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,

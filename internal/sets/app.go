@@ -302,6 +302,12 @@ func (o *appOperation) UnknownGroups() map[object.Ref][]string {
 // Recorded reports whether the app existed when the plan was made.
 func (o *appOperation) Recorded() bool { return o.recorded(o.prepared) }
 
+// Unfinished reports whether the record says that the run before did not succeed.
+func (o *appOperation) Unfinished() bool {
+	result := appResult(o.App())
+	return result == Unfinished || result == Failed
+}
+
 // Forgotten returns nothing: the record of an app lists kinds, and no objects.
 func (o *appOperation) Forgotten() []string { return nil }
 

@@ -128,17 +128,22 @@ func listedApp(a *app.App) Listed {
 	if a.Err != nil {
 		return l
 	}
+	l.Identity, l.LastRun = a.Selector(), a.Meta.LastDeployment.StartedAt
+	l.LastResult = appResult(a)
+	return l
+}
+
+// appResult returns the result of the last run of an app.
+func appResult(a *app.App) Result {
 	last := a.Meta.LastDeployment
-	l.Identity, l.LastRun = a.Selector(), last.StartedAt
 	switch {
 	case last.StartedAt.IsZero():
-		l.LastResult = ""
+		return ""
 	case last.Successful == nil:
-		l.LastResult = Unfinished
+		return Unfinished
 	case *last.Successful:
-		l.LastResult = Succeeded
+		return Succeeded
 	default:
-		l.LastResult = Failed
+		return Failed
 	}
-	return l
 }

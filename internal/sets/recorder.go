@@ -58,6 +58,7 @@ type Recorder struct {
 	err      error
 	changes  map[history.Change]int // by change without its number
 	tried    bool                   // a change was sent
+	repairs  bool                   // the run before did not succeed
 	failures []string
 	causes   map[int]ready.Cause // the first cause of each step
 }
@@ -76,6 +77,9 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 func (r *Recorder) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
+	if !r.Plan().Destroys {
+		r.repairs = r.Unfinished()
+	}
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
@@ -139,13 +143,15 @@ func (r *Recorder) fail(e event.Event) {
 	r.failures = append(r.failures, name)
 }
 
-// Record writes a revision of a run that has changed something, or has tried to. Of a set that was
+// Record writes a revision of a run that has changed something, or has tried to, or has found that
+// everything is well after a run that did not succeed. Of a set that was
 // destroyed, done, it deletes the history instead. It does nothing after a dry run. The end of the
 // context does not break it off at once. The error is for the user: the history is not that
 // important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
 	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
-	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !destroyed {
+	if !r.ran || r.dryRun || r.options.Limit == 0 ||
+		!r.tried && !destroyed && !(r.repairs && done) {
 		return nil
 	}
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {

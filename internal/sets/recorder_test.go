@@ -27,8 +27,11 @@ import (
 type recordedSet struct {
 	Operation
 	emitter
-	err error
+	err        error
+	unfinished bool // the run before
 }
+
+func (o recordedSet) Unfinished() bool { return o.unfinished }
 
 var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
@@ -72,10 +75,18 @@ func TestRecorder(t *testing.T) {
 		options  HistoryOptions
 		want     *history.Meta // nil for none
 		objects  int
+
+		unfinished bool // the run before
 	}{
 		{name: "unchanged", events: []event.Event{
 			acted(plan.Unchanged, event.Succeeded), settled(event.Succeeded, nil),
 		}},
+		{name: "finished", unfinished: true, objects: 1, want: &history.Meta{Outcome: history.Succeeded},
+			events: []event.Event{acted(plan.Unchanged, event.Succeeded),
+				settled(event.Succeeded, nil)}},
+		{name: "unchanged and not ready", unfinished: true,
+			events: []event.Event{acted(plan.Unchanged, event.Succeeded),
+				settled(event.TimedOut, nil)}},
 		{name: "refused", events: []event.Event{acted(plan.Skip, event.Skipped),
 			acted(plan.Update, event.Skipped), settled(event.Skipped, nil)}},
 		{name: "created", objects: 1,
@@ -115,7 +126,9 @@ func TestRecorder(t *testing.T) {
 			o.Describe = func(context.Context) history.Meta { return history.Meta{Message: "why"} }
 			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 			o.Now = func() time.Time { now = now.Add(time.Second); return now }
-			op := recordedSet{emitter: emitter{tc.destroys, tc.events}, err: tc.err}
+			op := recordedSet{
+				emitter: emitter{tc.destroys, tc.events}, err: tc.err, unfinished: tc.unfinished,
+			}
 			r := NewRecorder(fullCluster{Cluster: server}, op, o)
 			passed := 0
 			summary, err := r.Run(t.Context(), engine.Options{}, func(event.Event) { passed++ })

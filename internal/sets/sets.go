@@ -112,6 +112,9 @@ type Operation interface {
 	UnknownGroups() map[object.Ref][]string
 	// Recorded reports whether there was a record when the plan was made.
 	Recorded() bool
+	// Unfinished reports whether the record says that the run before did not succeed. It has to be
+	// called before Run.
+	Unfinished() bool
 	// Forgotten returns a line for each object that leaves the record because its kind does not exist
 	// any more.
 	Forgotten() []string

@@ -159,6 +159,19 @@ func (s *Store) StateOf(
 	return state, checkMembers(ctx, s.cluster, s.Inventory, state.Refs())
 }
 
+// Unfinished reports whether the record, as last read or written, says that the last run did not
+// succeed: of a member it is not known, or known to have failed. A record without statuses says
+// nothing.
+func (s *Store) Unfinished() bool {
+	return s.statuses && slices.ContainsFunc(s.mergedState().Members, func(m record.Member) bool {
+		known := m.Actuation != "" || m.Reconcile != ""
+		return !known || slices.ContainsFunc([]record.Progress{m.Actuation, m.Reconcile},
+			func(p record.Progress) bool {
+				return p == record.Pending || p == record.Failed || p == record.TimedOut
+			})
+	})
+}
+
 // Exists reports whether the cluster had a record at the last Load.
 func (s *Store) Exists() bool { return s.main.stored != nil }
 
