@@ -30,8 +30,9 @@ var mutants = []mutant{{
 }, {
 	name: "takes an update that the server refused for done",
 	file: "internal/engine/write.go",
-	text: "if attempt == attempts {",
-	with: "if true { return step, step.Have, nil }; if attempt == attempts {",
+	text: "if stored != nil || !overtaken(p, step, refused) {",
+	with: "if refused != nil && step.Have != nil { return step, step.Have, nil }; " +
+		"if stored != nil || !overtaken(p, step, refused) {",
 }}
 
 // brokenTests are the tests that break what a program does.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
@@ -113,6 +114,7 @@ func newRound(t *testing.T, p pair, locked bool, random *rand.Rand) *round {
 	check(t, writeKubeconfig(r.path("kubeconfig"), r.namespace))
 	if r.rich {
 		enrich(random, &r.versions)
+		t.Cleanup(r.removeOwn)
 	}
 	for i, v := range r.versions {
 		v.texts = r.named(v.texts)
@@ -125,6 +127,20 @@ func newRound(t *testing.T, p pair, locked bool, random *rand.Rand) *round {
 	r.createForeign()
 	r.foreign = r.contents()
 	return r
+}
+
+// removeOwn deletes the namespace and the definition of a rich set, if they are left: thousands of
+// them make the deletion of each namespace slow.
+func (r *round) removeOwn() {
+	for name, kind := range map[string]string{
+		ownNamespace: "Namespace", "things." + ownGroup: "CustomResourceDefinition",
+	} {
+		resource := r.cluster.Resource(watchedOfRich[kind])
+		err := resource.Delete(context.Background(), r.expand(name), metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.t.Errorf("delete %s %s: %v", kind, name, err)
+		}
+	}
 }
 
 // named returns texts with the namespace in place of ${NS} in the keys.
