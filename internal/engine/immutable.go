@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -64,7 +65,7 @@ func explainInvalid(
 	case refused != nil && !apierrors.IsAlreadyExists(refused):
 		return step, err
 	case len(fields) == 0:
-		fields = invalidFields(err)
+		fields = ownFields(step.Want, invalidFields(err))
 	}
 	return next, &ImmutableError{Fields: fields, Hint: recreateHint(p, step), Err: err}
 }
@@ -100,6 +101,20 @@ func invalidFields(err error) []string {
 		}
 	}
 	return fields
+}
+
+// ownFields returns those fields that a manifest sets, or all if it sets none: a server names
+// fields too that it derives from others, as the selector of a Job.
+func ownFields(manifest *unstructured.Unstructured, fields []string) []string {
+	own := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
+		path, _, _ := strings.Cut(field, "[")
+		_, ok, err := unstructured.NestedFieldNoCopy(manifest.Object, strings.Split(path, ".")...)
+		return !ok || err != nil
+	})
+	if len(own) == 0 {
+		return fields
+	}
+	return own
 }
 
 func recreateHint(p *plan.Plan, step *plan.Step) string {

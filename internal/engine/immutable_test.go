@@ -27,6 +27,10 @@ func TestImmutable(t *testing.T) {
 	invalid := apierrors.NewInvalid(gk, "a", field.ErrorList{
 		field.Invalid(field.NewPath("data"), "new", "no"),
 	})
+	derived := apierrors.NewInvalid(gk, "a", field.ErrorList{
+		field.Invalid(field.NewPath("spec", "selector"), "derived", "no"),
+		field.Invalid(field.NewPath("data").Key("value"), "new", "no"),
+	})
 	denied := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	for _, tc := range []struct {
 		name     string
@@ -34,6 +38,7 @@ func TestImmutable(t *testing.T) {
 		unhinted bool
 		answers  []error
 		dryRun   engine.DryRun
+		server   bool // the server merges
 		acted    string
 		err      string
 		wrote    string
@@ -58,6 +63,9 @@ func TestImmutable(t *testing.T) {
 			acted: "update failed", err: "data cannot be changed; recreate ConfigMap"},
 		{name: "plan of what the server would not create", dryRun: engine.DryRunClient,
 			answers: []error{invalid, invalid}, acted: "update failed", err: invalid.Error()},
+		{name: "fields that the manifest does not set", server: true, answers: []error{derived},
+			acted: "update failed",
+			err:   "data[value] cannot be changed; recreate ConfigMap\n" + derived.Error()},
 		{name: "unexplained plan", unhinted: true, dryRun: engine.DryRunClient,
 			answers: []error{invalid}, acted: "update succeeded"},
 	} {
@@ -74,6 +82,7 @@ func TestImmutable(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.Wrote, w.Answers = nil, map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}
+				p.ServerSide = tc.server
 				if !tc.unhinted {
 					p.RecreateHint = "recreate KIND"
 				}
