@@ -40,10 +40,15 @@ func RunOperation(
 	return RunError(summary)
 }
 
+// TryCreations is the number of creations up to which a plan asks the server about them. A plan
+// that has more would take several times as long.
+const TryCreations = 100
+
 // Outlooks runs a plan dry and returns the outlook for each object, in the order of the plan.
 func Outlooks(ctx context.Context, op Operation, mode engine.DryRun) ([]view.Outlook, error) {
 	return view.Outlooks(op.Plan(), func(sink event.Sink) error {
-		if _, err := op.Run(ctx, engine.Options{DryRun: mode}, sink); err != nil {
+		options := engine.Options{DryRun: mode, TryCreations: TryCreations}
+		if _, err := op.Run(ctx, options, sink); err != nil {
 			return err
 		}
 		return ctx.Err()

@@ -96,16 +96,27 @@ func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *p
 	return done
 }
 
-// mustConfirm reports whether a client-side dry run asks the server about a step: an update that
-// the client computes, unless it depends on a definition that the same run would change.
+// mustConfirm reports whether a client dry run asks the server about a step: an update that the
+// client computes, or a creation if there are few, unless it depends on a namespace or a definition
+// that the same run would create or change.
 func (r *run) mustConfirm(step *plan.Step) bool {
-	return r.options.DryRun == DryRunClient && step.Op == plan.Update &&
-		(len(step.Patch.Data) > 0 || step.FullReplace) && r.prerequisite(step) == nil
+	if r.options.DryRun != DryRunClient {
+		return false
+	}
+	switch step.Op {
+	case plan.Create:
+		return r.triesCreations && step.Draft == nil && r.prerequisite(step) == nil
+	case plan.Update:
+		return (len(step.Patch.Data) > 0 || step.FullReplace) && r.prerequisite(step) == nil
+	default:
+		return false
+	}
 }
 
-// confirm sends the update of a step as a server dry run. The object is unchanged if the server
-// would not change it, such as after a quantity that is only spelled differently. If the server
-// refuses the request, the result is that of the plan, unless fields are immutable.
+// confirm sends the write of a step as a server dry run. A creation fails if the server refuses it
+// as invalid. An updated object is unchanged if the server would not change it, such as after a
+// quantity that is only spelled differently. If the server refuses the update, the result is that
+// of the plan, unless fields are immutable.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
 		return wouldRecreate(step)
@@ -116,6 +127,12 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	}
 	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
 	answer, err := r.engine.Cluster.Write(ctx, w)
+	if step.Op == plan.Create {
+		if apierrors.IsInvalid(err) {
+			return &result{op: step.Op, outcome: event.Failed, err: err}
+		}
+		return done // other refusals may depend on what the same run would create before
+	}
 	if err != nil {
 		return r.refusedConfirmation(ctx, step, err, done)
 	}

@@ -55,3 +55,37 @@ func TestClientDryRunConfirmsChanges(t *testing.T) {
 		}
 	})
 }
+
+// TestClientDryRunTriesCreations plans creations, of which the server refuses one as invalid, and
+// one because of what the user may do. If there are more than wanted, none is sent.
+func TestClientDryRunTriesCreations(t *testing.T) {
+	for limit, expected := range map[int][]string{
+		3: {"acted create configmap/denied succeeded", "acted create configmap/good succeeded",
+			"acted create configmap/invalid failed: ConfigMap \"\" is invalid"},
+		2: {"acted create configmap/denied succeeded", "acted create configmap/good succeeded",
+			"acted create configmap/invalid succeeded"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			w.Fails = map[object.Ref]error{
+				ref("ConfigMap/denied"):  apierrors.NewForbidden(schema.GroupResource{}, "denied", nil),
+				ref("ConfigMap/invalid"): apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "", nil),
+			}
+			options := engine.Options{DryRun: engine.DryRunClient, TryCreations: limit}
+			if _, err := w.apply(t.Context(), policy(), options, want(given("good", "x"),
+				given("denied", "x"), given("invalid", "x"))...); err != nil {
+				t.Fatal(err)
+			}
+			acted := slices.DeleteFunc(w.lines, func(line string) bool {
+				return !strings.HasPrefix(line, "acted")
+			})
+			slices.Sort(acted)
+			if diff := cmp.Diff(expected, acted); diff != "" {
+				t.Errorf("limit %d: events (-want +got):\n%s", limit, diff)
+			}
+			if limit < 3 && len(w.Sent) > 0 || len(w.Wrote) > 0 {
+				t.Errorf("limit %d: sent %d writes, stored %v", limit, len(w.Sent), w.Wrote)
+			}
+		})
+	}
+}

@@ -28,7 +28,8 @@ type Rules interface {
 type DryRun string
 
 // The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere. A
-// client dry run does so for client-side updates only, to find out which of them change anything.
+// client dry run does so for client-side updates, to find out which of them change anything, and
+// for as many creations as Options.TryCreations says.
 const (
 	DryRunNone   DryRun = ""
 	DryRunClient DryRun = "client"
@@ -47,6 +48,10 @@ type Options struct {
 	StopOn      StopOn
 	Retry       Retry
 	Concurrency int // concurrent writes; 0 means DefaultConcurrency, adapted during the run
+
+	// TryCreations is the number of creations up to which a client dry run asks the server whether it
+	// would refuse them as invalid. If the plan has more, it asks about none.
+	TryCreations int
 
 	// Successors means that an object of the same name that others create in place of one that is
 	// waited for is waited for instead, if it appears soon after the deletion.

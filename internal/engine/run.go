@@ -90,9 +90,10 @@ type run struct {
 	shared map[group]labels.Set
 	index  plan.Index
 	// steps of definitions by the kinds that these define
-	definitions map[schema.GroupKind]*plan.Step
-	sources     map[object.Ref]bool // objects from which other objects take values
-	messages    chan message
+	definitions    map[schema.GroupKind]*plan.Step
+	triesCreations bool                // a client dry run asks the server about creations
+	sources        map[object.Ref]bool // objects from which other objects take values
+	messages       chan message
 
 	inFlight  int // writes in progress
 	writes    writeLimit
@@ -152,9 +153,9 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		shared:   map[group]labels.Set{},
 		index:    p.Index(),
 
-		definitions: definitionSteps(p),
-		sources:     sources(p),
-		messages:    make(chan message),
+		definitions: definitionSteps(p), triesCreations: p.Creations() <= o.TryCreations,
+		sources:  sources(p),
+		messages: make(chan message),
 		writes: writeLimit{
 			fixed:     o.Concurrency > 0,
 			limit:     o.Concurrency,

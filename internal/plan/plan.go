@@ -240,6 +240,17 @@ type Decider interface {
 	Amend(step *Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
 }
 
+// Creations returns the number of objects that are created.
+func (p *Plan) Creations() int {
+	creations := 0
+	for i := range p.Steps {
+		if p.Steps[i].Op == Create {
+			creations++
+		}
+	}
+	return creations
+}
+
 // Refs returns the objects of the steps, in order.
 func (p *Plan) Refs() []object.Ref {
 	refs := make([]object.Ref, 0, len(p.Steps))

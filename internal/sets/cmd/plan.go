@@ -34,6 +34,9 @@ working folder) or on the standard input (-), or of an app (-a NAME -f FILE): cr
 the difference, prune, orphan or skip it, and why. Nothing is changed and nothing is recorded. The
 content of Secrets is not shown.
 
+The server is asked about each update, and about new objects if there are at most 100: it validates
+them in a dry run. To have it validate all, use apply --dry-run=server.
+
 Exit codes:
   0    the plan was made
   1    it could not be made, or prunes more than --max-prune: the error says why
@@ -88,6 +91,10 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	}
 	if err := f.print(env, outlooks); err != nil {
 		return err
+	}
+	if n := op.Plan().Creations(); mode == engine.DryRunClient && n > cli.TryCreations {
+		env.Notice(fmt.Sprintf("note: the server was not asked whether the %d new objects are valid; "+
+			"apply --dry-run=server asks it", n))
 	}
 	if err := f.checkPruned(op); err != nil {
 		return &cli.LateError{Err: err}
