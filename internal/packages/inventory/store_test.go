@@ -199,6 +199,39 @@ func TestStatusRight(t *testing.T) {
 	save(t, NewStore(c, anInventory(), true), intent)
 }
 
+// A record says whether the last run succeeded, unless it has no statuses.
+func TestUnfinished(t *testing.T) {
+	failed, slow, intent := aState("a", "b"), aState("a", "b"), aState("a", "b")
+	failed.Members[1].Actuation = record.Failed
+	slow.Members[0].Reconcile = record.TimedOut
+	for i := range intent.Members {
+		intent.Members[i] = record.Member{Ref: intent.Members[i].Ref}
+	}
+	skipped := aState("a")
+	skipped.Members[0].Actuation, skipped.Members[0].Reconcile = record.Skipped, record.Skipped
+	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
+		for name, tc := range map[string]struct {
+			state            *record.State
+			want, noStatuses bool
+		}{
+			"nothing": {state: aState()}, "succeeded": {state: aState("a", "b")},
+			"failed": {state: failed, want: true}, "slow": {state: slow, want: true},
+			"killed": {state: intent, want: true}, "skipped": {state: skipped},
+			"no statuses": {state: failed, noStatuses: true},
+		} {
+			c := &enginetest.Cluster{}
+			save(t, NewStore(c, inv, !tc.noStatuses), tc.state)
+			s := NewStore(c, inv, !tc.noStatuses)
+			if _, err := s.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Unfinished(); got != tc.want {
+				t.Errorf("%s, %s: unfinished %v", inv.Ref, name, got)
+			}
+		}
+	}
+}
+
 // Without statuses nothing is said of members, and what an earlier run said is left alone.
 func TestStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
