@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -164,7 +165,7 @@ func transient(err error) bool {
 	case err == nil:
 		return false
 	case utilnet.IsConnectionRefused(err),
-		isGoAway(err),
+		isClosed(err),
 		utilnet.IsConnectionReset(err),
 		utilnet.IsProbableEOF(err),
 		errors.Is(err, io.ErrUnexpectedEOF), // in the body of the answer
@@ -231,10 +232,12 @@ func among(answers []answer, err error) bool {
 	})
 }
 
-// isGoAway reports whether the server closed the connection before it answered. The library has no
-// type for that.
-func isGoAway(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
+// isClosed reports whether the connection was closed before the answer: by the server or, after a
+// write to it failed, by the library under the other requests. The library has no types for that.
+func isClosed(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || err != nil &&
+		(strings.Contains(err.Error(), "http2: server sent GOAWAY") ||
+			strings.Contains(err.Error(), "http2: client connection force closed"))
 }
 
 // maybeStored reports whether a write that failed may have stored the object: its request may have

@@ -186,18 +186,20 @@ func TestTransientErrors(t *testing.T) {
 	}
 }
 
-// A server that is being restarted says so on every connection; the next request goes to another
-// one.
-func TestGoneAway(t *testing.T) {
-	away := &url.Error{
-		Op: "Post",
-		Err: errors.New(
-			`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ` +
-				`ErrCode=NO_ERROR, debug=""`,
-		),
-	}
-	if !transient(away) || !maybeStored(away) {
-		t.Errorf("transient %t, perhaps stored %t", transient(away), maybeStored(away))
+// TestClosedConnections checks the errors of requests whose connection was closed: a server that is
+// being restarted says so, a write meets a closed one, and the library then ends the other requests
+// of the same connection.
+func TestClosedConnections(t *testing.T) {
+	for _, cause := range []error{
+		errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1, ` +
+			`ErrCode=NO_ERROR, debug=""`),
+		errors.New("http2: client connection force closed via ClientConn.Close"),
+		&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)},
+	} {
+		err := &url.Error{Op: "Delete", Err: cause}
+		if !transient(err) || !maybeStored(err) {
+			t.Errorf("%v: transient %t, perhaps stored %t", err, transient(err), maybeStored(err))
+		}
 	}
 }
 
