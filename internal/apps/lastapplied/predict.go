@@ -102,9 +102,32 @@ func setBuiltinForm(obj *unstructured.Unstructured) {
 // has in its compared form before the update: without them an update that changes nothing would
 // seem to remove them.
 func KeepDefaults(after, before *unstructured.Unstructured) *unstructured.Unstructured {
-	kept := after.DeepCopy()
-	keepFields(kept.Object, applyDefaults(after.DeepCopy(), before).Object, before.Object)
+	kept, filled := after.DeepCopy(), applyDefaults(after.DeepCopy(), before)
+	addNullTimes(filled.Object, before.Object)
+	keepFields(kept.Object, filled.Object, before.Object)
 	return kept
+}
+
+// addNullTimes adds to a value with defaults, in place, what servers of Kubernetes 1.33 fill in and
+// before has: "creationTimestamp: null" in the metadata of templates.
+func addNullTimes(filled, before any) {
+	const field = "creationTimestamp"
+	switch f := filled.(type) {
+	case map[string]any:
+		b, _ := before.(map[string]any)
+		if value, ok := b[field]; ok && value == nil {
+			f[field] = nil
+		}
+		for key, value := range f {
+			addNullTimes(value, b[key])
+		}
+	case []any:
+		if b, _ := before.([]any); len(b) == len(f) {
+			for i := range f {
+				addNullTimes(f[i], b[i])
+			}
+		}
+	}
 }
 
 // keepFields sets the fields of an object, in place, that only its form with defaults has, and that

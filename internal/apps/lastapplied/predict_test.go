@@ -98,3 +98,18 @@ func TestKeepDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepNullTimes keeps the null that older servers add to the metadata of templates, which may
+// be all that they have.
+func TestKeepNullTimes(t *testing.T) {
+	const after = `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "@daily", jobTemplate: {
+  spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: a}]}}}}}}`
+	const want = `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "@daily", jobTemplate: {
+  metadata: {creationTimestamp: null}, spec: {template: {
+    metadata: {creationTimestamp: null, labels: {app: web}},
+    spec: {containers: [{name: main, image: a}]}}}}}}`
+	got := KeepDefaults(read(t, after), read(t, want))
+	if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
