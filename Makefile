@@ -8,11 +8,12 @@ FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
+OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.mod)
 STAMP       := k8s.io/component-base/version
-STAMPS      := -X $(STAMP).gitVersion=$(KUBERNETES) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=36
+stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e golden demo bench faults faults-mutants fuzz vuln outdated reproducible clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden demo bench faults faults-mutants fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -20,8 +21,8 @@ build-muster: ## without C, so that it runs on every Linux, and the linker may l
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
-	cd local && go build -ldflags '-s -w $(STAMPS)' -o $(BIN)/ ./cmd/...
-	command -v kubectl >/dev/null || (cd local && go build -ldflags '-s -w $(STAMPS)' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
+	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
+	command -v kubectl >/dev/null || (cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
 
 check: format vet staticcheck boundaries drift ## everything that needs no cluster and no race detector
 
@@ -52,6 +53,14 @@ unit:
 e2e: build
 	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
+
+build-older: build ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
+	mkdir -p $(BIN)-older
+	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)-older/
+	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components
+
+e2e-older: build-older ## the end-to-end tests on an API server of that version
+	cd local && MUSTER_E2E_BIN=$(BIN)-older PATH="$(BIN):$$PATH" go test -count=1 -timeout 90m ./e2e
 
 golden: ## rewrite the goldens
 	go test $(GOLDEN) -update
@@ -90,4 +99,4 @@ reproducible: ## two builds of the same commit, with nothing in common but the t
 	sha256sum "$$dir"/?/muster/bin/muster; cmp "$$dir"/?/muster/bin/muster
 
 clean:
-	rm -rf $(BIN)
+	rm -rf $(BIN) $(BIN)-older

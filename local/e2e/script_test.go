@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -81,4 +82,31 @@ func writeKubeconfig(path, namespace string) error {
 	}
 	config.Contexts[config.CurrentContext].Namespace = namespace
 	return clientcmd.WriteToFile(*config, path)
+}
+
+// serverAtLeast returns the value of a condition such as [server:1.36]: whether the API server has
+// this version of Kubernetes or a later one.
+func serverAtLeast(condition string) (bool, error) {
+	least, ok := strings.CutPrefix(condition, "server:")
+	if !ok {
+		return false, fmt.Errorf("unknown condition %s", condition)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	if err != nil {
+		return false, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return false, err
+	}
+	info, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return false, fmt.Errorf("read the version of the server: %w", err)
+	}
+	served, err := utilversion.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return false, err
+	}
+	want, err := utilversion.ParseGeneric(least)
+	return err == nil && served.AtLeast(want), err
 }

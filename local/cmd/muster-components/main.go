@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	_ "time/tzdata" // CronJobs may name a time zone on a machine that has no zone files.
 
@@ -19,6 +20,7 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics on /metrics
 	_ "k8s.io/component-base/metrics/prometheus/version"  // build information on /metrics
+	"k8s.io/component-base/version"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -36,6 +38,20 @@ func components() map[string]func() *cobra.Command {
 	}
 }
 
+// versionFlags returns the flags that a component of this minor version gets besides those of the
+// plane: muster-kwok makes a mutating admission policy, which API servers before Kubernetes 1.36
+// accept only with these.
+func versionFlags(component, minor string) []string {
+	number, err := strconv.Atoi(minor)
+	if component != "kube-apiserver" || err != nil || number >= 36 {
+		return nil
+	}
+	return []string{
+		"--feature-gates=MutatingAdmissionPolicy=true",
+		"--runtime-config=admissionregistration.k8s.io/v1alpha1=true",
+	}
+}
+
 func main() {
 	lifeline.Follow()
 	all := components()
@@ -45,6 +61,6 @@ func main() {
 		os.Exit(2)
 	}
 	command := all[os.Args[1]]()
-	os.Args = os.Args[1:]
+	os.Args = append(os.Args[1:], versionFlags(os.Args[1], version.Get().Minor)...)
 	os.Exit(cli.Run(command))
 }

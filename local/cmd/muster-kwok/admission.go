@@ -6,6 +6,9 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // jobPolicy names the admission policy and its binding.
@@ -46,18 +49,40 @@ object.metadata.annotations.exists(key, key.startsWith("local.muster.dev/"))`,
 			}},
 		},
 	}
-	client := s.client.AdmissionregistrationV1()
-	_, err := client.MutatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{})
-	if ignoreExisting(err) != nil {
+	if err := s.createPolicy(ctx, "MutatingAdmissionPolicy", policy); err != nil {
 		return fmt.Errorf("make the policy for jobs: %w", err)
 	}
 	binding := &admissionv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: jobPolicy},
 		Spec:       admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: jobPolicy},
 	}
-	_, err = client.MutatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{})
-	if ignoreExisting(err) != nil {
+	if err := s.createPolicy(ctx, "MutatingAdmissionPolicyBinding", binding); err != nil {
 		return fmt.Errorf("bind the policy for jobs: %w", err)
 	}
 	return nil
+}
+
+// createPolicy creates an object of an admission kind in the version that the server prefers:
+// servers before Kubernetes 1.36 have no v1 of mutating policies. Their fields are the same in all.
+func (s *simulator) createPolicy(ctx context.Context, kind string, policy runtime.Object) error {
+	mapper, err := s.kwok.ToRESTMapper()
+	if err != nil {
+		return err
+	}
+	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: admissionv1.GroupName, Kind: kind})
+	if err != nil {
+		return err
+	}
+	client, err := s.kwok.ToDynamicClient()
+	if err != nil {
+		return err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(policy)
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(mapping.GroupVersionKind)
+	_, err = client.Resource(mapping.Resource).Create(ctx, object, metav1.CreateOptions{})
+	return ignoreExisting(err)
 }
