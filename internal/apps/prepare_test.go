@@ -444,9 +444,9 @@ func TestPrepareResources(t *testing.T) {
 	r := w.nativeRequest()
 	r.Input = input.Options{}
 	r.Resources = []resource.Resource{
-		{Unstructured: parse(t, configMap("a", "1")), Origin: "a.yaml: document 1 (line 1)"},
+		{Unstructured: parse(t, configMap("a", "1")), Origin: "a.yaml:1"},
 	}
-	check(t, "source", w.prepare(r).Plan().Steps[0].Source, "a.yaml: document 1 (line 1)")
+	check(t, "source", w.prepare(r).Plan().Steps[0].Source, "a.yaml:1")
 	r.Resources = nil
 	_, err := w.PrepareDeploy(t.Context(), r)
 	checkError(t, err, "Expected at least one --file")

@@ -9,6 +9,7 @@ package manifest
 
 import (
 	"fmt"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -32,11 +33,16 @@ type Origin struct {
 	Line int
 }
 
-// String returns the file and, if the file has several documents, the document and its line:
-// mysql/service.yaml: document 2 (line 14).
+// String returns the file and, if the file has several documents, the line of the document:
+// mysql/service.yaml:14.
 func (o Origin) String() string {
 	if o.Document == 0 {
 		return o.Path
 	}
-	return fmt.Sprintf("%s: document %d (line %d)", o.Path, o.Document, o.Line)
+	return fmt.Sprintf("%s:%d", o.Path, o.Line)
 }
+
+var lineSuffix = regexp.MustCompile(`:\d+$`)
+
+// FileOf returns the path in the text of an origin.
+func FileOf(origin string) string { return lineSuffix.ReplaceAllString(origin, "") }

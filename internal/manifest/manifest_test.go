@@ -46,7 +46,7 @@ func TestReadEncodings(t *testing.T) {
 		{"unix", manifest, "web.yaml: configmap/web\n"},
 		{"windows", windows, "web.yaml: configmap/web\n"},
 		{"windows documents", "---\r\n" + windows + "---\r\n" + windows,
-			"web.yaml: document 1 (line 2): configmap/web\nweb.yaml: document 2 (line 11): configmap/web\n"},
+			"web.yaml:2: configmap/web\nweb.yaml:11: configmap/web\n"},
 		{"byte order mark", "\uFEFF" + manifest, "web.yaml: configmap/web\n"},
 		{"byte order mark and marker", "\uFEFF---\n" + manifest, "web.yaml: configmap/web\n"},
 		{"no last line end", strings.TrimSuffix(manifest, "\n    two\n"), "web.yaml: configmap/web\n"},

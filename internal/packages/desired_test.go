@@ -36,17 +36,16 @@ func TestResolveRepeated(t *testing.T) {
 	}
 	const key = "Warning: a.yaml: document 1, line 4: map key 8443 (integer) is read as a string; " +
 		"put it in quotes\n"
-	const twice = "Warning: n/configmap/a is described twice in the same way: in a.yaml: document 1 " +
-		"(line 1) and in "
-	want := key + twice + "a.yaml: document 2 (line 6)\n" + twice + "b.json\n" +
-		"object of a.yaml: document 1 (line 1)"
+	const twice = "Warning: n/configmap/a is described twice in the same way: in a.yaml:1 and in "
+	want := key + twice + "a.yaml:6\n" + twice + "b.json\n" +
+		"object of a.yaml:1"
 	if diff := cmp.Diff(want, resolve()); diff != "" {
 		t.Errorf("the same (-want +got):\n%s", diff)
 	}
 	writeFile(t, filepath.Join(dir, "b.json"),
 		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`)
-	want = key + twice + "a.yaml: document 2 (line 6)\nobject of a.yaml: document 1 (line 1)\n" +
-		"error: n/configmap/a is described twice: in a.yaml: document 1 (line 1) and in b.json; " +
+	want = key + twice + "a.yaml:6\nobject of a.yaml:1\n" +
+		"error: n/configmap/a is described twice: in a.yaml:1 and in b.json; " +
 		"keep one of them"
 	if diff := cmp.Diff(want, resolve()); diff != "" {
 		t.Errorf("two ways (-want +got):\n%s", diff)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/record"
@@ -48,8 +48,7 @@ func PrepareRename(
 		return nil, errors.New("a package on the standard input has no file that could be changed; " +
 			"name its folder")
 	}
-	file, _, _ := strings.Cut(inv.Source, ": ")
-	r.file = filepath.Join(folder, filepath.FromSlash(file))
+	r.file = filepath.Join(folder, filepath.FromSlash(manifest.FileOf(inv.Source)))
 	text, err := boundedio.ReadFile(r.file)
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -205,15 +204,12 @@ func (w *LastWord) lines(s shortfall, i int) []string {
 	return append(lines, "    next: "+nextCommand(step.Ref, settled.Causes))
 }
 
-// documentLine matches the source of an object in a file that holds several.
-var documentLine = regexp.MustCompile(`^(.*): document \d+ \(line (\d+)\)$`)
-
 // sourceLine returns the file and line of a source in brackets, empty for none.
 func sourceLine(source string) string {
 	if source == "" {
 		return ""
 	}
-	return " (" + documentLine.ReplaceAllString(source, "$1:$2") + ")"
+	return " (" + source + ")"
 }
 
 // nextCommand returns the command that shows more about an object and the causes why it is not

@@ -21,7 +21,7 @@ func TestLastWord(t *testing.T) {
 	web := object.Ref{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	p := &plan.Plan{Steps: []plan.Step{
 		{Ref: ref("Service", "web"), Op: plan.Create},
-		{Ref: web, Op: plan.Update, Source: "web.yaml: document 2 (line 9)"},
+		{Ref: web, Op: plan.Update, Source: "web.yaml:9"},
 		{Ref: ref("PersistentVolumeClaim", "uploads"), Op: plan.Create, Source: "claim.yaml"},
 		{Ref: ref("Service", "bad"), Op: plan.Create},
 		{Ref: ref("Job", "after"), Op: plan.Create},

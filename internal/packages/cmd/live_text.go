@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
@@ -119,7 +120,7 @@ func liveFailure(p *plan.Plan, e event.Event) string {
 	}
 	text := strings.TrimSpace(liveConflict(e.Err))
 	step := p.Steps[e.Step]
-	file, _, _ := strings.Cut(step.Source, ": document ")
+	file := manifest.FileOf(step.Source)
 	switch {
 	case p.ServerSide || file == "" || e.Op.Removes():
 		return text

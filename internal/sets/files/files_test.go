@@ -70,7 +70,7 @@ func TestReadFolder(t *testing.T) {
 		"app/config.yaml", "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n",
 		"app/"+packages.RulesName, "rules: []\n", "more.yaml", named("c"))
 	check(t, "one folder", read(t, "", "app"),
-		"ConfigMap a in a.yaml: document 1 (line 1)", "ConfigMap b in a.yaml: document 2 (line 5)",
+		"ConfigMap a in a.yaml:1", "ConfigMap b in a.yaml:5",
 		"Config  in config.yaml", "Job run- in sub/job.yaml")
 	check(t, "several paths", read(t, named("d"), "app/sub", "more.yaml", "-"),
 		"Job run- in app/sub/job.yaml", "ConfigMap c in more.yaml", "ConfigMap d in stdin")
@@ -109,10 +109,10 @@ func TestReadPackage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "pkg/rg.yaml", named("a")+"---\n"+group, "old/Kptfile", kptfile)
 	advice := func(dir string) string { return strings.ReplaceAll(way, "%", dir) }
-	check(t, "folder", read(t, "", "pkg"), "ConfigMap a in rg.yaml: document 1 (line 1)",
-		"error: rg.yaml: document 2 (line 5): "+advice("pkg"))
-	check(t, "file", read(t, "", "pkg/rg.yaml"), "ConfigMap a in pkg/rg.yaml: document 1 (line 1)",
-		"error: pkg/rg.yaml: document 2 (line 5): "+advice("pkg"))
+	check(t, "folder", read(t, "", "pkg"), "ConfigMap a in rg.yaml:1",
+		"error: rg.yaml:5: "+advice("pkg"))
+	check(t, "file", read(t, "", "pkg/rg.yaml"), "ConfigMap a in pkg/rg.yaml:1",
+		"error: pkg/rg.yaml:5: "+advice("pkg"))
 	check(t, "Kptfile", read(t, "", "old"), "error: Kptfile: "+advice("old"))
 	check(t, "stream", read(t, kptfile, "-"), "error: stdin: "+advice("-"))
 }
