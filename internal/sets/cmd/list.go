@@ -37,10 +37,11 @@ func newList(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the packages and apps in a namespace, or in all",
-		Long: `List the packages and apps whose records are in a namespace, or in all namespaces: how many
-objects the record names, and how the last run ended. The record of a package knows that of its
-objects alone, and the record of an app does not say how many objects it has. "unfinished" is a run
-that is in progress or was interrupted; "unreadable" is a damaged record.
+		Long: `List the packages and apps whose records are in a namespace, or in all namespaces, with the
+number of objects and the result of the last run. The record of an app does not list its objects, so
+that their number is not shown. The record of a package stores only how each object was applied or
+deleted, so that its result says nothing about other errors. "unfinished" is a run that is in
+progress or was interrupted; "unreadable" is a damaged record.
 
 Exit codes:
   0  the sets were listed

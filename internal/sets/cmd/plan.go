@@ -34,8 +34,8 @@ working folder) or on the standard input (-), or of an app (-a NAME -f FILE): cr
 the difference, prune, orphan or skip it, and why. Nothing is changed and nothing is recorded. The
 content of Secrets is not shown.
 
-The server is asked about each update, and about new objects if there are at most 100: it validates
-them in a dry run. To have it validate all, use apply --dry-run=server.
+The API server validates each update in a dry run, and new objects if there are at most 100. With
+--server-side it validates all; without it, apply --dry-run=server does.
 
 Exit codes:
   0    the plan was made
