@@ -63,6 +63,14 @@ func (r *round) killed(component string, version int) *execution {
 	case <-e.done: // without an answer it has given up
 	}
 	check(r.t, startPlane(r.t.Context()))
+	if component == "etcd" {
+		// Controllers whose watches outlive etcd may hear nothing for minutes, until these time out.
+		// New ones begin with new watches.
+		for _, controllers := range []string{"kube-controller-manager", "kube-scheduler", "kwok"} {
+			check(r.t, kill(controllers))
+		}
+		check(r.t, startPlane(r.t.Context()))
+	}
 	r.t.Logf("%s was killed after %s and away for %s", component, moment, down)
 	r.finish(e)
 	return e

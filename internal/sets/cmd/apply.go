@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -209,4 +210,36 @@ func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o.Conflicts = cmp.Or(plan.Conflicts(f.conflicts.Value), plan.NoteConflicts)
 	o.Hold, o.AllowDelete = true, f.held.allowed()
 	return o
+}
+
+// offerInventory asks on a terminal whether a folder without an inventory becomes a package, with
+// the name of the folder, and writes its inventory if so. None is the error of the folder, which is
+// returned if nobody can be asked or the answer is no. A new inventory is worth nothing unless it
+// is kept, so that no flag answers for the user.
+func (f *setFlags) offerInventory(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
+) error {
+	r, err := f.request(env, kube, args, nil)
+	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
+		return none
+	}
+	i, err := commands.PrepareInventory(env, kube, r.Files[0])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
+		r.Files[0])
+	yes, err := env.Confirm(ctx, fmt.Sprintf("Create %s (%s in namespace %s)?", i.Path, i.Name,
+		i.Namespace))
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return none
+	}
+	if err := i.Write(); err != nil {
+		return err
+	}
+	env.Notice(fmt.Sprintf("created %s: commit it with the manifests", i.Path))
+	return nil
 }

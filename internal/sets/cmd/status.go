@@ -3,12 +3,15 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/view"
@@ -115,4 +118,23 @@ func (f *statusFlags) printer(
 	default:
 		return view.StatusLines(out, f.Matches, func(e event.Event) string { return statusLine(m, e) })
 	}
+}
+
+// statusLine formats the status of an object, with its causes in the next lines.
+func statusLine(m *packages.StatusTargets, e event.Event) string {
+	name := e.Ref.Short()
+	if m.Remote {
+		name = inventoryPaths(m, e.Ref) + ": " + e.Ref.String()
+	}
+	line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
+	return strings.Join(append([]string{line}, view.Causes(e)...), "\n")
+}
+
+// inventoryPaths returns the namespaces and names of the inventories of an object.
+func inventoryPaths(m *packages.StatusTargets, ref object.Ref) string {
+	names := make([]string, len(m.Owners[ref]))
+	for i, inv := range m.Owners[ref] {
+		names[i] = inv.Namespace + "/" + inv.Name
+	}
+	return strings.Join(names, ", ")
 }
