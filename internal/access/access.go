@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func Missing(
 	var mu sync.Mutex
 	reviews, reviewing := errgroup.WithContext(ctx)
 	reviews.SetLimit(concurrent)
-	for namespace := range namespaces {
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		reviews.Go(func() error {
 			rules, err := listRules(reviewing, c, namespace)
 			mu.Lock()

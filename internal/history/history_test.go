@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,12 +25,15 @@ import (
 // server counts requests and the bytes that they send or receive.
 type server struct {
 	enginetest.Cluster
+	mu       sync.Mutex
 	requests []string
 	bytes    int
 }
 
 func (s *server) count(request string, content any) {
 	text, _ := line(content)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.requests, s.bytes = append(s.requests, request), s.bytes+len(text)
 }
 
@@ -47,7 +51,9 @@ func (s *server) Write(ctx context.Context, w cluster.Write) (*unstructured.Unst
 }
 
 func (s *server) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
+	s.mu.Lock()
 	s.requests = append(s.requests, "delete "+d.Ref.Namespace+"/"+d.Ref.Name)
+	s.mu.Unlock()
 	return s.Cluster.Delete(ctx, d)
 }
 
