@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,12 +16,13 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // applyFlags are the flags of apply and, but for those that only a run has, of plan.
 type applyFlags struct {
 	commands.ApplyFlags
-	setFlags
+	setflags.Flags
 	dryRun     cli.DryRunFlag
 	yes        bool
 	wait       bool
@@ -75,11 +75,11 @@ have confirmed it.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
 			f.changed = changedPlanFlags(cmd)
-			return f.hintAccess(env, args, f.run(cmd, env, kube, args))
+			return f.HintAccess(env, args, f.run(cmd, env, kube, args))
 		},
 	}
 	f.addRun(cmd)
-	f.addFiles(cmd)
+	f.AddFiles(cmd)
 	cmd.Flags().StringVar(&f.plan, "plan", "",
 		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
 	return cmd
@@ -136,17 +136,17 @@ func (f *applyFlags) run(
 	if unread != nil {
 		return unread
 	}
-	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
+	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
-	r.access = f.accessHint(env, args)
+	r.access = f.AccessHint(env, args)
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.held, r.validation = &f.held, &f.validation
-	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
-		return f.history.recorder(env, kube, t, op, f.sourceFolder(args))
+	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}
 	r.check = func(_ context.Context, op sets.Operation) error {
 		noteUnselected(cmd, env, op)
@@ -155,7 +155,7 @@ func (f *applyFlags) run(
 		}
 		return f.checkPruned(op)
 	}
-	return r.do(ctx, func(ctx context.Context) (target, sets.Operation, error) {
+	return r.do(ctx, func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	})
 }
@@ -163,20 +163,20 @@ func (f *applyFlags) run(
 // prepare opens the set and connects.
 func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
-) (target, sets.Operation, error) {
+) (setflags.Target, sets.Operation, error) {
 	f.validation.apply(kube)
-	set, client, err := f.open(ctx, env, kube, args, f.RuleFiles)
+	set, client, err := f.Open(ctx, env, kube, args, f.RuleFiles)
 	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) && !dryRun {
-		if err = f.offerInventory(ctx, env, kube, args, err); err == nil {
-			set, client, err = f.open(ctx, env, kube, args, f.RuleFiles)
+		if err = f.OfferInventory(ctx, env, kube, args, err); err == nil {
+			set, client, err = f.Open(ctx, env, kube, args, f.RuleFiles)
 		}
 	}
 	if err != nil {
-		return target{}, nil, err
+		return setflags.Target{}, nil, err
 	}
-	t, err := newTarget(kube, client, set)
+	t, err := setflags.NewTarget(kube, client, set)
 	if err != nil {
-		return target{}, nil, err
+		return setflags.Target{}, nil, err
 	}
 	options := f.ApplyOptions(dryRun, env.Notice)
 	options.PlanOptions = f.options(env.Now())
@@ -185,7 +185,7 @@ func (f *applyFlags) prepare(
 	}
 	op, err := set.PrepareApply(ctx, client, options)
 	if err != nil {
-		return target{}, nil, err
+		return setflags.Target{}, nil, err
 	}
 	kube.SetSources(sourcesOf(op))
 	return t, op, nil
@@ -210,36 +210,4 @@ func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o.Conflicts = cmp.Or(plan.Conflicts(f.conflicts.Value), plan.NoteConflicts)
 	o.Hold, o.AllowDelete = true, f.held.allowed()
 	return o
-}
-
-// offerInventory asks on a terminal whether a folder without an inventory becomes a package, with
-// the name of the folder, and writes its inventory if so. None is the error of the folder, which is
-// returned if nobody can be asked or the answer is no. A new inventory is worth nothing unless it
-// is kept, so that no flag answers for the user.
-func (f *setFlags) offerInventory(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
-) error {
-	r, err := f.request(env, kube, args, nil)
-	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
-		return none
-	}
-	i, err := commands.PrepareInventory(env, kube, r.Files[0])
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
-		r.Files[0])
-	yes, err := env.Confirm(ctx, fmt.Sprintf("Create %s (%s in namespace %s)?", i.Path, i.Name,
-		i.Namespace))
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return none
-	}
-	if err := i.Write(); err != nil {
-		return err
-	}
-	env.Notice(fmt.Sprintf("created %s: commit it with the manifests", i.Path))
-	return nil
 }

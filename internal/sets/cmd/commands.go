@@ -1,4 +1,5 @@
-// Package cmd holds the native commands: they parse flags, open sets, run operations and print.
+// Package cmd holds the native commands that change sets, and lists all native ones: they parse
+// flags, open sets, run operations and print.
 package cmd
 
 import (
@@ -6,6 +7,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/sets/inspect"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // Commands returns the native commands.
@@ -19,20 +22,20 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newPlan(env, kube),
 		newApply(env, kube),
 		newStatus(env, kube),
-		newList(env, kube),
-		newInspect(env, kube),
-		newLogs(env, kube),
-		newHistory(env, kube),
+		inspect.NewList(env, kube),
+		inspect.NewInspect(env, kube),
+		inspect.NewLogs(env, kube),
+		inspect.NewHistory(env, kube),
 		newDestroy(env, kube),
 		newRename(env, kube),
-		newLabel(env, kube),
+		inspect.NewLabel(env, kube),
 		newGroups(env, kube),
-		newCheckAccess(env, kube),
+		inspect.NewCheckAccess(env, kube),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}
 	for _, cmd := range all {
-		completeFlags(cmd, kube)
+		setflags.Complete(cmd, kube)
 	}
 	return all
 }

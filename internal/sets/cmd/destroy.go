@@ -12,12 +12,13 @@ import (
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // destroyFlags are the flags of destroy.
 type destroyFlags struct {
 	commands.DestroyFlags
-	setFlags
+	setflags.Flags
 	dryRun  cli.DryRunFlag
 	timeout time.Duration
 	held    heldFlags
@@ -60,7 +61,7 @@ terminal the plan is shown first, and run after you have confirmed it.
 		},
 	}
 	f.addRun(cmd)
-	f.addRecord(cmd)
+	f.AddRecord(cmd)
 	return cmd
 }
 
@@ -85,14 +86,14 @@ func (f *destroyFlags) run(
 	err := errors.Join(
 		f.Check(&f.output), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 	if f.pruned == nil { // else the flags are those of an apply, which has checked them
-		err = errors.Join(err, f.checkFlags(cmd, "inventory-policy"))
+		err = errors.Join(err, f.CheckFlags(cmd, "inventory-policy"))
 	}
 	if err != nil {
 		return err
 	}
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
-	r.recorder = func(t target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
 	r.options.Limits.Stall = f.stall.value(f.DeleteTimeout)
@@ -117,11 +118,11 @@ func (f *destroyFlags) run(
 		}
 		return f.pruned.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
 	}
-	err = r.do(ctx, func(ctx context.Context) (t target, _ sets.Operation, err error) {
-		if set, connected, err = f.openRecord(ctx, env, kube, args, nil); err != nil {
+	err = r.do(ctx, func(ctx context.Context) (t setflags.Target, _ sets.Operation, err error) {
+		if set, connected, err = f.OpenRecord(ctx, env, kube, args, nil); err != nil {
 			return t, nil, err
 		}
-		if t, err = newTarget(kube, connected, set); err != nil {
+		if t, err = setflags.NewTarget(kube, connected, set); err != nil {
 			return t, nil, err
 		}
 		o := f.Options(env.Notice)

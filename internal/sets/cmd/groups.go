@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -69,7 +70,7 @@ given, and within --max-prune; a package whose folder is gone stays, and is dest
 		},
 	}
 	f.addRun(cmd)
-	f.addGroup(cmd)
+	addGroup(cmd, &f.Flags)
 	return cmd
 }
 
@@ -92,20 +93,22 @@ group (--group), in the order of their names, until one fails.
 		},
 	}
 	f.addRun(cmd)
-	f.addGroup(cmd)
+	addGroup(cmd, &f.Flags)
 	return cmd
 }
 
 // addGroup adds the flags that name a group.
-func (f *setFlags) addGroup(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.group, "group", "g", "",
+func addGroup(cmd *cobra.Command, f *setflags.Flags) {
+	cmd.Flags().StringVarP(&f.Group, "group", "g", "",
 		"Name of a group of apps; their records are in the namespace of -n")
-	f.cluster.Add(cmd.Flags())
+	f.Cluster.Add(cmd.Flags())
 }
 
-// members returns the sets in the folders of a folder, in the order of their names. Links and
+// membersOf returns the sets in the folders of a folder, in the order of their names. Links and
 // hidden folders are ignored. It is an error if a package has no inventory.
-func (f *setFlags) members(ctx context.Context, env *cli.Env, folder string) ([]member, error) {
+func membersOf(
+	ctx context.Context, env *cli.Env, f *setflags.Flags, folder string,
+) ([]member, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("read the folder of the group: %w", err)
@@ -117,33 +120,33 @@ func (f *setFlags) members(ctx context.Context, env *cli.Env, folder string) ([]
 			continue
 		}
 		m := member{folder: filepath.Join(folder, entry.Name())}
-		if f.group != "" {
-			m.app = f.group + "-" + entry.Name()
+		if f.Group != "" {
+			m.app = f.Group + "-" + entry.Name()
 		} else {
 			_, err := packages.OpenInventory(ctx, packages.Input{Folder: m.folder, Notice: env.Notice})
 			errs = append(errs, err)
 		}
 		members = append(members, m)
 	}
-	if len(members) == 0 && f.group == "" {
+	if len(members) == 0 && f.Group == "" {
 		return nil, fmt.Errorf("%s has no folders, each of which would be a package", folder)
 	}
 	return members, errors.Join(errs...)
 }
 
 // groupApps returns the apps of the group in the cluster.
-func (f *setFlags) groupApps(
-	ctx context.Context, env *cli.Env, kube *cli.Kube,
+func groupApps(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, f *setflags.Flags,
 ) ([]member, error) {
 	namespace, _, err := kube.Namespace()
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.connect(ctx, env, kube, nil)
+	c, err := f.Connect(ctx, env, kube, nil)
 	if err != nil {
 		return nil, err
 	}
-	names, err := sets.GroupApps(ctx, c, namespace, f.group)
+	names, err := sets.GroupApps(ctx, c, namespace, f.Group)
 	members := make([]member, len(names))
 	for i, name := range names {
 		members[i] = member{app: name}
@@ -154,13 +157,13 @@ func (f *setFlags) groupApps(
 func (f *applyFlags) runGroup(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, folder string,
 ) error {
-	members, err := f.members(cmd.Context(), env, folder)
+	members, err := membersOf(cmd.Context(), env, &f.Flags, folder)
 	if err != nil {
 		return err
 	}
 	var gone []member
-	if f.group != "" {
-		known, err := f.groupApps(cmd.Context(), env, kube)
+	if f.Group != "" {
+		known, err := groupApps(cmd.Context(), env, kube, &f.Flags)
 		if err != nil {
 			return err
 		}
@@ -170,7 +173,7 @@ func (f *applyFlags) runGroup(
 	}
 	if len(members) == 0 && len(gone) > 0 && !f.allowEmpty {
 		return fmt.Errorf("%s has no folders, so that all %d apps of the group %q would be destroyed; "+
-			"groups destroy does that, and so does --allow-empty", folder, len(gone), f.group)
+			"groups destroy does that, and so does --allow-empty", folder, len(gone), f.Group)
 	}
 	if len(gone) > 0 && (f.noPrune || slices.ContainsFunc(changedPlanFlags(cmd), isFilter)) {
 		for _, m := range gone {
@@ -185,10 +188,10 @@ func (f *applyFlags) runGroup(
 			return f.destroyGone(cmd, env, kube, m)
 		}
 		one := *f
-		if one.app = m.app; m.app == "" {
+		if one.App = m.app; m.app == "" {
 			return one.run(cmd, env, kube, []string{m.folder})
 		}
-		one.files = []string{m.folder}
+		one.Files = []string{m.folder}
 		return one.run(cmd, env, kube, nil)
 	})
 }
@@ -201,7 +204,7 @@ func (f *applyFlags) destroyGone(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, m member,
 ) error {
 	one := newDestroyFlags()
-	one.app, one.cluster, one.Lock, one.output = m.app, f.cluster, f.Lock, f.output
+	one.App, one.Cluster, one.Lock, one.output = m.app, f.Cluster, f.Lock, f.output
 	one.dryRun, one.timeout, one.Statuses = f.dryRun, f.timeout, f.Statuses
 	one.history = f.history
 	one.stall = stallLimit{limit: f.stall.limit}
@@ -217,23 +220,23 @@ func (f *destroyFlags) runGroup(
 	var members []member
 	var err error
 	switch {
-	case f.group == "":
-		members, err = f.members(cmd.Context(), env, cli.Folder(args))
+	case f.Group == "":
+		members, err = membersOf(cmd.Context(), env, &f.Flags, cli.Folder(args))
 	case len(args) > 0:
 		err = errors.New("--group names the apps of a group without their folder: give one of them")
 	default:
-		members, err = f.groupApps(cmd.Context(), env, kube)
+		members, err = groupApps(cmd.Context(), env, kube, &f.Flags)
 	}
 	if err != nil {
 		return err
 	}
 	if len(members) == 0 {
-		env.Notice(fmt.Sprintf("the group %q has no apps: nothing to delete", f.group))
+		env.Notice(fmt.Sprintf("the group %q has no apps: nothing to delete", f.Group))
 	}
 	isJSON := f.output.Value == view.OutputJSON
 	return runMembers(env, members, isJSON, func(m member) error {
 		one := *f
-		if one.app = m.app; m.app == "" {
+		if one.App = m.app; m.app == "" {
 			return one.run(cmd, env, kube, []string{m.folder})
 		}
 		return one.run(cmd, env, kube, nil)

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/history/origin"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // maxMessage limits the length of --message in bytes.
@@ -70,14 +68,14 @@ func (f *historyFlags) check() error {
 
 // recorder returns an operation that keeps the history of its set, whose files are in a folder.
 func (f *historyFlags) recorder(
-	env *cli.Env, kube *cli.Kube, t target, op sets.Operation, folder string,
+	env *cli.Env, kube *cli.Kube, t setflags.Target, op sets.Operation, folder string,
 ) *sets.Recorder {
-	return sets.NewRecorder(t.cluster, op, sets.HistoryOptions{
+	return sets.NewRecorder(t.Cluster, op, sets.HistoryOptions{
 		Limit: f.limit, Secrets: history.DataPolicy(f.secrets.Value), Keep: f.keep, Now: env.Now,
 		Describe: func(ctx context.Context) history.Meta {
 			host, _ := os.Hostname() // empty if it is not known
 			m := history.Meta{
-				User: kube.User(ctx, t.cluster), Login: env.Login(), Host: host, Tool: cli.Version(),
+				User: kube.User(ctx, t.Cluster), Login: env.Login(), Host: host, Tool: cli.Version(),
 				Command: origin.Command(env.Args), Message: f.message, CI: env.Job(),
 			}
 			if folder != "" {
@@ -86,23 +84,4 @@ func (f *historyFlags) recorder(
 			return m
 		},
 	})
-}
-
-// sourceFolder returns the folder that the files of the set come from; empty if they come from
-// elsewhere.
-func (f *setFlags) sourceFolder(args []string) string {
-	paths := append(append([]string{}, args...), f.files...)
-	if f.kustomize != "" {
-		paths = append(paths, f.kustomize)
-	}
-	if len(paths) == 0 && f.app == "" {
-		return "."
-	}
-	if len(paths) == 0 || paths[0] == packages.Stdin || strings.Contains(paths[0], "://") {
-		return ""
-	}
-	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
-		return filepath.Dir(paths[0])
-	}
-	return paths[0]
 }

@@ -49,12 +49,12 @@ Exit codes:
 			"  " + env.Name() + " apply wordpress --plan wordpress.plan",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.hintAccess(env, args, f.run(cmd, env, kube, args))
+			return f.HintAccess(env, args, f.run(cmd, env, kube, args))
 		},
 	}
 	f.PlanFlags.Add(cmd)
 	f.addPlanned(cmd)
-	f.addFiles(cmd)
+	f.AddFiles(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
@@ -65,7 +65,7 @@ Exit codes:
 
 func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string) error {
 	ctx := cmd.Context()
-	if err := errors.Join(f.check(), f.checkFlags(cmd)); err != nil {
+	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
 	t, op, err := f.prepare(ctx, env, kube, args, true)
@@ -75,8 +75,8 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
-	t.print(env, f.output.Value, op)
-	if err := f.validation.check(ctx, env, t.cluster, op); err != nil {
+	t.Print(env, f.output.Value, op)
+	if err := f.validation.check(ctx, env, t.Cluster, op); err != nil {
 		return err
 	}
 	printForgotten(env, op)

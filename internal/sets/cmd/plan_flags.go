@@ -107,7 +107,7 @@ var policies = map[string]string{"none": "strict", "unowned": "adopt", "all": "f
 // inventoryPolicy returns which objects may be adopted. That of apps is wider by default.
 func (f *applyFlags) inventoryPolicy() string {
 	policy := policies[f.adopt.Value]
-	if policy == "" && f.app != "" && f.Adoption.Value == policies["none"] {
+	if policy == "" && f.App != "" && f.Adoption.Value == policies["none"] {
 		policy = policies["unowned"]
 	}
 	return cmp.Or(policy, f.Adoption.Value)
@@ -132,7 +132,7 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
 // record.
 func (f *applyFlags) checkMoved(kube *cli.Kube, op sets.Operation) error {
 	namespace, err := kube.NamespaceFlag()
-	if err != nil || namespace == "" || f.app != "" {
+	if err != nil || namespace == "" || f.App != "" {
 		return err
 	}
 	created := object.NewSet()

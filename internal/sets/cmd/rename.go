@@ -11,11 +11,12 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // renameFlags are the flags of rename.
 type renameFlags struct {
-	setFlags
+	setflags.Flags
 	lock      cli.LockFlags
 	name      string
 	namespace string
@@ -47,7 +48,7 @@ Exit codes:
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	f.addRecordName(cmd)
+	f.AddRecordName(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "new-name", "", "New name")
 	flags.StringVar(&f.namespace, "new-namespace", "", "New namespace of the record")
@@ -62,7 +63,7 @@ func (f *renameFlags) run(
 	if f.name == "" && f.namespace == "" {
 		return errors.New("give the new name with --new-name, or the new namespace with --new-namespace")
 	}
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -62,7 +63,7 @@ type run struct {
 	validation *validateFlag // of an apply; else nil
 
 	// recorder returns the operation with the history of its set.
-	recorder func(target, sets.Operation) *sets.Recorder
+	recorder func(setflags.Target, sets.Operation) *sets.Recorder
 }
 
 // newRun returns a run with the given output format.
@@ -81,7 +82,7 @@ func newRun(env *cli.Env, command, output string, w wording) run {
 
 // do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
 func (r run) do(
-	ctx context.Context, prepare func(context.Context) (target, sets.Operation, error),
+	ctx context.Context, prepare func(context.Context) (setflags.Target, sets.Operation, error),
 ) error {
 	if r.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
@@ -95,7 +96,7 @@ func (r run) do(
 	held := (*lock.Lock)(nil)
 	if r.options.DryRun == engine.DryRunNone {
 		locked := ctx
-		if held, locked, err = r.lock.Acquire(ctx, r.env, t.cluster, op.Lock(), r.command); err != nil {
+		if held, locked, err = r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command); err != nil {
 			return r.notBegun(ctx, err)
 		}
 		defer held.Release(ctx)
@@ -126,13 +127,13 @@ func (r run) notBegun(ctx context.Context, err error) error {
 }
 
 // plan makes the plan, checks it, and returns an error unless the user agrees to it.
-func (r *run) plan(ctx context.Context, t target, op sets.Operation) error {
+func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
-	t.print(r.env, r.show.Output, op)
+	t.Print(r.env, r.show.Output, op)
 	if r.validation != nil {
-		if err := r.validation.check(ctx, r.env, t.cluster, op); err != nil {
+		if err := r.validation.check(ctx, r.env, t.Cluster, op); err != nil {
 			return err
 		}
 	}

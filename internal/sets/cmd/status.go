@@ -14,13 +14,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // statusFlags are the flags of status.
 type statusFlags struct {
 	commands.StatusFlags
-	setFlags
+	setflags.Flags
 	output cli.Choice
 	stall  stallLimit
 }
@@ -50,7 +51,7 @@ Exit codes:
 	}
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	f.Add(cmd)
-	f.addRecord(cmd)
+	f.AddRecord(cmd)
 	f.stall.add(cmd, "timeout")
 	return cmd
 }
@@ -63,7 +64,7 @@ func (f *statusFlags) run(
 	}
 	rules, err := packages.ReadRules(ctx, f.RuleFiles)
 	if !f.Remote() {
-		rules, err = f.readyRules(ctx, env, kube, args, f.RuleFiles)
+		rules, err = f.ReadyRules(ctx, env, kube, args, f.RuleFiles)
 	}
 	if err != nil {
 		return err
@@ -93,14 +94,14 @@ func (f *statusFlags) targets(
 		if err != nil {
 			return nil, nil, err
 		}
-		client, err := f.connect(ctx, env, kube, nil)
+		client, err := f.Connect(ctx, env, kube, nil)
 		if err != nil {
 			return nil, nil, err
 		}
 		m, err := packages.RemoteMembers(ctx, client, namespace, f.Records, env.Notice)
 		return m, client, err
 	}
-	return f.setFlags.targets(ctx, env, kube, args)
+	return f.Flags.Targets(ctx, env, kube, args)
 }
 
 func (f *statusFlags) printer(

@@ -1,4 +1,4 @@
-package cmd
+package inspect
 
 import (
 	"context"
@@ -18,18 +18,20 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // inspectFlags are the flags of inspect.
 type inspectFlags struct {
-	setFlags
+	setflags.Flags
 	status commands.StatusFlags
 	filter filter.Flags
 	output cli.Choice
 }
 
-func newInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
+// NewInspect returns the command that lists the objects of a set.
+func NewInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := inspectFlags{status: commands.NewStatusFlags(), output: cli.Choice{
 		Value: outputTable, Meaning: "output",
 		Allowed: []string{outputTable, cli.OutputJSON, cli.OutputYAML, outputName},
@@ -54,7 +56,7 @@ Exit codes:
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	f.addRecord(cmd)
+	f.AddRecord(cmd)
 	f.filter.Add(cmd.Flags())
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
@@ -69,7 +71,7 @@ func (f *inspectFlags) run(
 	if f.output.Value == outputName {
 		return f.printNames(ctx, env, kube, args)
 	}
-	rules, err := f.readyRules(ctx, env, kube, args, nil)
+	rules, err := f.ReadyRules(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (f *inspectFlags) targets(
 	if err != nil {
 		return nil, nil, err
 	}
-	m, client, err := f.setFlags.targets(ctx, env, kube, args)
+	m, client, err := f.Flags.Targets(ctx, env, kube, args)
 	if err != nil || matching == nil {
 		return m, client, err
 	}

@@ -1,4 +1,4 @@
-package cmd
+package setflags
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
-// completeFlags completes the flags of a command that name a set, if it has them: apps and packages
+// Complete completes the flags of a command that name a set, if it has them: apps and packages
 // with a record in the namespace; and the one that names a cluster.
-func completeFlags(cmd *cobra.Command, kube *cli.Kube) {
+func Complete(cmd *cobra.Command, kube *cli.Kube) {
 	if cmd.Flags().Lookup("expect-cluster") != nil {
 		kube.CompleteExpected(cmd)
 	}

@@ -1,4 +1,6 @@
-package cmd
+// Package inspect holds the native commands that show sets: their objects, logs, revisions and
+// permissions. They change nothing but histories.
+package inspect
 
 import (
 	"context"
@@ -28,7 +30,8 @@ type listFlags struct {
 	output cli.Choice
 }
 
-func newList(env *cli.Env, kube *cli.Kube) *cobra.Command {
+// NewList returns the command that lists sets.
+func NewList(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := listFlags{output: cli.Choice{
 		Value: outputTable, Meaning: "output",
 		Allowed: []string{outputTable, outputWide, cli.OutputJSON, cli.OutputYAML, outputName},

@@ -1,4 +1,4 @@
-package cmd
+package inspect
 
 import (
 	"context"
@@ -7,22 +7,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/access"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // checkAccessFlags are the flags of check-access.
 type checkAccessFlags struct {
-	setFlags
+	setflags.Flags
 	output cli.Choice
 }
 
-func newCheckAccess(env *cli.Env, kube *cli.Kube) *cobra.Command {
+// NewCheckAccess returns the command that finds out which permissions a set needs.
+func NewCheckAccess(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := checkAccessFlags{output: cli.Choice{
 		Value: view.OutputText, Meaning: "output",
 		Allowed: []string{view.OutputText, cli.OutputJSON, cli.OutputYAML},
@@ -49,7 +50,7 @@ Exit codes:
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	f.addFiles(cmd)
+	f.AddFiles(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
@@ -60,7 +61,7 @@ func (f *checkAccessFlags) run(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
-	set, client, err := f.open(ctx, env, kube, args, nil)
+	set, client, err := f.Open(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}
@@ -173,25 +174,4 @@ func (r *accessReport) lines() []string {
 		}
 	}
 	return slices.Concat(needed, optional)
-}
-
-// hintAccess adds to an error about missing permissions how to find out about all of them.
-func (f *setFlags) hintAccess(env *cli.Env, args []string, err error) error {
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
-	return fmt.Errorf("%w; %s", err, f.accessHint(env, args))
-}
-
-// accessHint returns the command that prints which permissions the set needs, and what it prints.
-func (f *setFlags) accessHint(env *cli.Env, args []string) string {
-	command := []string{env.Name(), "check-access"}
-	if f.app != "" {
-		command = append(command, "-a", f.app)
-	}
-	for _, file := range f.files {
-		command = append(command, "-f", file)
-	}
-	return strings.Join(append(command, args...), " ") +
-		" prints roles with all permissions that are missing"
 }

@@ -1,4 +1,4 @@
-package cmd
+package inspect
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
-func newLabel(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := setFlags{}
+// NewLabel returns the command that prints what marks the objects of a set.
+func NewLabel(env *cli.Env, kube *cli.Kube) *cobra.Command {
+	f := setflags.Flags{}
 	cmd := &cobra.Command{
 		Use:   "label [FOLDER | -] | -a NAME | --record NAME",
 		Short: "Print the label or annotation that the objects of a package or an app carry",
@@ -26,18 +28,18 @@ Exit codes:
 			"  kubectl get pods -l \"$(" + env.Name() + " label -a web)\"",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.printMark(cmd.Context(), env, kube, args)
+			return printMark(cmd.Context(), &f, env, kube, args)
 		},
 	}
-	f.addRecordName(cmd)
+	f.AddRecordName(cmd)
 	return cmd
 }
 
 // printMark prints what marks the objects of the set.
-func (f *setFlags) printMark(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+func printMark(
+	ctx context.Context, f *setflags.Flags, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}

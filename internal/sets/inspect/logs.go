@@ -1,4 +1,4 @@
-package cmd
+package inspect
 
 import (
 	"cmp"
@@ -18,11 +18,12 @@ import (
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/podlogs"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // logsFlags are the flags of logs.
 type logsFlags struct {
-	setFlags
+	setflags.Flags
 	follow, previous, timestamps, prefix bool
 	allContainers                        bool // the default; kubectl's users give it
 	tail                                 int
@@ -31,7 +32,8 @@ type logsFlags struct {
 	selector                             string
 }
 
-func newLogs(env *cli.Env, kube *cli.Kube) *cobra.Command {
+// NewLogs returns the command that prints the logs of the pods of a set.
+func NewLogs(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := &logsFlags{}
 	cmd := &cobra.Command{
 		Use:   "logs [FOLDER | -] | -a NAME | --record NAME",
@@ -55,7 +57,7 @@ Exit codes:
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
-	f.addRecordName(cmd)
+	f.AddRecordName(cmd)
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false,
 		"Print new lines too, and those of new pods, until interrupted")
@@ -99,7 +101,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	if err := f.check(); err != nil {
 		return err
 	}
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cmd
+package inspect
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
-	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // shortDigest is the length of commits and digests in tables.
@@ -26,11 +26,12 @@ const shortDigest = 7
 
 // showHistoryFlags are the flags of history and of history show.
 type showHistoryFlags struct {
-	setFlags
+	setflags.Flags
 	output cli.Choice
 }
 
-func newHistory(env *cli.Env, kube *cli.Kube) *cobra.Command {
+// NewHistory returns the commands on the revisions of a set.
+func NewHistory(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := showHistoryFlags{output: cli.Choice{
 		Value: outputTable, Meaning: "output",
 		Allowed: []string{outputTable, outputWide, cli.OutputJSON, cli.OutputYAML},
@@ -55,10 +56,10 @@ Exit codes:
 			return f.list(cmd.Context(), env, kube, args)
 		},
 	}
-	f.addRecord(cmd)
+	f.AddRecord(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	show := newHistoryShow(env, kube)
-	completeFlags(show, kube)
+	setflags.Complete(show, kube)
 	cmd.AddCommand(show)
 	return cmd
 }
@@ -83,33 +84,9 @@ Exit codes:
 			return f.show(cmd.Context(), env, kube, args[:len(args)-1], args[len(args)-1])
 		},
 	}
-	f.addRecord(cmd)
+	f.AddRecord(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
-}
-
-// open connects and returns the history of the set, and what messages call the set.
-func (f *showHistoryFlags) open(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (s *history.Store, title string, err error) {
-	if f.record != "" {
-		r, err := f.request(env, kube, args, nil)
-		if err != nil {
-			return nil, "", err
-		}
-		client, err := f.connect(ctx, env, kube, nil)
-		if err != nil {
-			return nil, "", err
-		}
-		s, err := sets.FindHistory(ctx, client, r)
-		return s, fmt.Sprintf("package %q", f.record), err
-	}
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err = sets.OpenHistory(ctx, client, set)
-	return s, set.Title(), err
 }
 
 func (f *showHistoryFlags) list(
@@ -118,7 +95,7 @@ func (f *showHistoryFlags) list(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
-	s, title, err := f.open(ctx, env, kube, args)
+	s, title, err := f.OpenHistory(ctx, env, kube, args)
 	if err != nil {
 		return err
 	}
@@ -272,7 +249,7 @@ func (f *showHistoryFlags) show(
 		return fmt.Errorf("%q is not the number of a revision; %s history prints them", revision,
 			env.Name())
 	}
-	s, title, err := f.open(ctx, env, kube, args)
+	s, title, err := f.OpenHistory(ctx, env, kube, args)
 	if err != nil {
 		return err
 	}

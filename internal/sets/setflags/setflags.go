@@ -1,4 +1,6 @@
-package cmd
+// Package setflags finds the set of a native command: it holds the flags that name a set and its
+// files, and opens the set and the connection to its cluster.
+package setflags
 
 import (
 	"context"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -20,20 +23,20 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// setFlags name the set of a command, together with its arguments.
-type setFlags struct {
-	files     []string
-	kustomize string
-	app       string
-	group     string // of the app
-	record    string
-	cluster   cli.ClusterGuard
+// Flags name the set of a command, together with its arguments.
+type Flags struct {
+	Files     []string
+	Kustomize string
+	App       string
+	Group     string // of the app
+	Record    string
+	Cluster   cli.ClusterGuard
 }
 
-// addFiles adds the flags for a set with its files.
-func (f *setFlags) addFiles(cmd *cobra.Command) {
+// AddFiles adds the flags for a set with its files.
+func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil,
+	flags.StringSliceVarP(&f.Files, "filename", "f", nil,
 		"Folder of the package; with --app: folders, files, URLs or - with manifests (can repeat)")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "file" { // as kapp calls it
@@ -41,56 +44,56 @@ func (f *setFlags) addFiles(cmd *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
-	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "Folder with a kustomization")
-	f.addName(cmd)
+	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder with a kustomization")
+	f.AddName(cmd)
 }
 
-// addRecord adds the flags for a set without its files.
-func (f *setFlags) addRecord(cmd *cobra.Command) {
-	f.addFiles(cmd)
+// AddRecord adds the flags for a set without its files.
+func (f *Flags) AddRecord(cmd *cobra.Command) {
+	f.AddFiles(cmd)
 	f.addRecordFlag(cmd)
 }
 
-// addRecordName adds the flags that name a record.
-func (f *setFlags) addRecordName(cmd *cobra.Command) {
-	f.addName(cmd)
+// AddRecordName adds the flags that name a record.
+func (f *Flags) AddRecordName(cmd *cobra.Command) {
+	f.AddName(cmd)
 	f.addRecordFlag(cmd)
 }
 
-func (f *setFlags) addRecordFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.record, "record", "",
+func (f *Flags) addRecordFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Record, "record", "",
 		"Name of the package's record in the namespace of -n, instead of its folder")
 }
 
-func (f *setFlags) addName(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.app, "app", "a", "",
+func (f *Flags) AddName(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.App, "app", "a", "",
 		"Name of the app; its record is in the namespace of -n")
-	f.cluster.Add(cmd.Flags())
+	f.Cluster.Add(cmd.Flags())
 }
 
-// request returns the request for the set that the flags and arguments name. Readiness rules may be
+// Request returns the request for the set that the flags and arguments name. Readiness rules may be
 // in ruleFiles.
-func (f *setFlags) request(
+func (f *Flags) Request(
 	env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Request, error) {
 	namespace, explicit, err := kube.Namespace()
 	r := sets.Request{
-		Files: append(append([]string{}, args...), f.files...), App: f.app, Group: f.group,
-		Record: f.record,
+		Files: append(append([]string{}, args...), f.Files...), App: f.App, Group: f.Group,
+		Record: f.Record,
 		Stream: env.In, Namespace: namespace, Enforced: explicit, Rules: ruleFiles, Notice: env.Notice,
 		Now: env.Now,
 	}
-	if f.kustomize != "" {
-		r.Files = append(r.Files, f.kustomize)
+	if f.Kustomize != "" {
+		r.Files = append(r.Files, f.Kustomize)
 	}
 	switch {
 	case err != nil:
 		return r, err
-	case f.app != "" && f.record != "":
+	case f.App != "" && f.Record != "":
 		return r, errors.New("--app names an app and --record a package: give one of them")
-	case f.record != "" && len(r.Files) > 0:
+	case f.Record != "" && len(r.Files) > 0:
 		return r, errors.New("--record names a package without its folder: give one of them")
-	case f.app != "" || f.record != "":
+	case f.App != "" || f.Record != "":
 		return r, nil
 	case len(r.Files) > 1:
 		return r, fmt.Errorf("a package is one folder, but %s were given; several files are deployed "+
@@ -116,11 +119,11 @@ func checkPackage(arg string) error {
 		"or deploy the file as an app: -a NAME -f %s", arg, arg)
 }
 
-// open reads the set with its files and connects.
-func (f *setFlags) open(
+// Open reads the set with its files and connects.
+func (f *Flags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Set, sets.Cluster, error) {
-	r, err := f.request(env, kube, args, ruleFiles)
+	r, err := f.Request(env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,15 +135,15 @@ func (f *setFlags) open(
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := f.connect(ctx, env, kube, set)
+	c, err := f.Connect(ctx, env, kube, set)
 	return set, c, err
 }
 
-// openRecord reads what names the record of the set, and connects.
-func (f *setFlags) openRecord(
+// OpenRecord reads what names the record of the set, and connects.
+func (f *Flags) OpenRecord(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Set, sets.Cluster, error) {
-	r, err := f.request(env, kube, args, ruleFiles)
+	r, err := f.Request(env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,10 +152,10 @@ func (f *setFlags) openRecord(
 		if err != nil {
 			return nil, nil, withHint(err, r)
 		}
-		c, err := f.connect(ctx, env, kube, set)
+		c, err := f.Connect(ctx, env, kube, set)
 		return set, c, err
 	}
-	c, err := f.connect(ctx, env, kube, nil)
+	c, err := f.Connect(ctx, env, kube, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,11 +163,11 @@ func (f *setFlags) openRecord(
 	return set, c, err
 }
 
-// readyRules returns the readiness rules of the set and of files.
-func (f *setFlags) readyRules(
+// ReadyRules returns the readiness rules of the set and of files.
+func (f *Flags) ReadyRules(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) ([]ready.Rule, error) {
-	r, err := f.request(env, kube, args, nil)
+	r, err := f.Request(env, kube, args, nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -176,16 +179,40 @@ func (f *setFlags) readyRules(
 	return packages.ReadRules(ctx, ruleFiles, r.Files[0])
 }
 
-// targets connects and returns the objects of the set in the cluster.
-func (f *setFlags) targets(
+// Targets connects and returns the objects of the set in the cluster.
+func (f *Flags) Targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*packages.StatusTargets, packages.Cluster, error) {
-	set, client, err := f.openRecord(ctx, env, kube, args, nil)
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	m, err := set.Targets(ctx, client)
 	return m, client, err
+}
+
+// OpenHistory connects and returns the history of the set, and what messages call the set.
+func (f *Flags) OpenHistory(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) (s *history.Store, title string, err error) {
+	if f.Record != "" {
+		r, err := f.Request(env, kube, args, nil)
+		if err != nil {
+			return nil, "", err
+		}
+		client, err := f.Connect(ctx, env, kube, nil)
+		if err != nil {
+			return nil, "", err
+		}
+		s, err := sets.FindHistory(ctx, client, r)
+		return s, fmt.Sprintf("package %q", f.Record), err
+	}
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = sets.OpenHistory(ctx, client, set)
+	return s, set.Title(), err
 }
 
 // withHint adds to the error of a package whose folder does not exist what could be meant.
@@ -199,13 +226,13 @@ func withHint(err error, r sets.Request) error {
 		"app is named by -a %s; muster list shows both", err, name, name)
 }
 
-// connect connects to the cluster, and returns an error if the user expects another one, or the set
+// Connect connects to the cluster, and returns an error if the user expects another one, or the set
 // belongs to another one. The set may be nil.
-func (f *setFlags) connect(
+func (f *Flags) Connect(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, set sets.Set,
 ) (sets.Cluster, error) {
 	connect := kube.Client
-	if f.app != "" {
+	if f.App != "" {
 		connect = kube.WriteClient
 	}
 	client, err := connect()
@@ -216,7 +243,7 @@ func (f *setFlags) connect(
 	if set != nil {
 		expected.Value, expected.Where = set.Expected()
 	}
-	return client, f.cluster.Check(ctx, env, kube, client, expected)
+	return client, f.Cluster.Check(ctx, env, kube, client, expected)
 }
 
 // packageFlags are flags that mean something for packages alone.
@@ -225,39 +252,39 @@ var packageFlags = []string{
 	"status-policy", "install-resource-group",
 }
 
-// checkFlags returns an error for a flag that means nothing for the kind of set: packageFlags, and
+// CheckFlags returns an error for a flag that means nothing for the kind of set: packageFlags, and
 // more of the command's.
-func (f *setFlags) checkFlags(cmd *cobra.Command, more ...string) error {
-	if f.app == "" {
+func (f *Flags) CheckFlags(cmd *cobra.Command, more ...string) error {
+	if f.App == "" {
 		return nil
 	}
 	for _, name := range append(more, packageFlags...) {
 		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for packages, and %q is an app; omit it", name, f.app)
+			return fmt.Errorf("--%s is for packages, and %q is an app; omit it", name, f.App)
 		}
 	}
 	return nil
 }
 
-// target is a set in a cluster, which a command is about to change.
-type target struct {
-	cluster      sets.Cluster
-	place, title string // what messages call the cluster and the set
+// Target is a set in a cluster, which a command is about to change.
+type Target struct {
+	Cluster      sets.Cluster
+	Place, Title string // what messages call the cluster and the set
 }
 
-// newTarget returns the target for a set in a cluster.
-func newTarget(kube *cli.Kube, c sets.Cluster, set sets.Set) (target, error) {
+// NewTarget returns the target for a set in a cluster.
+func NewTarget(kube *cli.Kube, c sets.Cluster, set sets.Set) (Target, error) {
 	place, err := kube.Place(c.Host())
 	if err != nil {
-		return target{}, err
+		return Target{}, err
 	}
 	namespace, _ := set.Name()
-	return target{c, place, fmt.Sprintf("%s in namespace %s", set.Title(), namespace)}, nil
+	return Target{c, place, fmt.Sprintf("%s in namespace %s", set.Title(), namespace)}, nil
 }
 
-// print prints the target and the number of objects of the plan on standard error, so that users
+// Print prints the target and the number of objects of the plan on standard error, so that users
 // notice a wrong cluster. Outputs for programs are left alone.
-func (t target) print(env *cli.Env, output string, op sets.Operation) {
+func (t Target) Print(env *cli.Env, output string, op sets.Operation) {
 	if output != view.OutputText && output != view.OutputTable {
 		return
 	}
@@ -265,5 +292,24 @@ func (t target) print(env *cli.Env, output string, op sets.Operation) {
 	if count == 1 {
 		noun = "object"
 	}
-	env.Notice(fmt.Sprintf("%s: %d %s of %s", t.place, count, noun, t.title))
+	env.Notice(fmt.Sprintf("%s: %d %s of %s", t.Place, count, noun, t.Title))
+}
+
+// SourceFolder returns the folder that the files of the set come from; empty if they come from
+// elsewhere.
+func (f *Flags) SourceFolder(args []string) string {
+	paths := append(append([]string{}, args...), f.Files...)
+	if f.Kustomize != "" {
+		paths = append(paths, f.Kustomize)
+	}
+	if len(paths) == 0 && f.App == "" {
+		return "."
+	}
+	if len(paths) == 0 || paths[0] == packages.Stdin || strings.Contains(paths[0], "://") {
+		return ""
+	}
+	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
+		return filepath.Dir(paths[0])
+	}
+	return paths[0]
 }

@@ -1,0 +1,65 @@
+package setflags
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/packages/commands"
+)
+
+// OfferInventory asks on a terminal whether a folder without an inventory becomes a package, with
+// the name of the folder, and writes its inventory if so. None is the error of the folder, which is
+// returned if nobody can be asked or the answer is no. A new inventory is worth nothing unless it
+// is kept, so that no flag answers for the user.
+func (f *Flags) OfferInventory(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
+) error {
+	r, err := f.Request(env, kube, args, nil)
+	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
+		return none
+	}
+	i, err := commands.PrepareInventory(env, kube, r.Files[0])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
+		r.Files[0])
+	yes, err := env.Confirm(ctx, fmt.Sprintf("Create %s (%s in namespace %s)?", i.Path, i.Name,
+		i.Namespace))
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return none
+	}
+	if err := i.Write(); err != nil {
+		return err
+	}
+	env.Notice(fmt.Sprintf("created %s: commit it with the manifests", i.Path))
+	return nil
+}
+
+// HintAccess adds to an error about missing permissions how to find out about all of them.
+func (f *Flags) HintAccess(env *cli.Env, args []string, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, f.AccessHint(env, args))
+}
+
+// AccessHint returns the command that prints which permissions the set needs, and what it prints.
+func (f *Flags) AccessHint(env *cli.Env, args []string) string {
+	command := []string{env.Name(), "check-access"}
+	if f.App != "" {
+		command = append(command, "-a", f.App)
+	}
+	for _, file := range f.Files {
+		command = append(command, "-f", file)
+	}
+	return strings.Join(append(command, args...), " ") +
+		" prints roles with all permissions that are missing"
+}
