@@ -6,6 +6,7 @@ LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... .
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
+OUTLINED    := github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
 KUBERNETES  := v1.36.3
 OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.mod)
@@ -17,8 +18,8 @@ GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'inter
 
 build: build-muster build-plane ## everything, into bin/
 
-build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
+build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call; OUTLINED is small rather than fast
+	CGO_ENABLED=0 go build -trimpath $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
 	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
