@@ -26,6 +26,7 @@ const (
 	keyIndex   = "index"   // entries, as a JSON list, compressed
 	keyObjects = "objects" // objects, as JSON lines, compressed
 	keySecrets = "secrets" // secretData, as JSON lines, compressed
+	keyDetails = "details" // Details, as JSON, compressed; missing if there are none
 )
 
 // entry is what the index says about an object.
@@ -35,6 +36,9 @@ type entry struct {
 	Digest string `json:"digest"`
 	// Data says where the data of a Secret is, if it is not with the object.
 	Data DataPolicy `json:"data,omitempty"`
+	// DataDigest and StringKeys describe data that is not with the object.
+	DataDigest string   `json:"dataDigest,omitempty"`
+	StringKeys []string `json:"stringKeys,omitempty"`
 }
 
 // secretData is the data of one Secret.

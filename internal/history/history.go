@@ -17,6 +17,7 @@ package history
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -112,6 +113,10 @@ type Meta struct {
 	Objects int    `json:"objects"` // number
 	Content string `json:"content"` // digest of all objects
 	Parts   []Part `json:"parts"`   // the first one is the head
+
+	// Partial is why the run did not make the cluster the same as the objects; empty if it meant to.
+	// Such a revision is never the last good one.
+	Partial string `json:"partial,omitempty"`
 }
 
 // Change counts the objects of a kind that a run changed in one way.
@@ -153,12 +158,51 @@ type Object struct {
 	Digest string // of the object as it was desired
 	// Withheld is why the data of a Secret is not here; nil if the object is complete.
 	Withheld error
+
+	data       string   // digest of the data of a Secret; empty if it is not known
+	stringKeys []string // of the data, those that were in stringData
 }
 
 // Revision is a description with the objects, by kind, namespace and name.
 type Revision struct {
 	Meta
+	Details
 	Objects []Object
+}
+
+// Details are what a revision says about its run beyond the description. Lists do not read them.
+type Details struct {
+	// Rules are the readiness rules that users wrote, those that count first.
+	Rules []File `json:"rules,omitempty"`
+	// Settings are what shaped the plan, in a form of the caller.
+	Settings json.RawMessage `json:"settings,omitempty"`
+	// Adopted are the objects that the run took over from others, or that had no owner.
+	Adopted []object.Ref `json:"adopted,omitempty"`
+	// Evidence is what was seen of objects that failed.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// File is a text with its name.
+type File struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Evidence is what was seen of an object that failed.
+type Evidence struct {
+	Object object.Ref `json:"object"`
+	State  string     `json:"state,omitempty"` // the last one, as in: Deployment has 0 of 2 pods
+	Error  string     `json:"error,omitempty"` // of the write
+	Causes []Cause    `json:"causes,omitempty"`
+}
+
+// Cause is why an object was not ready.
+type Cause struct {
+	Object    object.Ref `json:"object"` // as a pod
+	Count     int        `json:"count,omitempty"`
+	Message   string     `json:"message"`
+	Container string     `json:"container,omitempty"`
+	Log       []string   `json:"log,omitempty"` // the last lines
 }
 
 // NotFoundError reports a revision that does not exist.

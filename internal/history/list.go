@@ -102,6 +102,59 @@ func (p Part) ref(set Set) object.Ref {
 	}
 }
 
+// isGood reports whether a run that succeeded described the set, so that it can be restored. A
+// destroy leaves a revision without objects.
+func (h *Head) isGood() bool {
+	return h.Err == nil && h.Outcome == Succeeded && h.Partial == "" && h.Objects > 0
+}
+
+// LastGood returns the newest revision whose run succeeded and described the whole set, of those
+// that List returned.
+func LastGood(heads []Head) (Head, bool) {
+	for _, h := range heads {
+		if h.isGood() {
+			return h, true
+		}
+	}
+	return Head{}, false
+}
+
+// GoodBefore returns the newest good revision that differs from the newest one of all, of those
+// that List returned.
+func GoodBefore(heads []Head) (Head, bool) {
+	for _, h := range heads {
+		if h.isGood() && h.Number != heads[0].Number && h.Content != heads[0].Content {
+			return h, true
+		}
+	}
+	return Head{}, false
+}
+
+// LastGood returns the newest revision whose run succeeded and described the whole set; nil if
+// there is none. It sends one request for metadata.
+func (s *Store) LastGood(ctx context.Context) (*Head, error) {
+	heads, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h, ok := LastGood(heads); ok {
+		return &h, nil
+	}
+	return nil, nil
+}
+
+// Earlier returns the revisions of the same record that belong to another set: one that was deleted
+// and created again. It sends one request for metadata.
+func (s *Store) Earlier(ctx context.Context) ([]Head, error) {
+	l, err := s.listWith(ctx, map[string]string{labelRevision: cluster.AnyValue})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(l.heads, func(h Head) bool {
+		return h.label == s.Set.label() || h.Record != s.Set.Record
+	}), nil
+}
+
 // Prune deletes the oldest revisions beyond the limit, and parts that no revision names. The newest
 // revision, the last good one and pinned ones stay.
 func (s *Store) Prune(ctx context.Context) error {
@@ -132,12 +185,14 @@ func (s *Store) prune(ctx context.Context, l *listing) error {
 
 // excess returns the revisions beyond a limit that may be deleted, the oldest first.
 func (l *listing) excess(limit int) []Head {
-	good := slices.IndexFunc(l.heads, func(h Head) bool {
+	good := slices.IndexFunc(l.heads, func(h Head) bool { return h.isGood() })
+	succeeded := slices.IndexFunc(l.heads, func(h Head) bool {
 		return h.Outcome == Succeeded && h.Err == nil
 	})
 	var excess []Head
 	for i, h := range slices.Backward(l.heads) {
-		if len(l.heads)-len(excess) > limit && i != 0 && i != good && !h.Pinned {
+		stays := i == 0 || i == good || i == succeeded || h.Pinned
+		if len(l.heads)-len(excess) > limit && !stays {
 			excess = append(excess, h)
 		}
 	}

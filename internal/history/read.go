@@ -109,12 +109,19 @@ func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
 		if err := obj.UnmarshalJSON(one); err != nil {
 			return nil, err
 		}
-		r.Objects = append(r.Objects, Object{Unstructured: obj, Source: e.Source, Digest: e.Digest})
+		r.Objects = append(r.Objects, Object{Unstructured: obj, Source: e.Source, Digest: e.Digest,
+			data: e.DataDigest, stringKeys: e.StringKeys})
 	}
 	if len(r.Objects) < len(index) {
 		return nil, errors.New("it has fewer objects than the index")
 	}
-	return index, nil
+	if len(data[keyDetails]) == 0 {
+		return index, nil
+	}
+	if text, err = decompress(data[keyDetails]); err != nil {
+		return nil, err
+	}
+	return index, json.Unmarshal(text, &r.Details)
 }
 
 // addData adds the data of Secrets in other namespaces to the objects, or why it is not readable.

@@ -65,7 +65,8 @@ func (l *listing) newest() int {
 
 // write stores the revision that follows the newest one: the data of Secrets, parts, then the head.
 func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, err error) {
-	w, number := &writer{Store: s, meta: r.Meta, objects: slices.Clone(r.Objects)}, newest+1
+	w := &writer{Store: s, meta: r.Meta, details: r.Details, objects: slices.Clone(r.Objects)}
+	number := newest + 1
 	w.meta.Number, w.meta.Parent, w.meta.Record = number, cmp.Or(r.Parent, newest), s.Set.Record
 	defer func() {
 		if err != nil {
@@ -74,7 +75,7 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 			err = fmt.Errorf("write revision %d of %q: %w", number, s.Set.Name, err)
 		}
 	}()
-	slices.SortFunc(w.objects, func(a, b Object) int {
+	slices.SortStableFunc(w.objects, func(a, b Object) int {
 		return object.Compare(object.RefOf(a.Unstructured), object.RefOf(b.Unstructured))
 	})
 	forbidden, secrets, err := w.writeSecrets(ctx)
@@ -110,6 +111,7 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 type writer struct {
 	*Store
 	meta    Meta
+	details Details
 	objects []Object
 	created []object.Ref // parts
 }
@@ -173,7 +175,10 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 		whole, err := line(fields)
 		stored := whole
 		if err == nil && e.Data != "" {
-			rest, _ := withoutData(fields)
+			rest, data := withoutData(fields)
+			if e.Data != NoData {
+				e.DataDigest, e.StringKeys = dataDigest(data), stringKeys(data)
+			}
 			stored, err = line(rest)
 		}
 		if err != nil {
@@ -190,8 +195,14 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	contents := []keyed{{keyIndex, compress(list)}, {keyObjects, compress(text.Bytes())}}
+	if details, err := line(w.details); err != nil {
+		return nil, err
+	} else if string(details) != "{}\n" {
+		contents = append(contents, keyed{keyDetails, compress(details)})
+	}
 	w.meta.Objects, w.meta.Content = len(index), digest([]byte(digests.String()))
-	return pack(keyed{keyIndex, compress(list)}, keyed{keyObjects, compress(text.Bytes())}), nil
+	return pack(contents...), nil
 }
 
 // dataOf returns where the data of an object is; empty if it is with the object.

@@ -1,0 +1,78 @@
+package history
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// dataDigest returns a digest of the data of a Secret, whether a manifest or a server wrote it.
+func dataDigest(fields map[string]any) string {
+	values := map[string][]byte{}
+	data, _ := fields["data"].(map[string]any)
+	for key, value := range data {
+		text, _ := value.(string)
+		text = strings.Join(strings.Fields(text), "") // servers accept lines
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return "" // the server refuses it
+		}
+		values[key] = decoded
+	}
+	texts, _ := fields["stringData"].(map[string]any)
+	for key, value := range texts {
+		text, _ := value.(string)
+		values[key] = []byte(text)
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(&b, "%q %q\n", key, values[key])
+	}
+	return digest([]byte(b.String()))
+}
+
+// stringKeys returns the keys of the data of a Secret that are in stringData, sorted.
+func stringKeys(fields map[string]any) []string {
+	texts, _ := fields["stringData"].(map[string]any)
+	return slices.Sorted(maps.Keys(texts))
+}
+
+// Complete adds the data of a live Secret to an object whose data is withheld, if it is the same as
+// the data that was desired. It reports whether it was.
+func (o *Object) Complete(live *unstructured.Unstructured) bool {
+	if o.Withheld == nil || live == nil {
+		return o.Withheld == nil
+	}
+	_, data := withoutData(live.Object)
+	if o.data == "" || dataDigest(data) != o.data {
+		return false
+	}
+	o.CopyData(live)
+	return true
+}
+
+// CopyData copies the data of a live Secret to an object whose data is withheld, so that a run of
+// the object does not change it.
+func (o *Object) CopyData(live *unstructured.Unstructured) {
+	rest, texts := map[string]any{}, map[string]any{}
+	data, _, _ := unstructured.NestedStringMap(live.Object, "data")
+	for key, value := range data {
+		text, err := base64.StdEncoding.DecodeString(value)
+		if err == nil && utf8.Valid(text) && slices.Contains(o.stringKeys, key) {
+			texts[key] = string(text)
+		} else {
+			rest[key] = value
+		}
+	}
+	for field, values := range map[string]map[string]any{"data": rest, "stringData": texts} {
+		if len(values) > 0 {
+			o.Object[field] = values
+		}
+	}
+	o.Withheld = nil
+}
