@@ -8,6 +8,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -27,9 +28,10 @@ type DeployRequest struct {
 	MaxPrune    plan.PruneLimit     // of the objects of the app
 
 	Search            SearchOptions
-	AllKinds          bool // search all kinds, and not only those that the app is known to have
-	Adopt             bool // adopt live objects without the label of the app
-	OverrideOwnership bool // adopt objects of other apps and owners
+	AllKinds          bool        // search all kinds, and not only those that the app is known to have
+	Adopt             bool        // adopt live objects without the label of the app
+	OverrideOwnership bool        // adopt objects of other apps and owners
+	AdoptObjects      *object.Set // adopt these, whoever owns them
 	// AdoptFrom names the apps in the namespace of this app whose objects it may adopt; empty for
 	// those that OverrideOwnership allows.
 	AdoptFrom      []string

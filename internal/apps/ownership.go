@@ -57,7 +57,8 @@ func (d *Deployment) foreignReason(input, live liveObject) string {
 	if label := d.otherOwner(input, live); label != "" {
 		owners = slices.Insert(owners, 0, owner.Owner{Kind: owner.App, ID: label})
 	}
-	if len(owners) == 0 || d.req.OverrideOwnership {
+	if len(owners) == 0 || d.req.OverrideOwnership ||
+		d.req.AdoptObjects.Has(object.RefOf(live)) {
 		return ""
 	}
 	owners = d.nameOwners(owners, live.GetNamespace())

@@ -46,6 +46,8 @@ type PlanOptions struct {
 	Now    time.Time    `json:"-"`
 	// AppAnnotations honours the annotations of kapp too, as far as packages can.
 	AppAnnotations bool `json:"-"`
+	// Adopted are objects that may be taken from others whatever InventoryPolicy says.
+	Adopted *object.Set `json:"-"`
 	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
 	// the reasons of its steps.
 	LeaveReplicas bool `json:"-"`
@@ -77,6 +79,7 @@ func (o PlanOptions) Waves() bool { return o.Ordering == "waves" }
 // policy returns the policy of a plan for the objects of an inventory.
 func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	p, err := Policy(inv, o.Adoption())
+	p.Owner.Adopts = o.Adopted
 	o.limitOwners(&p)
 	p.Waves = o.Waves()
 	p.ServerSide, p.Manager, p.Conflicts = o.ServerSide, o.FieldManager, o.Conflicts

@@ -19,19 +19,49 @@ import (
 // manifest.
 const RulesName = "ready-rules.yaml"
 
-// ReadRules returns readiness rules: those of the given files, then those at the top of folders,
-// then the built-in ones. Folders that are empty or Stdin have none. The error joins all problems.
+// RuleFile is the content of a file with readiness rules.
+type RuleFile struct {
+	Name string
+	Text string
+}
+
+// ReadRules returns the readiness rules of files and folders, as ReadRuleFiles finds them, and then
+// the built-in ones. The error joins all problems.
 func ReadRules(ctx context.Context, files []string, folders ...string) ([]ready.Rule, error) {
+	found, unread := ReadRuleFiles(ctx, files, folders...)
+	parsed, err := ParseRules(found)
+	return parsed, errors.Join(unread, err)
+}
+
+// ParseRules returns the readiness rules of files, and then the built-in ones. The error joins all
+// problems.
+func ParseRules(files []RuleFile) ([]ready.Rule, error) {
 	var found []ready.Rule
 	var errs []error
-	add := func(file string, text []byte, err error) {
-		var parsed []ready.Rule
-		if err != nil {
-			err = fmt.Errorf("read rules: %w", err)
-		} else {
-			parsed, err = rules.Parse(file, text)
-		}
+	for _, file := range files {
+		parsed, err := rules.Parse(file.Name, []byte(file.Text))
 		found, errs = append(found, parsed...), append(errs, err)
+	}
+	builtin, err := rules.Builtin()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	return append(found, builtin...), nil
+}
+
+// ReadRuleFiles returns the files with readiness rules: the given ones, then those at the top of
+// folders. Folders that are empty or Stdin have none. The error joins all problems.
+func ReadRuleFiles(
+	ctx context.Context, files []string, folders ...string,
+) ([]RuleFile, error) {
+	var found []RuleFile
+	var errs []error
+	add := func(file string, text []byte, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read rules: %w", err))
+			return
+		}
+		found = append(found, RuleFile{file, string(text)})
 	}
 	for _, file := range files {
 		text, err := boundedio.ReadNamed(ctx, file)
@@ -46,11 +76,7 @@ func ReadRules(ctx context.Context, files []string, folders ...string) ([]ready.
 			add(file, text, err)
 		}
 	}
-	builtin, err := rules.Builtin()
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return nil, err
-	}
-	return append(found, builtin...), nil
+	return found, errors.Join(errs...)
 }
 
 // NewRuleSet completes rules for the given objects. Whether a volume claim waits for its first

@@ -27,19 +27,31 @@ func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotat
 func (o Owner) refusal(
 	live, applied *unstructured.Unstructured, unowned, foreign string,
 ) (ReasonCode, string) {
-	if o.Annotation == "" || live == nil || o.Adoption == AdoptAll {
+	if o.Annotation == "" || live == nil {
+		return "", ""
+	}
+	adoption := o.adoptionOf(live)
+	if adoption == AdoptAll {
 		return "", ""
 	}
 	others := o.others(live, applied)
 	switch {
 	case others.Text != "":
 		return ReasonForeign, withHint("it belongs to "+others.Text, foreign)
-	case o.Owns(live) || o.Adoption == AdoptUnowned:
+	case o.Owns(live) || adoption == AdoptUnowned:
 		return "", ""
 	default:
 		return ReasonUnowned, withHint(
 			fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation), unowned)
 	}
+}
+
+// adoptionOf returns the degree of adoption for a live object.
+func (o Owner) adoptionOf(live *unstructured.Unstructured) Adoption {
+	if o.Adopts.Has(object.RefOf(live)) {
+		return AdoptAll
+	}
+	return o.Adoption
 }
 
 func withHint(reason, hint string) string {
@@ -67,7 +79,7 @@ func (o Owner) others(live, applied *unstructured.Unstructured) Others {
 // adopts returns the owners that the set takes an object from: all but the set itself, if it may
 // adopt the objects of others.
 func (o Owner) adopts(live, want *unstructured.Unstructured) Others {
-	if o.Adoption != AdoptAll || o.Others == nil {
+	if live == nil || o.adoptionOf(live) != AdoptAll || o.Others == nil {
 		return Others{}
 	}
 	return o.others(live, want)

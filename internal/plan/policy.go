@@ -168,8 +168,10 @@ type Owner struct {
 	Annotation string // its value is the ID of the owning set; empty: no ownership
 	ID         string
 	Adoption   Adoption
-	AdoptHint  string // added to the reason for not writing an object without an owner
-	KeepHint   string // added to the reason for not deleting an object without an owner
+	// Adopts are objects for which Adoption is AdoptAll.
+	Adopts    *object.Set `json:"-"`
+	AdoptHint string      // added to the reason for not writing an object without an owner
+	KeepHint  string      // added to the reason for not deleting an object without an owner
 	// ForeignHint is added to the reason for not writing an object of others.
 	ForeignHint string
 	// DropForeign removes an object of others that is no longer desired from the record; otherwise it
