@@ -25,6 +25,9 @@ type appSet struct {
 	request Request
 	objects []manifest.Object // empty if only the record is known
 	rules   []ready.Rule
+
+	ruleFiles []packages.RuleFile // of the rules
+	manifests []plan.Desired      // of a revision: the objects as their files had them; else nil
 }
 
 // openApp reads the files of an app and its rules.
@@ -38,10 +41,11 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err := checkRecords(s.objects); err != nil {
 		return nil, err
 	}
-	if s.rules, err = files.ReadRules(ctx, r.Files, r.Rules); err != nil {
+	if s.ruleFiles, err = files.ReadRuleFiles(ctx, r.Files, r.Rules); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.rules, err = packages.ParseRules(s.ruleFiles)
+	return s, err
 }
 
 // Title returns what messages call the app.
@@ -94,8 +98,8 @@ func (s *appSet) PrepareApply(
 				Filter: o.Filter, Patch: o.NoPrune,
 				AllowEmpty: true, // CheckEmpty looks at the plan
 				Adopt:      o.Adoption() != plan.AdoptNone, ScopeSelectors: true,
-				OverrideOwnership: o.Adoption() == plan.AdoptAll,
-				Summarize:         true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
+				OverrideOwnership: o.Adoption() == plan.AdoptAll, AdoptObjects: o.Adopted,
+				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
 			})
 		},
 		recorded: func(p prepared) bool { return p.(*apps.Deployment).App().Exists() },
@@ -286,7 +290,20 @@ func (o *appOperation) CheckEmpty() error {
 func (o *appOperation) Described() []plan.Desired { return o.described }
 
 // Manifests returns the desired objects as their files have them, in their namespaces.
-func (o *appOperation) Manifests() []plan.Desired { return o.described }
+func (o *appOperation) Manifests() []plan.Desired {
+	if o.set.manifests != nil {
+		return o.set.manifests
+	}
+	return o.described
+}
+
+// Basis returns what the operation is made from.
+func (o *appOperation) Basis() Basis {
+	return Basis{
+		Options: o.options, Group: o.set.request.Group, Rules: o.set.ruleFiles,
+		Partial: partial(o.options, o.options.NoPrune),
+	}
+}
 
 // History returns the app for its history.
 func (o *appOperation) History() history.Set { return o.set.history(o.App()) }

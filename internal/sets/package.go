@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -11,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -21,6 +23,9 @@ type packageSet struct {
 	inventory *inventory.Inventory
 	pkg       *packages.Package // nil if only the record is known
 	rules     []ready.Rule
+
+	ruleFiles []packages.RuleFile // of the rules
+	manifests []plan.Desired      // of a revision: the objects as their files had them; else nil
 }
 
 // openPackage reads a package and its rules.
@@ -33,11 +38,11 @@ func openPackage(ctx context.Context, r Request) (Set, error) {
 		return nil, err
 	}
 	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}
-	s.rules, err = packages.ReadRules(ctx, r.Rules, r.folder())
-	if err != nil {
+	if s.ruleFiles, err = packages.ReadRuleFiles(ctx, r.Rules, r.folder()); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.rules, err = packages.ParseRules(s.ruleFiles)
+	return s, err
 }
 
 // Title returns what messages call the package.
@@ -60,7 +65,9 @@ func (s *packageSet) PrepareApply(
 	if err != nil {
 		return nil, err
 	}
-	return packageOperation{Operation: op, check: op.CheckRecordNamespace}, nil
+	return packageOperation{
+		Operation: op, check: op.CheckRecordNamespace, set: s, options: o.PlanOptions,
+	}, nil
 }
 
 // PrepareDestroy returns the operation that deletes what the package deployed.
@@ -75,7 +82,7 @@ func (s *packageSet) PrepareDestroy(
 	if err := packages.CheckDefinition(ctx, c, s.inventory); err != nil {
 		return nil, err
 	}
-	return packageOperation{Operation: op}, nil
+	return packageOperation{Operation: op, set: s, options: o.PlanOptions}, nil
 }
 
 // Targets returns the objects that the inventory lists.
@@ -120,7 +127,25 @@ func packageHistory(inv *inventory.Inventory) history.Set {
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation
-	check func(context.Context) error // checks the plan; nil checks nothing
+	check   func(context.Context) error // checks the plan; nil checks nothing
+	set     *packageSet
+	options packages.PlanOptions
+}
+
+// Manifests returns the desired objects as their files have them, in their namespaces.
+func (o packageOperation) Manifests() []plan.Desired {
+	if o.set.manifests != nil {
+		return o.set.manifests
+	}
+	return o.Operation.Manifests()
+}
+
+// Basis returns what the operation is made from.
+func (o packageOperation) Basis() Basis {
+	stay := slices.ContainsFunc(o.Plan().Steps, func(s plan.Step) bool {
+		return s.ReasonCode == plan.ReasonNotPruned
+	})
+	return Basis{Options: o.options, Rules: o.set.ruleFiles, Partial: partial(o.options, stay)}
 }
 
 // Lock returns what is locked during the operation.

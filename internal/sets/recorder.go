@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -61,12 +62,16 @@ type Recorder struct {
 	repairs  bool                   // the run before did not succeed
 	failures []string
 	causes   map[int]ready.Cause // the first cause of each step
+	evidence evidence
+	basis    Basis
+	adopted  []object.Ref
 }
 
 // NewRecorder returns a recorder of an operation.
 func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
+		evidence: newEvidence(),
 		store: history.Store{
 			Cluster: c, Manager: historyManager, Limit: o.Limit, Secrets: o.Secrets,
 		},
@@ -80,6 +85,7 @@ func (r *Recorder) Run(
 	if !r.Plan().Destroys {
 		r.repairs = r.Unfinished()
 	}
+	r.basis = r.Basis()
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
@@ -99,6 +105,7 @@ func (r *Recorder) add(e event.Event) {
 	if len(e.Causes) > 0 {
 		r.causes[e.Step] = e.Causes[0]
 	}
+	r.evidence.add(e)
 	switch e.Kind {
 	case event.Acted:
 		if e.Op.Writes() && e.Outcome != event.Skipped {
@@ -106,6 +113,7 @@ func (r *Recorder) add(e event.Event) {
 		}
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
+			r.adopt(e)
 		}
 		if e.Outcome == event.Failed {
 			r.fail(e)
@@ -114,6 +122,18 @@ func (r *Recorder) add(e event.Event) {
 		if e.Outcome == event.Failed || e.Outcome == event.TimedOut {
 			r.fail(e)
 		}
+	}
+}
+
+// adopt collects an object that the run took over: from others, or from nobody.
+func (r *Recorder) adopt(e event.Event) {
+	p := r.Plan()
+	if e.Op != plan.Update || e.Step >= len(p.Steps) {
+		return
+	}
+	step := &p.Steps[e.Step]
+	if step.ReasonCode == plan.ReasonAdopted || step.Have != nil && !p.Owner.Owns(step.Have) {
+		r.adopted = append(r.adopted, e.Ref)
 	}
 }
 
@@ -169,13 +189,21 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	revision.Time, revision.Outcome = r.ended.UTC().Truncate(time.Second), r.outcome()
 	revision.Duration = r.ended.Sub(r.begun).Round(100 * time.Millisecond).Seconds()
 	revision.Failures, revision.Changes = r.failures, r.counted()
+	var err error
+	if revision.Details, err = r.basis.details(); err != nil {
+		return r.explain(err)
+	}
+	revision.Partial, revision.Adopted = r.basis.Partial, r.adopted
+	if revision.Outcome != history.Succeeded {
+		revision.Evidence = r.evidence.of(r.Manifests())
+	}
 	if !r.Plan().Destroys {
 		for _, d := range r.Manifests() {
 			revision.Objects = append(revision.Objects,
 				history.Object{Unstructured: d.Object, Source: d.Source})
 		}
 	}
-	_, err := r.store.Write(ctx, revision)
+	_, err = r.store.Write(ctx, revision)
 	return r.explain(err)
 }
 

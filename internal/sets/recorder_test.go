@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -29,6 +30,7 @@ type recordedSet struct {
 	emitter
 	err        error
 	unfinished bool // the run before
+	partial    string
 }
 
 func (o recordedSet) Unfinished() bool { return o.unfinished }
@@ -36,11 +38,19 @@ func (o recordedSet) Unfinished() bool { return o.unfinished }
 var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
 func (o recordedSet) History() history.Set { return historySet }
-func (o recordedSet) Plan() *plan.Plan     { return o.emitter.Plan() }
+func (o recordedSet) Basis() Basis {
+	rules := []packages.RuleFile{{Name: "rules.yaml", Text: "rules: []"}}
+	return Basis{Rules: rules, Partial: o.partial}
+}
+
+func (o recordedSet) Plan() *plan.Plan { return o.emitter.Plan() }
 
 func (o recordedSet) Manifests() []plan.Desired {
 	obj := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"},
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":   map[string]any{"name": "a", "namespace": "shop"},
+		"data":       map[string]any{"key": "aHVudGVyMg=="},
+		"stringData": map[string]any{"pin": "4711", "short": "x"},
 	}}
 	return []plan.Desired{{Object: obj, Source: "a.yaml"}}
 }
@@ -223,5 +233,44 @@ func TestRecorderDestroys(t *testing.T) {
 	}
 	if err := record(HistoryOptions{Now: time.Now}, engine.DryRunNone); err != nil {
 		t.Errorf("without a history: %v", err)
+	}
+}
+
+// A revision of a run that failed has evidence without values of Secrets, and all have the rules.
+func TestRecorderEvidence(t *testing.T) {
+	server := &enginetest.Cluster{}
+	web := object.Ref{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	pod := object.Ref{Kind: "Pod", Namespace: "shop", Name: "web-1"}
+	op := recordedSet{partial: "why", emitter: emitter{false, []event.Event{
+		{Kind: event.Acted, Op: plan.Create, Ref: web, Outcome: event.Succeeded},
+		{Kind: event.Explained, Ref: web, Causes: []ready.Cause{{
+			Object: pod, Count: 2, Message: "CrashLoopBackOff", Container: "app",
+			Log: []string{"login with hunter2 or aHVudGVyMg==, x", "pin 4711\x1b"},
+		}}},
+		{Kind: event.Settled, Ref: web, Outcome: event.TimedOut,
+			Status: ready.Status{Message: "0 of 2 pods"}},
+	}}}
+	r := NewRecorder(fullCluster{Cluster: server}, op, HistoryOptions{
+		Limit: 1, Now: time.Now, Describe: func(context.Context) history.Meta { return history.Meta{} },
+	})
+	if _, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Record(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	found, err := (&history.Store{Cluster: server, Set: historySet}).Read(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []history.Evidence{{Object: web, State: "0 of 2 pods", Causes: []history.Cause{{
+		Object: pod, Count: 2, Message: "CrashLoopBackOff", Container: "app",
+		Log: []string{"login with *** or ***, x", "pin ***\uFFFD"},
+	}}}}
+	if diff := cmp.Diff(want, found.Evidence); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+	if found.Partial != "why" || len(found.Rules) != 1 || found.Rules[0].Text != "rules: []" {
+		t.Errorf("partial %q, rules %v", found.Partial, found.Rules)
 	}
 }

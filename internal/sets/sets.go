@@ -104,6 +104,8 @@ type Operation interface {
 	// Manifests returns the desired objects as their files have them, in their namespaces: without
 	// versions, marks of the set and values that the run fills in.
 	Manifests() []plan.Desired
+	// Basis returns what the operation is made from, beside the objects, once the plan is made.
+	Basis() Basis
 	// History returns the set to whose history the operation belongs, once the operation has run. It
 	// has no ID if it never had a record, and is empty if it cannot have a history.
 	History() history.Set

@@ -1,0 +1,377 @@
+package sets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Restored is a set as a revision has it, with the readiness rules of that revision. Its
+// PrepareApply needs no files. The namespaces of the objects are those of the revision.
+type Restored struct {
+	Set
+	Revision *history.Revision
+	// Desired are the objects that can be restored. Their sources name the revision.
+	Desired []plan.Desired
+	// Losses are what cannot be restored, in the order of the revision.
+	Losses []Loss
+	// Converted are objects that are written in another version than that of the revision.
+	Converted []Conversion
+
+	settings settings
+}
+
+// Loss is an object of a revision that cannot be restored.
+type Loss struct {
+	Object object.Ref
+	Reason string
+	// Stays reports whether the object exists and is not changed; else it is left out.
+	Stays bool
+}
+
+// String returns the object and the reason.
+func (l Loss) String() string { return l.Object.String() + ": " + l.Reason }
+
+// Conversion is an object whose version is not served any more.
+type Conversion struct {
+	Object   object.Ref
+	From, To string // apiVersion
+}
+
+// String returns the object and both versions.
+func (c Conversion) String() string {
+	return fmt.Sprintf("%s is written as %s: the cluster does not serve %s any more", c.Object, c.To,
+		c.From)
+}
+
+// LossError reports a revision that cannot be restored as a whole.
+type LossError struct {
+	Number int
+	Losses []Loss
+}
+
+func (e *LossError) Error() string {
+	count := "1 object"
+	if len(e.Losses) != 1 {
+		count = fmt.Sprintf("%d objects", len(e.Losses))
+	}
+	lines := []string{fmt.Sprintf("%s of revision %d cannot be restored; nothing was changed", count,
+		e.Number)}
+	for _, l := range e.Losses[:min(len(e.Losses), maxLosses)] {
+		lines = append(lines, "  "+l.String())
+	}
+	if more := len(e.Losses) - maxLosses; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxLosses limits the objects that an error lists.
+const maxLosses = 20
+
+// Check returns a *LossError if the revision cannot be restored as a whole.
+func (r *Restored) Check() error {
+	if len(r.Losses) == 0 {
+		return nil
+	}
+	return &LossError{r.Revision.Number, r.Losses}
+}
+
+// OtherSetError reports a revision that belongs to an earlier set of the same name.
+type OtherSetError struct {
+	Title  string // of the set
+	Number int
+}
+
+func (e *OtherSetError) Error() string {
+	return fmt.Sprintf("revision %d does not belong to this %s, but to an earlier one with the same "+
+		"name, which was deleted", e.Number, e.Title)
+}
+
+// OpenRevisions returns the set that a request names, without its manifests, and its history. The
+// folder and the record may be gone if there are revisions.
+func OpenRevisions(
+	ctx context.Context, c Cluster, r Request,
+) (Set, *history.Store, error) {
+	if r.Record != "" {
+		s, err := FindHistory(ctx, c, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := openRevisionSet(ctx, c, r, s)
+		return set, s, err
+	}
+	set, err := OpenRecord(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := OpenHistory(ctx, c, set)
+	return set, s, err
+}
+
+// openRevisionSet returns the set of a history, without its manifests.
+func openRevisionSet(ctx context.Context, c Cluster, r Request, s *history.Store) (Set, error) {
+	if r.Record == "" {
+		return OpenRecord(ctx, r)
+	}
+	set, err := Find(ctx, c, r)
+	if err == nil {
+		return set, nil
+	}
+	for _, kind := range []schema.GroupVersionKind{
+		inventory.ResourceGroupKind, inventory.ConfigMapKind,
+	} {
+		ref := object.Ref{
+			Group: kind.Group, Kind: kind.Kind, Namespace: s.Set.Namespace, Name: s.Set.Name,
+		}
+		if ref.Short() == s.Set.Record && s.Set.ID != "" {
+			return &packageSet{request: r, inventory: &inventory.Inventory{
+				Ref: ref, ID: s.Set.ID, Labels: map[string]string{inventory.IDKey: s.Set.ID},
+				Annotations: map[string]string{}, Source: "the history",
+			}}, nil
+		}
+	}
+	return nil, err
+}
+
+// AtRevision returns the set of a request as a revision of its history has it. It reads the
+// revision and the kinds of the cluster, live Secrets whose data the history does not have, and
+// asks the server about objects whose version is not served any more. The error is a
+// *history.NotFoundError, a *history.PartError, or an *OtherSetError.
+func AtRevision(
+	ctx context.Context, c Cluster, r Request, s *history.Store, number int,
+) (*Restored, error) {
+	base, err := openRevisionSet(ctx, c, r, s)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := s.Read(ctx, number)
+	if missing := (*history.NotFoundError)(nil); errors.As(err, &missing) {
+		if earlier, failed := s.Earlier(ctx); failed == nil &&
+			slices.ContainsFunc(earlier, func(h history.Head) bool { return h.Number == number }) {
+			return nil, &OtherSetError{base.Title(), number}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	restored := &Restored{Revision: revision}
+	if restored.settings, err = readSettings(revision.Settings); err != nil {
+		return nil, fmt.Errorf("read revision %d: %w", number, err)
+	}
+	kept, err := restored.completeSecrets(ctx, c, revision.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if kept, err = restored.convert(ctx, c, kept); err != nil {
+		return nil, err
+	}
+	restored.Set, err = restored.open(ctx, r, base, kept)
+	return restored, err
+}
+
+// completeSecrets returns the objects whose data is known. Data that the history withholds is taken
+// from live Secrets: if it is the same as it was, the object is complete; else it is a loss, and
+// the Secret is not changed.
+func (r *Restored) completeSecrets(
+	ctx context.Context, c Cluster, objects []history.Object,
+) ([]history.Object, error) {
+	var targets []cluster.Target
+	for _, obj := range objects {
+		if obj.Withheld != nil {
+			targets = append(targets, cluster.Target{
+				Ref: object.RefOf(obj.Unstructured), Version: obj.GroupVersionKind().Version,
+			})
+		}
+	}
+	if len(targets) == 0 {
+		return objects, nil
+	}
+	live, err := c.Read(ctx, targets)
+	if err != nil {
+		return nil, fmt.Errorf("compare the Secrets of revision %d: %w", r.Revision.Number, err)
+	}
+	var kept []history.Object
+	for _, obj := range objects {
+		ref := object.RefOf(obj.Unstructured)
+		found, withheld := live.Objects[ref], obj.Withheld
+		if withheld != nil {
+			obj.Unstructured = obj.DeepCopy()
+		}
+		switch {
+		case obj.Complete(found):
+			kept = append(kept, obj)
+		case found != nil:
+			obj.CopyData(found)
+			kept = append(kept, obj)
+			r.Losses = append(r.Losses, Loss{ref, withheld.Error() +
+				", and that of the Secret in the cluster is not known to be the same", true})
+		default:
+			r.Losses = append(r.Losses, Loss{ref, withheld.Error() + ", and the Secret does not exist",
+				false})
+		}
+	}
+	return kept, nil
+}
+
+// convert returns the objects whose kinds are served, in a version that is served.
+func (r *Restored) convert(
+	ctx context.Context, c Cluster, objects []history.Object,
+) ([]history.Object, error) {
+	for _, obj := range objects {
+		if obj.GetKind() == "CustomResourceDefinition" {
+			if err := c.LearnKind(ctx, obj.Unstructured); err != nil {
+				return nil, err
+			}
+		}
+	}
+	kept := make([]history.Object, 0, len(objects))
+	for _, obj := range objects {
+		if obj.GetAPIVersion() == config.DocVersion { // it is no object of the cluster
+			kept = append(kept, obj)
+			continue
+		}
+		converted, reason, err := convert(ctx, c, obj)
+		if err != nil {
+			return nil, err
+		}
+		ref := object.RefOf(obj.Unstructured)
+		if reason != "" {
+			r.Losses = append(r.Losses, Loss{ref, reason, false})
+			continue
+		}
+		if from, to := obj.GetAPIVersion(), converted.GetAPIVersion(); from != to {
+			r.Converted = append(r.Converted, Conversion{ref, from, to})
+		}
+		kept = append(kept, converted)
+	}
+	return kept, nil
+}
+
+// conversionManager is the field manager of the dry runs of convert.
+const conversionManager = "muster-conversion"
+
+// convert returns an object in a version that the cluster serves. It changes the version alone, and
+// only if the server accepts all fields of the object in that version. Otherwise the reason says
+// why the object cannot be written.
+func convert(
+	ctx context.Context, c Cluster, obj history.Object,
+) (converted history.Object, reason string, err error) {
+	gvk := obj.GroupVersionKind()
+	kind, err := c.Kind(ctx, gvk.GroupKind())
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
+		return obj, fmt.Sprintf("the cluster does not have the kind %s any more", gvk.GroupKind()), nil
+	}
+	if err != nil || slices.Contains(kind.Versions(), gvk.Version) {
+		return obj, "", err
+	}
+	for _, version := range kind.Served {
+		other := obj
+		other.Unstructured = obj.DeepCopy()
+		other.SetAPIVersion(schema.GroupVersion{Group: gvk.Group, Version: version}.String())
+		stored, err := c.Write(ctx, cluster.Write{
+			Object: other.Unstructured, Method: cluster.Apply, Manager: conversionManager, Force: true,
+			DryRun: true,
+		})
+		if err == nil && holdsFields(stored.Object, other.Object) {
+			return other, "", nil
+		}
+		if ctx.Err() != nil {
+			return obj, "", err
+		}
+	}
+	return obj, fmt.Sprintf("the cluster does not serve version %s of the kind %s any more, and does "+
+		"not accept the object in %s", gvk.Version, gvk.GroupKind(), strings.Join(kind.Versions(), ", "),
+	), nil
+}
+
+// holdsFields reports whether a stored value has all fields of a desired one.
+func holdsFields(stored, desired any) bool {
+	switch desired := desired.(type) {
+	case map[string]any:
+		fields, ok := stored.(map[string]any)
+		for key, value := range desired {
+			if field, has := fields[key]; !has || !holdsFields(field, value) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		items, ok := stored.([]any)
+		if !ok || len(items) < len(desired) {
+			return false
+		}
+		return !slices.ContainsFunc(desired, func(item any) bool {
+			return !slices.ContainsFunc(items, func(s any) bool { return holdsFields(s, item) })
+		})
+	default:
+		return true // servers change the form of values
+	}
+}
+
+// open returns the set with the objects and the readiness rules of the revision.
+func (r *Restored) open(
+	ctx context.Context, request Request, base Set, objects []history.Object,
+) (Set, error) {
+	found := make([]manifest.Object, len(objects))
+	manifests := make([]plan.Desired, len(objects))
+	for i, obj := range objects {
+		source := strings.TrimSpace(fmt.Sprintf("%s of revision %d", obj.Source, r.Revision.Number))
+		found[i] = manifest.Object{
+			Unstructured: obj.Unstructured, Origin: manifest.Origin{Path: source},
+		}
+		manifests[i] = plan.Desired{Object: obj.DeepCopy(), Source: obj.Source}
+		r.Desired = append(r.Desired, plan.Desired{Object: obj.DeepCopy(), Source: source})
+	}
+	ruleFiles, err := packages.ReadRuleFiles(ctx, request.Rules)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range r.Revision.Rules {
+		ruleFiles = append(ruleFiles, packages.RuleFile(file))
+	}
+	rules, err := packages.ParseRules(ruleFiles)
+	if err != nil {
+		return nil, fmt.Errorf("the readiness rules of revision %d: %w", r.Revision.Number, err)
+	}
+	request.Files, request.Enforced = nil, false // objects have their namespaces
+	if p, ok := base.(*packageSet); ok {
+		return &packageSet{
+			request: request, inventory: p.inventory, rules: rules, ruleFiles: ruleFiles,
+			manifests: manifests,
+			pkg:       &packages.Package{Inventory: p.inventory, Objects: found},
+		}, nil
+	}
+	request.Group = cmp.Or(request.Group, r.settings.Group)
+	return &appSet{
+		request: request, objects: found, rules: rules, ruleFiles: ruleFiles, manifests: manifests,
+	}, nil
+}
+
+// Options returns options with those of the revision's run that say how objects are written and
+// deleted. Objects that the run took over may be taken over again.
+func (r *Restored) Options(o packages.PlanOptions) packages.PlanOptions {
+	was := r.settings.Plan
+	if was.FieldManager == "" {
+		return o // an earlier version of this program wrote the revision
+	}
+	o.ServerSide, o.FieldManager = was.ServerSide, was.FieldManager
+	o.ForceConflicts, o.Conflicts = was.ForceConflicts, was.Conflicts
+	o.Propagation, o.Ordering = was.Propagation, was.Ordering
+	o.Adopted = object.NewSet(r.Revision.Adopted...)
+	return o
+}
