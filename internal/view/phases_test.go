@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -116,37 +115,6 @@ func TestRunStateCounts(t *testing.T) {
 	if want := (view.WaitCounts{Skipped: 2, TimedOut: 1}); state.Waits != want ||
 		want.Attempted() != 3 {
 		t.Errorf("waits: %+v", state.Waits)
-	}
-}
-
-func TestPrintChanges(t *testing.T) {
-	pod := func(image string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "image": image}}
-	}
-	text, err := view.UnifiedDiff(pod("old"), pod("new"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	added, err := view.UnifiedDiff(nil, pod("new"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := []view.Row{
-		{Sign: '~', Line: "n/pod/a\x1b", Diff: text, More: []string{"because"}},
-		{Sign: '+', Line: "n/pod/b", Diff: added},
-	}
-	want := "~ n/pod/a\ufffd\n    because\n    @@ -1,2 +1,2 @@\n" +
-		"    -image: old\n    +image: new\n     kind: Pod\n" +
-		"+ n/pod/b\n    +image: new\n    +kind: Pod\n2 changes\n"
-	var out bytes.Buffer
-	if err := view.PrintChanges(&out, view.Terminal{}, rows, "2 changes"); err != nil ||
-		out.String() != want {
-		t.Errorf("%v, printed\n%s\nwant\n%s", err, out.String(), want)
-	}
-	out.Reset()
-	if err := view.PrintChanges(&out, view.Terminal{Colour: true}, rows[1:], ""); err != nil ||
-		!strings.Contains(out.String(), "\x1b[32m+image: new\x1b[0m") {
-		t.Errorf("%v, printed without colour: %q", err, out.String())
 	}
 }
 

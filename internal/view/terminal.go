@@ -6,6 +6,14 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
+// Escape sequences of terminal colours.
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	reset  = "\x1b[0m"
+)
+
 // Terminal describes the output. The zero value is a file or a pipe.
 type Terminal struct {
 	Live   bool // lines can be drawn over

@@ -42,6 +42,8 @@ type applyFlags struct {
 	output     cli.Choice
 	validation validateFlag
 	history    historyFlags
+
+	differences setflags.Differences // of the plan
 }
 
 // newApplyFlags returns the flags with defaults.
@@ -139,6 +141,7 @@ func (f *applyFlags) run(
 	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
+	r.differences = f.differences
 	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout

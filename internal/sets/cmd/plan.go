@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -89,7 +90,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err != nil {
 		return err
 	}
-	if err := f.print(env, outlooks); err != nil {
+	if err := f.print(ctx, env, outlooks); err != nil {
 		return err
 	}
 	if n := op.Plan().Creations(); mode == engine.DryRunClient && n > cli.TryCreations {
@@ -120,7 +121,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	return result
 }
 
-func (f *planFlags) print(env *cli.Env, outlooks []view.Outlook) error {
+func (f *planFlags) print(
+	ctx context.Context, env *cli.Env, outlooks []view.Outlook,
+) error {
 	switch f.output.Value {
 	case "krm":
 		return packages.PlanKRM(env.Out, outlooks)
@@ -129,7 +132,7 @@ func (f *planFlags) print(env *cli.Env, outlooks []view.Outlook) error {
 	case view.OutputTable:
 		return planTable(env.Out, outlooks)
 	default:
-		return planText(env.Out, env.Terminal(), outlooks)
+		return f.differences.Print(ctx, env, env.Out, env.Terminal(), planChanges(outlooks))
 	}
 }
 

@@ -93,6 +93,7 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	f.validation.add(cmd)
 	f.filter.Add(flags)
 	f.held.add(cmd, false)
+	f.differences.Add(cmd)
 	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}
 	f.adopt.AddTo(cmd, "adopt", "Which existing objects the set may adopt: none, those without an "+
 		"owner, or those of other owners too (default: none for packages, unowned for apps)")

@@ -2,11 +2,15 @@ package cmd
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/packages/packagestest"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -19,9 +23,9 @@ func TestPlan(t *testing.T) {
 		func(t *testing.T, files map[string]string) map[string]string {
 			_, outlooks := packagestest.Outlooks(t, files)
 			forms := map[string]func(*bytes.Buffer) error{
-				"text": func(out *bytes.Buffer) error { return planText(out, view.Terminal{}, outlooks) },
+				"text": func(out *bytes.Buffer) error { return printPlan(out, view.Terminal{}, outlooks) },
 				"coloured": func(out *bytes.Buffer) error {
-					return planText(out, view.Terminal{Colour: true}, outlooks)
+					return printPlan(out, view.Terminal{Colour: true}, outlooks)
 				},
 				"json": func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
 			}
@@ -39,4 +43,9 @@ func TestPlan(t *testing.T) {
 			return got
 		},
 	)
+}
+
+func printPlan(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
+	return setflags.Differences{}.Print(context.Background(), &cli.Env{}, out, t,
+		planChanges(outlooks))
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/view/changes"
 )
 
 // phrases are the texts of operations, with the sign before them.
@@ -33,26 +35,23 @@ var phrases = map[view.Verb]struct {
 	view.ToFail:      {'!', "would fail"},
 }
 
-// planText prints the changes with their differences, and counts all objects.
-func planText(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
-	var changes []view.Row
+// planChanges returns what changes, and counts all objects.
+func planChanges(outlooks []view.Outlook) setflags.Shown {
+	shown := setflags.Shown{Totals: totals(outlooks), Before: "live", After: "planned"}
 	for _, o := range outlooks {
 		if o.Verb() == view.ToLeave && o.Step.Reason == "" && len(contests(o)) == 0 && !isAwaited(o) {
 			continue
 		}
-		change, err := rowOf(o)
-		if err != nil {
-			return err
-		}
-		changes = append(changes, change)
+		shown.Changes = append(shown.Changes, changeOf(o))
 	}
-	return view.PrintChanges(out, t, changes, totals(outlooks))
+	return shown
 }
 
 // isAwaited reports whether an object does not exist yet and others create it.
 func isAwaited(o view.Outlook) bool { return o.Step.Op == plan.AwaitCreated && o.Step.Have == nil }
 
-func rowOf(o view.Outlook) (view.Row, error) {
+// changeOf returns what would change of an object.
+func changeOf(o view.Outlook) changes.Change {
 	phrase := phrases[o.Verb()]
 	if o.Verb() == view.ToPrune && o.Destroys {
 		phrase.text = "would be deleted"
@@ -60,7 +59,9 @@ func rowOf(o view.Outlook) (view.Row, error) {
 	if isAwaited(o) {
 		phrase.text = "would be waited for: others create it"
 	}
-	c := view.Row{Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text}
+	c := changes.Change{
+		Ref: o.Step.Ref, Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text,
+	}
 	if o.Verb() == view.ToFail {
 		text := failureText(o.Step, o.Err)
 		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
@@ -71,7 +72,7 @@ func rowOf(o view.Outlook) (view.Row, error) {
 		for line := range strings.Lines(more) {
 			c.More = append(c.More, strings.TrimSpace(line))
 		}
-		return c, nil
+		return c
 	}
 	c.Line += sourceSuffix(o.Step.Source)
 	switch o.Verb() {
@@ -81,21 +82,18 @@ func rowOf(o view.Outlook) (view.Row, error) {
 		}
 		c.More = append(c.More, contests(o)...)
 		before, after := o.Comparable()
-		text, err := view.UnifiedDiff(before, after)
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", o.Step.Ref, err)
-		}
-		if text == "" {
+		if before == nil && after == nil || len(diff.Between(before, after, diff.Options{})) == 0 {
 			c.More = append(c.More, noDiffReason(o))
+		} else {
+			c.Before, c.After = before, after
 		}
-		c.Diff = text
 	default:
 		if o.Reason != "" {
 			c.Line += ": " + o.Reason
 		}
 		c.More = contests(o)
 	}
-	return c, nil
+	return c
 }
 
 // contests returns a line for each field that others own.
@@ -136,17 +134,17 @@ func totals(outlooks []view.Outlook) string {
 		words[view.ToPrune] = "to delete"
 	}
 	var parts []string
-	changes := false
+	some := false
 	for _, v := range view.Verbs {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], words[v]))
-			changes = changes || v.Changes() || v == view.ToFail
+			some = some || v.Changes() || v == view.ToFail
 		}
 	}
 	switch {
 	case len(parts) == 0:
 		return "nothing would change: there are no objects"
-	case !changes:
+	case !some:
 		return "nothing would change: " + strings.Join(parts, ", ")
 	default:
 		return "plan: " + strings.Join(parts, ", ")

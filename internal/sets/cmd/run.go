@@ -60,6 +60,8 @@ type run struct {
 	check  func(context.Context, sets.Operation) error
 	access string // how to find out about missing permissions, or ""
 
+	differences setflags.Differences // of the plan, before it is confirmed
+
 	validation *validateFlag // of an apply; else nil
 
 	// recorder returns the operation with the history of its set.
@@ -264,8 +266,9 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	if err != nil {
 		return err
 	}
-	terminal := view.Terminal{Colour: r.show.Terminal.Colour}
-	if err := planText(r.env.Err, terminal, outlooks); err != nil {
+	terminal := view.Terminal{Colour: r.show.Terminal.Colour, Width: r.show.Terminal.Width}
+	err = r.differences.Print(ctx, r.env, r.env.Err, terminal, planChanges(outlooks))
+	if err != nil {
 		return err
 	}
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {

@@ -39,7 +39,8 @@ type Options struct {
 	Full bool // every change is printed by itself, and no block of lines is folded
 }
 
-// Print prints changes, each with its difference indented below it, and the totals.
+// Print prints changes, each with its difference indented below it, and the totals if there are
+// any.
 func Print(
 	out io.Writer, t view.Terminal, changes []Change, totals string, o Options,
 ) error {
@@ -58,7 +59,9 @@ func Print(
 			p.group(g)
 		}
 	}
-	p.line("", 0, plaintext.Printable(totals))
+	if totals != "" {
+		p.line("", 0, plaintext.Printable(totals))
+	}
 	if _, err := io.WriteString(out, p.text.String()); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}

@@ -18,10 +18,10 @@ import (
 )
 
 // TestPrint prints the changes from the objects of before.yaml to those of after.yaml: on a
-// terminal, in a file, and in full. Escape sequences are made visible: <~ marks words ~>, and <+ and
-// so on begin a colour, which > ends.
+// terminal, in a file, and in full. Escape sequences are made visible: <~ marks words ~>, and <+
+// and so on begin a colour, which > ends.
 func TestPrint(t *testing.T) {
-	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+	print := func(t *testing.T, files map[string]string) map[string]string {
 		changes := changesOf(t, files["before.yaml"], files["after.yaml"])
 		got := map[string]string{}
 		for name, form := range map[string]struct {
@@ -46,11 +46,12 @@ func TestPrint(t *testing.T) {
 			delete(got, "full")
 		}
 		return got
-	})
+	}
+	golden.Run(t, "testdata/*.txtar", print)
 }
 
-var visible = strings.NewReplacer(inverse, "<~", noInverse, "~>", reset, ">", red, "<-", green, "<+",
-	yellow, "<!", cyan, "<@")
+var visible = strings.NewReplacer(inverse, "<~", noInverse, "~>", reset, ">", red, "<-",
+	green, "<+", yellow, "<!", cyan, "<@")
 
 // changesOf returns the changes of objects in two streams of documents, in the order of the first
 // and then of the second.
@@ -107,7 +108,8 @@ func TestTool(t *testing.T) {
 		"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: 'a:b'}\n",
 		"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {k: b3RoZXI=}\n")
 	program := filepath.Join(t.TempDir(), "compare")
-	script := "#!/bin/sh\ncd $2/..; ls -ld . | cut -c1-10; ls -l * | cut -c1-10; ls *; cat */*; exit $1\n"
+	script := "#!/bin/sh\ncd $2/..; ls -ld . | cut -c1-10; ls -l * | cut -c1-10; ls *; cat */*\n" +
+		"exit $1\n"
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +142,9 @@ func TestTool(t *testing.T) {
 
 func TestFileName(t *testing.T) {
 	for want, ref := range map[string]object.Ref{
-		"shop.deployment.apps.web.yaml": {Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
-		"namespace.shop.yaml":           {Kind: "Namespace", Name: "shop"},
-		"clusterrole.g.a_b.yaml":        {Group: "g", Kind: "ClusterRole", Name: "a:b"},
+		"shop.job.batch.web.yaml": {Group: "batch", Kind: "Job", Namespace: "shop", Name: "web"},
+		"namespace.shop.yaml":     {Kind: "Namespace", Name: "shop"},
+		"clusterrole.g.a_b.yaml":  {Group: "g", Kind: "ClusterRole", Name: "a:b"},
 	} {
 		if got := fileName(ref); got != want {
 			t.Errorf("the file of %s is %s, want %s", ref, got, want)

@@ -14,8 +14,8 @@ import (
 const maxKeys = 20
 
 // SecretKeys returns which keys of a Secret that exists on both sides change, as in: data: password
-// changed, token added, user unchanged. It returns nothing for other objects. The values are masked;
-// see diff.Mask.
+// changed, token added, user unchanged. It returns nothing for other objects. The values are
+// masked; see diff.Mask.
 func SecretKeys(before, after *unstructured.Unstructured) string {
 	if !object.IsSecret(before) || !object.IsSecret(after) {
 		return ""

@@ -53,7 +53,8 @@ func paint(t view.Terminal, sign byte, line string) string {
 // does not have. Without colour nothing is marked.
 func (p *printer) emphasized(line, other string) string {
 	t := p.terminal
-	spans := spansOf(words(line[1:]), words(other[1:]))
+	content := strings.TrimLeft(line[1:], " -") // items of lists may begin at another key
+	spans := spansOf(words(content), words(strings.TrimLeft(other[1:], " -")))
 	if t.Width > 0 && len([]rune(line))+len(indent) > t.Width && !p.options.Full {
 		elide(spans)
 	}
@@ -66,7 +67,7 @@ func (p *printer) emphasized(line, other string) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteByte(line[0])
+	b.WriteString(line[:len(line)-len(content)])
 	for _, s := range spans {
 		if s.changed && t.Colour && marked > 0 && same > 0 {
 			b.WriteString(inverse + s.text + noInverse)
