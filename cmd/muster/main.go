@@ -5,11 +5,8 @@ import (
 	"os"
 	"runtime/debug"
 
-	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
-	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
-	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
-	setscmd "github.com/muster-deploy/muster/internal/sets/cmd"
+	"github.com/muster-deploy/muster/internal/program"
 )
 
 func main() {
@@ -19,10 +16,4 @@ func main() {
 
 // run is the program: the native commands and those of compatible tools, or those of the tool whose
 // name it is called by. A build with the tag profile puts its profiles around it.
-var run = func() int {
-	const native, compatible = "Commands", "Compatibility"
-	return cli.Main(cli.ProcessEnv(), map[string]cli.Program{"kapp": appscmd.Program},
-		cli.Group{Title: native, Commands: setscmd.Commands},
-		cli.Group{Title: native, Commands: lockcmd.Commands},
-		cli.Group{Title: compatible, Name: "kpt", Commands: packagescmd.Commands})
-}
+var run = func() int { return program.Main(cli.ProcessEnv()) }

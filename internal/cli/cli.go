@@ -186,7 +186,7 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	if run, ok := programs[env.Name()]; ok {
 		return run(ctx, env, newKube(env))
 	}
-	root := newRoot(env, programs, groups)
+	root := NewRoot(env, programs, groups)
 	cmd, err := root.ExecuteContextC(ctx)
 	return env.PrintError(err, printsJSON(cmd))
 }
@@ -202,7 +202,8 @@ func printsJSON(cmd *cobra.Command) bool {
 	return output != nil && output.Value.String() == OutputJSON && cmd.Annotations[native] != ""
 }
 
-func newRoot(env *Env, programs map[string]Program, groups []Group) *cobra.Command {
+// NewRoot returns the command with all commands of the programs and groups.
+func NewRoot(env *Env, programs map[string]Program, groups []Group) *cobra.Command {
 	kube := newKube(env)
 	root := &cobra.Command{
 		Use:   env.Name(),

@@ -44,13 +44,9 @@ func (p *program) commands() map[string][]*cobra.Command {
 
 // Program runs the program called kapp and returns kapp's exit code.
 func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
-	p := &program{env: env, kube: kube, lock: cli.NewLockFlags()}
-	p.lock.Quiet = true
+	p := newProgram(env, kube)
 	location, profile := clusterFlags{}, profileFlags{}
-	root := p.root()
-	location.add(root.PersistentFlags())
-	profile.add(root.PersistentFlags())
-	addIgnored(root.PersistentFlags())
+	root := p.rootWith(&location, &profile)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := location.apply(p); err != nil {
 			return err
@@ -63,6 +59,26 @@ func Program(ctx context.Context, env *cli.Env, kube *cli.Kube) int {
 		code = max(code, 1)
 	}
 	return code
+}
+
+// NewRoot returns the command kapp with all its commands, to describe them.
+func NewRoot(env *cli.Env) *cobra.Command {
+	return newProgram(env, nil).rootWith(&clusterFlags{}, &profileFlags{})
+}
+
+func newProgram(env *cli.Env, kube *cli.Kube) *program {
+	p := &program{env: env, kube: kube, lock: cli.NewLockFlags()}
+	p.lock.Quiet = true
+	return p
+}
+
+// rootWith returns the command with all its commands and the flags that all of them have.
+func (p *program) rootWith(location *clusterFlags, profile *profileFlags) *cobra.Command {
+	root := p.root()
+	location.add(root.PersistentFlags())
+	profile.add(root.PersistentFlags())
+	addIgnored(root.PersistentFlags())
+	return root
 }
 
 func (p *program) root() *cobra.Command {

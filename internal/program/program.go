@@ -1,0 +1,42 @@
+// Package program puts the commands of all packages together to one command line: the native
+// commands, and those of the tools whose grammars muster has.
+package program
+
+import (
+	"github.com/spf13/cobra"
+
+	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
+	"github.com/muster-deploy/muster/internal/cli"
+	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
+	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
+	setscmd "github.com/muster-deploy/muster/internal/sets/cmd"
+)
+
+// The headings of the help.
+const (
+	native     = "Commands"
+	compatible = "Compatibility"
+)
+
+// programs returns the programs that muster is if it is called by their names.
+func programs() map[string]cli.Program {
+	return map[string]cli.Program{"kapp": appscmd.Program}
+}
+
+// groups returns the groups of commands.
+func groups() []cli.Group {
+	return []cli.Group{
+		{Title: native, Commands: setscmd.Commands},
+		{Title: native, Commands: lockcmd.Commands},
+		{Title: compatible, Name: "kpt", Commands: packagescmd.Commands},
+	}
+}
+
+// Main runs the command line of an environment and returns the exit code.
+func Main(env *cli.Env) int { return cli.Main(env, programs(), groups()...) }
+
+// Commands returns all commands under the name of the environment, to describe them.
+func Commands(env *cli.Env) *cobra.Command { return cli.NewRoot(env, programs(), groups()) }
+
+// Kapp returns the commands of the program kapp, to describe them.
+func Kapp(env *cli.Env) *cobra.Command { return appscmd.NewRoot(env) }
