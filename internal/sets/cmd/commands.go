@@ -24,6 +24,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newStatus(env, kube),
 		inspect.NewList(env, kube),
 		inspect.NewInspect(env, kube),
+		inspect.NewTree(env, kube),
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
 		newDestroy(env, kube),

@@ -37,9 +37,8 @@ func NewInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{outputTable, cli.OutputJSON, cli.OutputYAML, outputName},
 	}}
 	cmd := &cobra.Command{
-		Use:     "inspect [FOLDER | -] | -a NAME | --record NAME",
-		Aliases: []string{"tree"},
-		Short:   "Show the objects of a package or an app, and what controllers created for them",
+		Use:   "inspect [FOLDER | -] | -a NAME | --record NAME",
+		Short: "Show the objects of a package or an app, and what controllers created for them",
 		Long: `Show the objects that a set deployed with their statuses, and below each the objects that
 controllers created for it, such as pods. The set is the package in a folder (default: the working
 folder) or on the standard input (-), an app (-a), or a package without its folder (--record). With
@@ -49,7 +48,7 @@ Exit codes:
   0  the objects were shown
   1  they could not be read: the error says why`,
 		Example: "  " + env.Name() + " inspect wordpress\n" +
-			"  " + env.Name() + " tree -a web -n shop -o json\n" +
+			"  " + env.Name() + " inspect -a web -n shop -o json\n" +
 			"  " + env.Name() + " inspect wordpress --filter-kind Deployment -o name",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
