@@ -35,6 +35,17 @@ func pruneNulls(value any) {
 	}
 }
 
+// WithEncodedData returns an object with the stringData of a Secret in data, encoded, as the server
+// stores it. The object may be nil; it is not changed.
+func WithEncodedData(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj == nil || obj.Object["stringData"] == nil {
+		return obj
+	}
+	obj = obj.DeepCopy()
+	foldStringData(obj)
+	return obj
+}
+
 // foldStringData moves stringData of a Secret into data, encoded, as the server does.
 func foldStringData(obj *unstructured.Unstructured) {
 	plain, ok := obj.Object["stringData"].(map[string]any)

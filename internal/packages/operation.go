@@ -89,6 +89,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
 	p.LeaveReplicas, p.NoPrune = o.LeaveReplicas, o.NoPrune
+	p.EncodeStringData = o.AppAnnotations // kubectl lets them stay
 	if o.Recreation {
 		p.Replacement, p.RecreateHint = o.Replacement, RecreateHint
 	}

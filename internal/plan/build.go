@@ -51,6 +51,7 @@ func Build(in Input) (*Plan, error) {
 		Destroys:           in.Policy.Destroy,
 		RecreateHint:       in.Policy.RecreateHint,
 		Conflicts:          in.Policy.Conflicts,
+		EncodeStringData:   in.Policy.EncodeStringData,
 	}
 	if err := p.setRecreated(); err != nil {
 		return nil, err

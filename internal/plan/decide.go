@@ -17,14 +17,17 @@ type writeMode struct {
 	lastApplied string // annotation with the applied configuration; empty: none
 	owner       Owner
 	conflicts   Conflicts
+	encodes     bool // stringData is compared as data
 }
 
 func (p Policy) writeMode() writeMode {
-	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts}
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
+		p.EncodeStringData}
 }
 
 func (p *Plan) writeMode() writeMode {
-	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts}
+	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
+		p.EncodeStringData}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
@@ -71,6 +74,9 @@ func (w writeMode) decideClientSide(
 	applied := appliedTo(step.Have, annotation)
 	if applied != nil && reflect.DeepEqual(applied.Object, readLastApplied(want, annotation).Object) {
 		annotate(want, annotation, step.Have.GetAnnotations()[annotation])
+	}
+	if w.encodes {
+		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
 	}
 	applied = former.withMarks(applied, step.Have)
 	patch, result, err := diff.ThreeWay(applied, former.withMaps(want), step.Have)

@@ -220,6 +220,9 @@ type Plan struct {
 	// object. Without it the answers of the server to updates are not explained.
 	RecreateHint string `json:"recreateHint,omitempty"`
 
+	// EncodeStringData is that of Policy.
+	EncodeStringData bool `json:"encodeStringData,omitempty"`
+
 	// Destroys is set if nothing is desired: the record is deleted once it is empty.
 	Destroys bool `json:"destroys,omitempty"`
 }

@@ -85,6 +85,9 @@ type Policy struct {
 	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
 	LeaveReplicas bool
 
+	// EncodeStringData lets a client-side apply of a Secret remove values that were in its stringData.
+	EncodeStringData bool
+
 	Conflicts Conflicts // what happens with fields that others own
 
 	ServerSide        bool

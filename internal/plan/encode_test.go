@@ -1,0 +1,56 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// A value that is no longer in stringData leaves the Secret if the policy says so, and one that
+// others added stays.
+func TestEncodeStringData(t *testing.T) {
+	secret := func(fields map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "key"},
+			"stringData": fields,
+		}}
+	}
+	live := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
+			"name": "key", "annotations": map[string]any{"last": `{"apiVersion":"v1","kind":"Secret",` +
+				`"metadata":{"name":"key"},"stringData":{"pin":"1","word":"a"}}`},
+		},
+		"data": map[string]any{"pin": "MQ==", "word": "YQ==", "other": "eA=="},
+	}}
+	for _, tc := range []struct {
+		encode bool
+		want   map[string]any
+		result string // data after the update, or unchanged
+	}{
+		{true, map[string]any{"word": "a"}, "map[other:eA== word:YQ==]"},
+		{true, map[string]any{"word": "b"}, "map[other:eA== word:Yg==]"},
+		{true, map[string]any{"word": "a", "pin": "1"}, "unchanged"},
+		{false, map[string]any{"word": "a"}, "map[other:eA== pin:MQ== word:YQ==]"},
+	} {
+		p, err := plan.Build(plan.Input{
+			Desired: []plan.Desired{{Object: secret(tc.want)}},
+			Live:    map[object.Ref]*unstructured.Unstructured{object.RefOf(live): live},
+			Policy:  plan.Policy{LastApplied: "last", EncodeStringData: tc.encode},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(p.Steps[0].Op)
+		if p.Steps[0].Op == plan.Update {
+			data, _, _ := unstructured.NestedMap(p.Steps[0].Want.Object, "data")
+			got = fmt.Sprint(data)
+		}
+		if got != tc.result {
+			t.Errorf("%v, encode %v: %s, want %s", tc.want, tc.encode, got, tc.result)
+		}
+	}
+}
