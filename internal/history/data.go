@@ -9,7 +9,37 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
+
+// Content returns the digest of all objects, as Meta.Content: of a revision that keeps a digest of
+// the data of Secrets, or without it.
+func Content(objects []Object, withoutSecrets bool) (string, error) {
+	objects = sorted(objects)
+	var digests strings.Builder
+	for _, obj := range objects {
+		ref, fields := object.RefOf(obj.Unstructured), content(obj.Unstructured)
+		if withoutSecrets && isSecret(ref) {
+			fields, _ = withoutData(fields)
+		}
+		text, err := line(fields)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", ref, err)
+		}
+		fmt.Fprintf(&digests, "%s %s\n", ref, digest(text))
+	}
+	return digest([]byte(digests.String())), nil
+}
+
+// sorted returns objects in the order of a revision.
+func sorted(objects []Object) []Object {
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, func(a, b Object) int {
+		return object.Compare(object.RefOf(a.Unstructured), object.RefOf(b.Unstructured))
+	})
+	return objects
+}
 
 // dataDigest returns a digest of the data of a Secret, whether a manifest or a server wrote it.
 func dataDigest(fields map[string]any) string {

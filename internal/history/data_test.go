@@ -61,6 +61,12 @@ func TestDetails(t *testing.T) {
 // Only revisions of successful runs of whole sets are good, and a rollback wants another content.
 func TestGood(t *testing.T) {
 	s := newStore(&server{})
+	content, err := Content([]Object{configMap("b", "1"), configMap("a", "1")}, false)
+	written := write(t, s, Meta{Outcome: Failed}, configMap("a", "1"), configMap("b", "1"))
+	if err != nil || content != written.Content {
+		t.Errorf("content %s, %v, want %s", content, err, written.Content)
+	}
+	s = newStore(&server{})
 	good := func(last, before int) {
 		t.Helper()
 		heads, err := s.List(t.Context())

@@ -93,7 +93,8 @@ type Meta struct {
 	Record string `json:"record,omitempty"` // Set.Record
 	// Parent is the revision that this one follows, or that it restores. 0 is none.
 	Parent   int       `json:"parent,omitempty"`
-	Time     time.Time `json:"time"` // of the end of the run
+	Restores int       `json:"restores,omitempty"` // the revision that this one restores; 0 is none
+	Time     time.Time `json:"time"`               // of the end of the run
 	Duration float64   `json:"durationSeconds,omitempty"`
 	Outcome  Outcome   `json:"outcome,omitempty"`
 	Failures []string  `json:"failures,omitempty"` // the first ones: object and reason

@@ -65,7 +65,7 @@ func (l *listing) newest() int {
 
 // write stores the revision that follows the newest one: the data of Secrets, parts, then the head.
 func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, err error) {
-	w := &writer{Store: s, meta: r.Meta, details: r.Details, objects: slices.Clone(r.Objects)}
+	w := &writer{Store: s, meta: r.Meta, details: r.Details, objects: sorted(r.Objects)}
 	number := newest + 1
 	w.meta.Number, w.meta.Parent, w.meta.Record = number, cmp.Or(r.Parent, newest), s.Set.Record
 	defer func() {
@@ -75,9 +75,6 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 			err = fmt.Errorf("write revision %d of %q: %w", number, s.Set.Name, err)
 		}
 	}()
-	slices.SortStableFunc(w.objects, func(a, b Object) int {
-		return object.Compare(object.RefOf(a.Unstructured), object.RefOf(b.Unstructured))
-	})
 	forbidden, secrets, err := w.writeSecrets(ctx)
 	if err != nil {
 		return Head{}, err
