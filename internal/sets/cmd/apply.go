@@ -132,22 +132,14 @@ func (f *applyFlags) run(
 ) error {
 	ctx, mode := cmd.Context(), f.dryRun.Mode(f.ServerSide)
 	saved, unread := f.planFile(ctx)
-	r := newRun(env, "apply", f.output.Value, wording{
-		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
-	})
 	if unread != nil {
 		return unread
 	}
 	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
-	r.differences = f.differences
-	r.lock, r.saved, r.options = f.Lock, saved, f.RunOptions(mode, true)
-	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
-	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
-	r.access = f.AccessHint(env, args)
-	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
-	r.held, r.validation = &f.held, &f.validation
+	r := f.newRun(env, "apply", mode)
+	r.saved, r.access = saved, f.AccessHint(env, args)
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}
@@ -161,6 +153,20 @@ func (f *applyFlags) run(
 	return r.do(ctx, func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	})
+}
+
+// newRun returns a run with the flags.
+func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) run {
+	r := newRun(env, command, f.output.Value, wording{
+		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
+	})
+	r.differences = f.differences
+	r.lock, r.options = f.Lock, f.RunOptions(mode, true)
+	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
+	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
+	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
+	r.held, r.validation = &f.held, &f.validation
+	return r
 }
 
 // prepare opens the set and connects.

@@ -27,6 +27,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewTree(env, kube),
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
+		newRollback(env, kube),
 		newDestroy(env, kube),
 		newRename(env, kube),
 		inspect.NewLabel(env, kube),

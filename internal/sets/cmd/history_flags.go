@@ -24,6 +24,8 @@ type historyFlags struct {
 	limit   int
 	secrets cli.Choice
 	keep    bool // of destroy
+
+	restores int // the revision that the run restores; 0 is none
 }
 
 // newHistoryFlags returns the flags with defaults.
@@ -77,6 +79,7 @@ func (f *historyFlags) recorder(
 			m := history.Meta{
 				User: kube.User(ctx, t.Cluster), Login: env.Login(), Host: host, Tool: cli.Version(),
 				Command: origin.Command(env.Args), Message: f.message, CI: env.Job(),
+				Parent: f.restores, Restores: f.restores,
 			}
 			if folder != "" {
 				m.Git = origin.Git(ctx, folder, env.Getenv)

@@ -60,6 +60,10 @@ type run struct {
 	check  func(context.Context, sets.Operation) error
 	access string // how to find out about missing permissions, or ""
 
+	// review looks at what the plan would do, which is printed, before anything is asked or run; nil
+	// if the plan is only printed before a question.
+	review func(context.Context, []view.Outlook) error
+
 	differences setflags.Differences // of the plan, before it is confirmed
 
 	validation *validateFlag // of an apply; else nil
@@ -247,7 +251,7 @@ func (r run) confirm(ctx context.Context, op sets.Operation) error {
 		return op.Check(ctx, r.saved)
 	case r.options.DryRun != engine.DryRunNone:
 		return nil
-	case !r.yes && r.env.IsInteractive():
+	case r.review != nil, !r.yes && r.env.IsInteractive():
 		if err := r.ask(ctx, op); err != nil {
 			return err
 		}
@@ -255,8 +259,8 @@ func (r run) confirm(ctx context.Context, op sets.Operation) error {
 	return r.held.confirm(ctx, r.env, op)
 }
 
-// ask shows the plan on a terminal and returns an error unless the user agrees to it. Nothing is
-// asked if nothing would change.
+// ask prints the plan and returns an error unless the user agrees to it. Nothing is asked if
+// nothing would change, without a terminal, and if the user has agreed beforehand.
 func (r run) ask(ctx context.Context, op sets.Operation) error {
 	held, err := r.held.include(ctx, op)
 	if err != nil {
@@ -274,7 +278,15 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
 		return o.Verb().Changes() || o.Verb() == view.ToFail
 	})
+	if r.review != nil {
+		if err := r.review(ctx, outlooks); err != nil {
+			return err
+		}
+	}
 	defines := op.Defines()
+	if r.yes || !r.env.IsInteractive() {
+		return nil
+	}
 	if !changes && defines == "" {
 		return nil
 	}

@@ -175,8 +175,11 @@ func authorText(m history.Meta) string {
 	return author
 }
 
-// fromText returns where the objects come from: a commit and branch, or an artifact.
+// fromText returns where the objects come from: a commit and branch, an artifact, or a revision.
 func fromText(m history.Meta) string {
+	if m.Restores > 0 {
+		return fmt.Sprintf("revision %d", m.Restores)
+	}
 	if m.Artifact != "" {
 		_, digest, _ := strings.Cut(m.Artifact, ":")
 		return "oci " + digest[:min(shortDigest, len(digest))]
