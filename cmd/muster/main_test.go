@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,6 +22,14 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir) // no kubeconfig but the scripts' own
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			path, ok := strings.CutPrefix(name, "exists:")
+			if !ok {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, err := os.Stat(path)
+			return err == nil, nil
 		},
 	})
 }

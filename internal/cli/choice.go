@@ -82,16 +82,6 @@ func Folder(args []string) string {
 	return args[0]
 }
 
-// CompleteFolders completes the one argument of a command with folders.
-func CompleteFolders(
-	_ *cobra.Command, args []string, _ string,
-) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
 // AddLogLines adds the flag for the number of log lines.
 func AddLogLines(cmd *cobra.Command, lines *int) {
 	cmd.Flags().IntVar(lines, "log-lines", 3,

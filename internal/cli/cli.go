@@ -150,6 +150,7 @@ func (p Program) command(env *Env, kube *Kube, name string) *cobra.Command {
 		Use:                name,
 		Short:              "Run a command as " + name + " does, with its flags, output and exit codes",
 		DisableFlagParsing: true,
+		ValidArgsFunction:  p.complete(env, kube, name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			args, err := kube.parseLeading(env.Args[1:])
 			if err != nil {
@@ -229,8 +230,9 @@ that you give to any set of manifests.`,
 			return root
 		}
 	}
-	root.Version = Version()
-	root.AddCommand(newOptions(env))
+	root.Version = newBuild(readBuild()).text()
+	root.AddCommand(newOptions(env), newCompletion(env, root))
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageFunc(usage(root.UsageFunc()))
 	for _, group := range groups {
 		if !root.ContainsGroup(group.Title) {

@@ -176,7 +176,7 @@ func TestMainChoosesByName(t *testing.T) {
 		{"kpt deploy", "", 1},
 		{"kapp deploy", "program\n", 9},
 		{"muster kapp deploy --unknown", "program\n", 9},
-		{"muster version", "muster version " + Version() + "\n", 0},
+		{"muster version", "muster version " + newBuild(readBuild()).text() + "\n", 0},
 		{"kpt version --short", newBuild(nil).kptText(true), 0},
 		{"muster version --short", "", 1},
 	} {

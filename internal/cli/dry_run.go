@@ -14,14 +14,26 @@ type DryRunFlag struct{ value string }
 
 // Add adds the flag, with completion.
 func (f *DryRunFlag) Add(cmd *cobra.Command, usage string) {
-	flags := cmd.Flags()
-	flags.Var(f, "dry-run", usage+". One of: `none|client|server`; alone it is client or, with "+
+	f.add(cmd, usage+". One of: `none|client|server`; alone it is client or, with "+
 		"--server-side, server")
+}
+
+// AddAlone adds the flag to a command without server-side apply, with completion.
+func (f *DryRunFlag) AddAlone(cmd *cobra.Command, usage string) {
+	f.add(cmd, usage+". One of: `none|client|server`; alone it is client")
+}
+
+func (f *DryRunFlag) add(cmd *cobra.Command, usage string) {
+	flags := cmd.Flags()
+	flags.Var(f, "dry-run", usage)
 	flags.Lookup("dry-run").NoOptDefVal = "true"
 	CompleteFlag(cmd, "dry-run", func(*cobra.Command) []string {
 		return []string{"none", "client", "server"}
 	})
 }
+
+// Is reports whether nothing may be changed.
+func (f *DryRunFlag) Is() bool { return f.Mode(false) != engine.DryRunNone }
 
 // Mode returns the mode of the run.
 func (f *DryRunFlag) Mode(serverSide bool) engine.DryRun {

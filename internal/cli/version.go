@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,8 +15,15 @@ const unversioned = "devel"
 // shortCommit is the length of a commit that stands for the version.
 const shortCommit = 7
 
-// Version returns the version of the module, or "devel" for a build from a work tree.
+// version is the version of a release, which the linker sets.
+var version string
+
+// Version returns the version of the release or of the module, or "devel" for a build from a work
+// tree.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return unversioned
@@ -55,6 +63,29 @@ func newBuild(info *debug.BuildInfo) build {
 	return b
 }
 
+// readBuild returns what Go recorded about the build; nil if it recorded nothing.
+func readBuild() *debug.BuildInfo {
+	info, _ := debug.ReadBuildInfo()
+	return info
+}
+
+// text returns the version and, in parentheses, what is known of its build.
+func (b build) text() string {
+	var known []string
+	if b.Commit != "" {
+		commit := "commit " + b.Commit[:min(len(b.Commit), shortCommit)]
+		if b.CommitTime != "" {
+			commit += " of " + b.CommitTime
+		}
+		if b.Modified {
+			commit += ", modified"
+		}
+		known = append(known, commit)
+	}
+	known = append(known, b.GoVersion, b.Platform)
+	return fmt.Sprintf("%s (%s)", b.Version, strings.Join(known, ", "))
+}
+
 // kptProgram is the name of the program under which the version is printed as kpt prints it.
 const kptProgram = "kpt"
 
@@ -86,19 +117,20 @@ func newVersion(env *Env) *cobra.Command {
 	output := Choice{Meaning: "output", Allowed: []string{OutputJSON, OutputYAML}}
 	short := false
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Long:    "Print the version of the program or, with --output, also how it was built.",
+		Use:   "version",
+		Short: "Print the version",
+		Long: "Print the version of the program, and the commit, the version of Go and the platform " +
+			"that it\nwas built from.",
 		Example: "  " + env.Name() + " version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
+			info := readBuild()
 			if output.Value == "" && env.Name() == kptProgram {
 				_, err := fmt.Fprint(env.Out, newBuild(info).kptText(short))
 				return err
 			}
 			if output.Value == "" {
-				_, err := fmt.Fprintf(env.Out, "%s version %s\n", env.Name(), Version())
+				_, err := fmt.Fprintf(env.Out, "%s version %s\n", env.Name(), newBuild(info).text())
 				return err
 			}
 			if err := output.Check(); err != nil {

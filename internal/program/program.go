@@ -10,6 +10,7 @@ import (
 	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
 	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
 	setscmd "github.com/muster-deploy/muster/internal/sets/cmd"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // The headings of the help.
@@ -27,9 +28,18 @@ func programs() map[string]cli.Program {
 func groups() []cli.Group {
 	return []cli.Group{
 		{Title: native, Commands: setscmd.Commands},
-		{Title: native, Commands: lockcmd.Commands},
+		{Title: native, Commands: lockCommands},
 		{Title: compatible, Name: "kpt", Commands: packagescmd.Commands},
 	}
+}
+
+// lockCommands returns the commands about locks, which complete the names of sets as others do.
+func lockCommands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
+	all := lockcmd.Commands(env, kube)
+	for _, cmd := range all {
+		setflags.Complete(cmd, kube)
+	}
+	return all
 }
 
 // Main runs the command line of an environment and returns the exit code.

@@ -7,6 +7,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 func (p *program) newVersion() *cobra.Command {
@@ -47,6 +52,70 @@ func (p *program) newCompletion(root *cobra.Command) *cobra.Command {
 		s.ui.Block(code.String())
 		return nil
 	})
+}
+
+// completeFlags completes the flags of a command and of those below it that name apps, namespaces,
+// contexts and kinds.
+func (p *program) completeFlags(cmd *cobra.Command, location *clusterFlags) {
+	if p.kube == nil { // the commands are described only
+		return
+	}
+	for _, child := range cmd.Commands() {
+		p.completeFlags(child, location)
+	}
+	ask := func(flag string, read func(context.Context, *cobra.Command, *cluster.Client) []string) {
+		if cmd.LocalFlags().Lookup(flag) == nil {
+			return
+		}
+		cli.CompleteFlag(cmd, flag, func(cmd *cobra.Command) []string {
+			if location.apply(p) != nil {
+				return nil
+			}
+			return p.kube.Ask(cmd, func(ctx context.Context, c *cluster.Client) []string {
+				return read(ctx, cmd, c)
+			})
+		})
+	}
+	ask("app", p.appNames)
+	for _, flag := range []string{"namespace", "app-namespace", "into-ns", "filter-ns"} {
+		ask(flag, namespaceNames)
+	}
+}
+
+// appNames returns the names of the apps in the namespace that the flags of a command name.
+func (p *program) appNames(
+	ctx context.Context, cmd *cobra.Command, c *cluster.Client,
+) []string {
+	namespace := ""
+	for _, name := range []string{"namespace", "app-namespace"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Value.String() != "" {
+			namespace = f.Value.String()
+		}
+	}
+	namespace = p.flagOrEnv(namespace, "KAPP_NAMESPACE")
+	if namespace == "" {
+		var err error
+		if namespace, _, err = p.kube.Namespace(); err != nil {
+			return nil
+		}
+	}
+	records := &app.Store{Cluster: c}
+	found, _ := records.List(ctx, namespace, nil) // what cannot be listed is left out
+	var names []string
+	for _, a := range found {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// namespaceNames returns the names of the namespaces.
+func namespaceNames(ctx context.Context, _ *cobra.Command, c *cluster.Client) []string {
+	found, _ := c.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", nil)
+	names := make([]string, len(found))
+	for i, namespace := range found {
+		names[i] = namespace.GetName()
+	}
+	return names
 }
 
 // complete writes the code that has a shell complete the command lines of a program.

@@ -78,6 +78,7 @@ func (p *program) rootWith(location *clusterFlags, profile *profileFlags) *cobra
 	location.add(root.PersistentFlags())
 	profile.add(root.PersistentFlags())
 	addIgnored(root.PersistentFlags())
+	p.completeFlags(root, location)
 	return root
 }
 

@@ -3,7 +3,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -26,25 +25,20 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 // target is the set that a command is about.
 type target struct {
 	app    string
-	output string
+	output cli.Choice
 }
 
 func (t *target) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&t.app, "app", "a", "",
 		"Name of an app, instead of the folder of a package")
 	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.ValidArgsFunction = cli.CompleteFolders
 }
 
-func addOutput(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", "", "Output format: json")
-}
-
-// checkOutput returns an error for an unknown output format.
-func checkOutput(output string) error {
-	if output != "" && output != "json" {
-		return fmt.Errorf("unknown output format %q: the only one is json", output)
-	}
-	return nil
+// newOutput returns the choice of the output format.
+func newOutput() cli.Choice {
+	return cli.Choice{Value: "text", Meaning: "output",
+		Allowed: []string{"text", cli.OutputJSON, cli.OutputYAML}}
 }
 
 // set returns the set, and connects to its cluster.
@@ -76,7 +70,7 @@ func (t *target) set(
 }
 
 func newLock(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	var t target
+	t := target{output: newOutput()}
 	cmd := &cobra.Command{
 		Use:   "lock [FOLDER | --app NAME]",
 		Short: "Show which run holds the lock of a package or an app",
@@ -89,7 +83,7 @@ Exit codes:
   1  it could not be read: the error says why`,
 		Example: "  " + env.Name() + " lock wordpress\n  " + env.Name() + " lock -a web -n shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkOutput(t.output); err != nil {
+			if err := t.output.Check(); err != nil {
 				return err
 			}
 			set, c, err := t.set(cmd.Context(), env, kube, args)
@@ -100,8 +94,8 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			if t.output == "json" {
-				return printJSON(env, info)
+			if t.output.Value != "text" {
+				return cli.Encode(env.Out, t.output.Value, info)
 			}
 			if info == nil {
 				fmt.Fprintf(env.Out, "%s is not locked\n", set.Name)
@@ -113,7 +107,7 @@ Exit codes:
 		},
 	}
 	t.add(cmd)
-	addOutput(cmd, &t.output)
+	t.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
 
@@ -156,8 +150,7 @@ Exit codes:
 }
 
 func newLocks(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	var all bool
-	var output string
+	all, output := false, newOutput()
 	cmd := &cobra.Command{
 		Use:   "locks",
 		Short: "List the locks of a namespace, or of all",
@@ -169,14 +162,14 @@ Exit codes:
 		Example: "  " + env.Name() + " locks -A",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
+			if err := output.Check(); err != nil {
 				return err
 			}
-			return runLocks(cmd.Context(), env, kube, all, output)
+			return runLocks(cmd.Context(), env, kube, all, output.Value)
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the locks of all namespaces")
-	addOutput(cmd, &output)
+	output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
 
@@ -197,8 +190,8 @@ func runLocks(
 	if err != nil {
 		return err
 	}
-	if output == "json" {
-		return printJSON(env, locks)
+	if output != "text" {
+		return cli.Encode(env.Out, output, locks)
 	}
 	if len(locks) == 0 {
 		fmt.Fprintln(env.Err, "No locks found")
@@ -219,11 +212,4 @@ func age(env *cli.Env, t time.Time) string {
 		return "<unknown>"
 	}
 	return duration.HumanDuration(max(0, env.Now().Sub(t)))
-}
-
-// printJSON prints a value as indented JSON.
-func printJSON(env *cli.Env, value any) error {
-	encoder := json.NewEncoder(env.Out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

@@ -58,7 +58,7 @@ Exit codes:
   1  it was not: the error says why`,
 		Example:           "  " + form.Command + " init wordpress",
 		Args:              form.Arguments,
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: cli.CompleteAllFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, form, cli.Folder(args))
 		},

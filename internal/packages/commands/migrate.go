@@ -14,6 +14,7 @@ import (
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	dryRun bool
+	mode   cli.DryRunFlag // of the native command
 	force  bool
 	name   string
 	file   string
@@ -44,6 +45,7 @@ Exit codes:
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.dryRun = f.dryRun || f.mode.Is()
 			fmt.Fprintln(env.Out, "inventory migration...")
 			if err := runMigrate(cmd.Context(), env, kube, cli.Folder(args), f); err != nil {
 				fmt.Fprint(env.Out, "failed\ninventory migration...failed\n")
@@ -54,7 +56,11 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "Only print the steps")
+	if form.Guard {
+		f.mode.AddAlone(cmd, "Only print the steps")
+	} else {
+		flags.BoolVar(&f.dryRun, "dry-run", false, "Only print the steps")
+	}
 	flags.BoolVar(&f.force, "force", false, "Replace another inventory in the ResourceGroup file")
 	flags.StringVar(&f.name, "name", "",
 		"Name of the ResourceGroup (default: that of the Kptfile, or a generated one)")

@@ -53,6 +53,8 @@ func (f *StatusFlags) Add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.Namespaces, "namespaces", nil, "Only objects in these namespaces")
 	flags.StringSliceVar(&f.Statuses, "statuses", nil,
 		"Only these statuses, such as InProgress,Failed")
+	cli.CompleteChoices(cmd, "inv-type", "local", "remote")
+	cli.CompleteChoices(cmd, "statuses", states...)
 }
 
 // Remote reports whether the objects of all inventories in the cluster are shown.

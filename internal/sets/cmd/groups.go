@@ -63,7 +63,7 @@ given, and within --max-prune; a package whose folder is gone stays, and is dest
 		Example: "  " + env.Name() + " groups apply clusters/live\n" +
 			"  " + env.Name() + " groups apply shop --group live",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: cli.CompleteAllFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
 			return f.runGroup(cmd, env, kube, cli.Folder(args))
@@ -87,7 +87,7 @@ group (--group), in the order of their names, until one fails.
 		Example: "  " + env.Name() + " groups destroy clusters/live\n" +
 			"  " + env.Name() + " groups destroy --group live --yes",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: cli.CompleteAllFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.runGroup(cmd, env, kube, args)
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // planFlagNames are the flags that shape a plan.
@@ -41,6 +42,7 @@ var planFlagNames = []string{
 	"filter-kind-ns",
 	"filter-kind-ns-name",
 	"filter-labels",
+	"selector",
 }
 
 func changedPlanFlags(cmd *cobra.Command) []string {
@@ -92,6 +94,7 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 		"Prune everything if no object is described, instead of failing")
 	f.validation.add(cmd)
 	f.filter.Add(flags)
+	setflags.AddSelector(cmd)
 	f.held.add(cmd, false)
 	f.differences.Add(cmd)
 	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}

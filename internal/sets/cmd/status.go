@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -24,6 +25,8 @@ type statusFlags struct {
 	setflags.Flags
 	output cli.Choice
 	stall  stallLimit
+	watch  bool
+	all    bool // of all namespaces
 }
 
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
@@ -34,7 +37,7 @@ func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Long: `Show the status of the objects that a set deployed: once, or as it changes until all are ready
 or deleted. The set is the package in a folder (default: the working folder) or on the standard
 input (-), an app (-a), or a package without its folder (--record). With --inv-type remote, show the
-objects of all inventories in the cluster, or in the namespace of --namespace.
+objects of all inventories in the cluster, or in the namespace of --namespace; with -A of all.
 
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
@@ -46,6 +49,9 @@ Exit codes:
 			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table",
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.watch && cmd.Flags().Changed("poll-until") {
+				return errors.New("--watch is --poll-until forever: give one of them")
+			}
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
@@ -53,12 +59,23 @@ Exit codes:
 	f.Add(cmd)
 	f.AddRecord(cmd)
 	f.stall.add(cmd, "timeout")
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.watch, "watch", "w", false,
+		"Show the status as it changes, until interrupted; the same as --poll-until forever")
+	flags.BoolVarP(&f.all, "all-namespaces", "A", false,
+		"Show the objects of all inventories of all namespaces; implies --inv-type remote")
 	return cmd
 }
 
 func (f *statusFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
+	if f.watch {
+		f.Until.Value = string(engine.UntilForever)
+	}
+	if f.all {
+		f.Type = "remote"
+	}
 	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
 		return err
 	}
@@ -93,6 +110,9 @@ func (f *statusFlags) targets(
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {
 			return nil, nil, err
+		}
+		if f.all {
+			namespace = ""
 		}
 		client, err := f.Connect(ctx, env, kube, nil)
 		if err != nil {

@@ -57,6 +57,7 @@ Exit codes:
 	}
 	f.AddRecord(cmd)
 	f.filter.Add(cmd.Flags())
+	setflags.AddSelector(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }

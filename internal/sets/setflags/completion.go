@@ -10,9 +10,14 @@ import (
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
-// Complete completes the flags of a command that name a set, if it has them: apps and packages
-// with a record in the namespace; and the one that names a cluster.
+// Complete completes the flags of a command, and of those below it, that name a set: apps and
+// packages with a record in the namespace; and those that name a cluster, kinds or namespaces of
+// objects, or a folder.
 func Complete(cmd *cobra.Command, kube *cli.Kube) {
+	for _, child := range cmd.Commands() {
+		Complete(child, kube)
+	}
+	completeObjects(cmd, kube)
 	if cmd.Flags().Lookup("expect-cluster") != nil {
 		kube.CompleteExpected(cmd)
 	}
@@ -25,6 +30,23 @@ func Complete(cmd *cobra.Command, kube *cli.Kube) {
 				return namesOf(ctx, c, kube, kind)
 			})
 		})
+	}
+}
+
+// completeObjects completes the flags that choose objects, if the command has them.
+func completeObjects(cmd *cobra.Command, kube *cli.Kube) {
+	flags := cmd.Flags()
+	if flags.Lookup("filter-kind") != nil {
+		kube.CompleteKinds(cmd, "filter-kind", false)
+	}
+	for _, flag := range []string{"filter-ns", "namespaces", "new-namespace"} {
+		if flags.Lookup(flag) != nil {
+			kube.CompleteNamespaces(cmd, flag)
+		}
+	}
+	if flags.Lookup("kustomize") != nil {
+		// The only error is a flag that does not exist.
+		_ = cmd.MarkFlagDirname("kustomize")
 	}
 }
 

@@ -71,6 +71,13 @@ func (f *Flags) AddName(cmd *cobra.Command) {
 	f.Cluster.Add(cmd.Flags())
 }
 
+// AddSelector adds kubectl's flag for the labels of objects to a command that has --filter-labels:
+// both set one value.
+func AddSelector(cmd *cobra.Command) {
+	cmd.Flags().VarP(cmd.Flags().Lookup("filter-labels").Value, "selector", "l",
+		"Only objects that this label query selects; the same as --filter-labels (example: x=y)")
+}
+
 // Request returns the request for the set that the flags and arguments name. Readiness rules may be
 // in ruleFiles.
 func (f *Flags) Request(
