@@ -36,10 +36,11 @@ const machinery = "k8s.io/apimachinery"
 
 // boundaries is the import table. A package of level n imports only lower levels.
 var boundaries = map[string]boundary{
-	"boundedio": {0, nil, nil, "reads files with the standard library alone"},
-	"plaintext": {0, nil, nil, "texts to texts"},
-	"object":    {0, nil, []string{machinery}, "identity needs nothing"},
-	"graph":     {0, nil, nil, "algorithms on numbers"},
+	"boundedio":  {0, nil, nil, "reads files with the standard library alone"},
+	"plaintext":  {0, nil, nil, "texts to texts"},
+	"object":     {0, nil, []string{machinery}, "identity needs nothing"},
+	"graph":      {0, nil, nil, "algorithms on numbers"},
+	"graph/draw": {1, []string{"graph"}, nil, "graphs to texts and drawings"},
 	"golden": {0, nil, []string{"github.com/google/go-cmp", "golang.org/x/tools"},
 		"support for tests"},
 	"manifest": {1, []string{"object", "boundedio", "plaintext"},
@@ -135,9 +136,9 @@ var boundaries = map[string]boundary{
 	"sets/setflags": {8, []string{"ready", "cluster", "history", "view", "view/changes", "cli",
 		"packages", "packages/commands", "sets", "sets/files"}, []string{machinery, "github.com/spf13"},
 		"which set a command is for, and in which cluster"},
-	"sets/inspect": {9, []string{"object", "access", "plaintext", "diff", "ready", "event",
-		"cluster", "livetree", "podlogs", "history", "view", "cli", "apps/filter", "packages",
-		"packages/commands", "sets", "sets/setflags"},
+	"sets/inspect": {9, []string{"object", "access", "plaintext", "diff", "graph/draw", "plan",
+		"ready", "event", "cluster", "livetree", "podlogs", "history", "view", "cli", "apps",
+		"apps/filter", "packages", "packages/commands", "sets", "sets/setflags"},
 		[]string{machinery, "github.com/spf13", "sigs.k8s.io/yaml"},
 		"flags and output of the native commands that only read"},
 	"sets/cmd": {10, []string{"object", "plaintext", "diff", "ready", "plan", "event",

@@ -142,6 +142,14 @@ func (d *Deployment) UnknownGroups() map[object.Ref][]string {
 	return found
 }
 
+// CycleError reports described objects that wait for each other, in the words of packages.
+type CycleError struct {
+	Names []string // each waits for the next, the last one for the first
+	text  string
+}
+
+func (e *CycleError) Error() string { return e.text }
+
 // orderError returns the error of an order that cannot be, in the words of packages.
 func (r *Run) orderError(err error) error {
 	cycle := (*changegraph.CycleError)(nil)
@@ -149,10 +157,12 @@ func (r *Run) orderError(err error) error {
 		return err
 	}
 	first := slices.Index(cycle.Chain, cycle.Chain[len(cycle.Chain)-1])
-	text := "cyclic dependency:"
+	found := &CycleError{text: "cyclic dependency:"}
 	for k := first; k+1 < len(cycle.Chain); k++ {
 		to, _, _ := strings.Cut(cycle.Chain[k+1], " (")
-		text += fmt.Sprintf("\n- %s -> %s", cycle.Chain[k], to)
+		found.text += fmt.Sprintf("\n- %s -> %s", cycle.Chain[k], to)
+		name, _, _ := strings.Cut(cycle.Chain[k], " (")
+		found.Names = append(found.Names, name)
 	}
-	return errors.New(text)
+	return found
 }

@@ -25,6 +25,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewList(env, kube),
 		inspect.NewInspect(env, kube),
 		inspect.NewTree(env, kube),
+		inspect.NewGraph(env, kube),
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
 		newRollback(env, kube),

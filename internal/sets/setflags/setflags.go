@@ -134,9 +134,8 @@ func (f *Flags) Open(
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.App != "" && len(r.Files) == 0 {
-		return nil, nil, fmt.Errorf(
-			"no manifests are given for the app %q: name files or folders with -f", r.App)
+	if err := checkFiles(r); err != nil {
+		return nil, nil, err
 	}
 	set, err := sets.Open(ctx, r)
 	if err != nil {
@@ -144,6 +143,28 @@ func (f *Flags) Open(
 	}
 	c, err := f.Connect(ctx, env, kube, set)
 	return set, c, err
+}
+
+// OpenOffline reads the set with its files, and does not connect.
+func (f *Flags) OpenOffline(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) (sets.Set, error) {
+	r, err := f.Request(env, kube, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFiles(r); err != nil {
+		return nil, err
+	}
+	return sets.Open(ctx, r)
+}
+
+// checkFiles returns an error for an app without files.
+func checkFiles(r sets.Request) error {
+	if r.App == "" || len(r.Files) > 0 {
+		return nil
+	}
+	return fmt.Errorf("no manifests are given for the app %q: name files or folders with -f", r.App)
 }
 
 // OpenRecord reads what names the record of the set, and connects.
