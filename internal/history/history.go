@@ -206,13 +206,16 @@ type Cause struct {
 	Log       []string   `json:"log,omitempty"` // the last lines
 }
 
-// NotFoundError reports a revision that does not exist.
+// NotFoundError reports a revision that does not exist; without a number, that there is none.
 type NotFoundError struct {
 	Set    Set
 	Number int
 }
 
 func (e *NotFoundError) Error() string {
+	if e.Number == 0 {
+		return fmt.Sprintf("there are no revisions of %q in namespace %s", e.Set.Name, e.Set.Namespace)
+	}
 	return fmt.Sprintf("there is no revision %d of %q in namespace %s", e.Number, e.Set.Name,
 		e.Set.Namespace)
 }

@@ -27,8 +27,8 @@ const (
 	recordGrace = 1500 * time.Millisecond
 )
 
-// historyManager is the field manager of revisions.
-const historyManager = "muster"
+// HistoryManager is the field manager of revisions.
+const HistoryManager = "muster"
 
 // The limits of what a revision says about failures.
 const maxFailures, maxFailureText = 5, 300
@@ -73,7 +73,7 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(),
 		store: history.Store{
-			Cluster: c, Manager: historyManager, Limit: o.Limit, Secrets: o.Secrets,
+			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 		},
 	}
 }

@@ -28,6 +28,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewGraph(env, kube),
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
+		inspect.NewDiff(env, kube),
 		newRollback(env, kube),
 		newDestroy(env, kube),
 		newRename(env, kube),

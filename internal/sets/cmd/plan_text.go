@@ -61,6 +61,7 @@ func changeOf(o view.Outlook) changes.Change {
 	}
 	c := changes.Change{
 		Ref: o.Step.Ref, Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text,
+		Verb: phrase.text,
 	}
 	if o.Verb() == view.ToFail {
 		text := failureText(o.Step, o.Err)

@@ -77,6 +77,7 @@ not have any more, Secrets whose data the history does not have, and fields that
 		"one that succeeded before the current one)")
 	flags.BoolVar(&f.partial, "partial", false,
 		"Restore what can be restored, instead of failing if not everything can be")
+	f.CompleteRevisionFlag(cmd, kube, "to")
 	return cmd
 }
 

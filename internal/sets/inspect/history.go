@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -58,9 +57,12 @@ Exit codes:
 	}
 	f.AddRecord(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
-	show := newHistoryShow(env, kube)
-	setflags.Complete(show, kube)
-	cmd.AddCommand(show)
+	for _, below := range []*cobra.Command{
+		newHistoryShow(env, kube), newHistoryPin(env, kube, true), newHistoryPin(env, kube, false),
+	} {
+		setflags.Complete(below, kube)
+		cmd.AddCommand(below)
+	}
 	return cmd
 }
 
@@ -71,7 +73,8 @@ func newHistoryShow(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [FOLDER] REVISION | -a NAME REVISION | --record NAME REVISION",
 		Short: "Show the objects of a revision",
-		Long: `Show the objects of a revision, as their files had them. The content of Secrets is not shown.
+		Long: `Show the objects of a revision, as their files had them. The content of Secrets is not shown. The
+revision is a number, last for the newest one, or good for the newest one that succeeded.
 
 Exit codes:
   0  the objects were shown
@@ -79,7 +82,7 @@ Exit codes:
 		Example: "  " + env.Name() + " history show wordpress 8\n" +
 			"  " + env.Name() + " history show -a web 8 -o json",
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: f.CompleteRevisionArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.show(cmd.Context(), env, kube, args[:len(args)-1], args[len(args)-1])
 		},
@@ -247,20 +250,11 @@ func (f *showHistoryFlags) show(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
-	number, err := strconv.Atoi(revision)
-	if err != nil || number <= 0 {
-		return fmt.Errorf("%q is not the number of a revision; %s history prints them", revision,
-			env.Name())
-	}
-	s, title, err := f.OpenHistory(ctx, env, kube, args)
+	s, head, err := f.find(ctx, env, kube, args, revision)
 	if err != nil {
 		return err
 	}
-	r, err := s.Read(ctx, number)
-	if none := (*history.NotFoundError)(nil); errors.As(err, &none) {
-		return fmt.Errorf("there is no revision %d of %s in namespace %s; %s history prints those that "+
-			"are kept", number, title, s.Set.Namespace, env.Name())
-	}
+	r, err := s.Read(ctx, head.Number)
 	if err != nil {
 		return err
 	}

@@ -176,9 +176,9 @@ func (f *Flags) OpenRecord(
 		return nil, nil, err
 	}
 	if r.Record == "" {
-		set, err := sets.OpenRecord(ctx, r)
+		set, err := f.OpenNamed(ctx, r)
 		if err != nil {
-			return nil, nil, withHint(err, r)
+			return nil, nil, err
 		}
 		c, err := f.Connect(ctx, env, kube, set)
 		return set, c, err
@@ -189,6 +189,15 @@ func (f *Flags) OpenRecord(
 	}
 	set, err := sets.Find(ctx, c, r)
 	return set, c, err
+}
+
+// OpenNamed reads what names the record of an app or of a package with a folder.
+func (f *Flags) OpenNamed(ctx context.Context, r sets.Request) (sets.Set, error) {
+	set, err := sets.OpenRecord(ctx, r)
+	if err != nil {
+		return nil, withHint(err, r)
+	}
+	return set, nil
 }
 
 // ReadyRules returns the readiness rules of the set and of files.

@@ -25,6 +25,7 @@ type Change struct {
 	Ref  object.Ref
 	Sign byte     // + created, ~ changed, - removed, ! refused; anything else: unchanged
 	Line string   // the change as a sentence
+	Verb string   // what Line says about the object, where equal changes are printed once
 	More []string // explanations, printed indented
 	// Before and After are the object on both sides, without values of Secrets and without the fields
 	// that only the server writes. If both are nil, no difference is printed.
@@ -93,13 +94,13 @@ func (p *printer) hint() string {
 	return " (--" + FullFlag + " shows all)"
 }
 
-// change prints one change.
+// change prints one change. Of an object that is removed the content is printed on request only.
 func (p *printer) change(c Change) error {
 	p.line("", c.Sign, fmt.Sprintf("%c %s", c.Sign, plaintext.Printable(c.Line)))
 	for _, line := range c.More {
 		p.line(indent, 0, plaintext.Printable(line))
 	}
-	if c.Before == nil && c.After == nil {
+	if c.After == nil && (c.Before == nil || !p.options.Full) {
 		return nil
 	}
 	if keys := SecretKeys(c.Before, c.After); keys != "" {

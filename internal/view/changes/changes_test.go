@@ -77,7 +77,8 @@ func changesOf(t *testing.T, before, after string) []Change {
 	old, new := read(before), read(after)
 	changes := make([]Change, len(refs))
 	for i, ref := range refs {
-		c := Change{Ref: ref, Sign: '~', Line: ref.String() + " would be configured (a.yaml:1)"}
+		c := Change{Ref: ref, Sign: '~', Line: ref.String() + " would be configured (a.yaml:1)",
+			Verb: "would be configured"}
 		c.Before, c.After = diff.Comparable(old[ref], new[ref], diff.Options{})
 		switch {
 		case old[ref] == nil:

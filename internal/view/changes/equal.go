@@ -18,7 +18,7 @@ const minEqual, maxNames, maxFields = 3, 6, 2
 // group is several objects that change in the same way.
 type group struct {
 	sign   byte
-	text   string // what happens to each
+	verb   string
 	fields []diff.FieldChange
 	refs   []object.Ref
 }
@@ -29,12 +29,10 @@ type group struct {
 func equalChanges(changes []Change) map[object.Ref]*group {
 	groups := map[string]*group{}
 	for _, c := range changes {
-		text, ok := strings.CutPrefix(c.Line, c.Ref.String()+" ")
-		if !ok || c.Before == nil || c.After == nil || len(c.More) > 0 ||
+		if c.Before == nil || c.After == nil || len(c.More) > 0 ||
 			object.IsSecret(c.Before) || object.IsSecret(c.After) {
 			continue
 		}
-		text, _, _ = strings.Cut(text, " (") // the file
 		fields := diff.Between(c.Before, c.After, diff.Options{})
 		if len(fields) == 0 {
 			continue
@@ -46,9 +44,9 @@ func equalChanges(changes []Change) map[object.Ref]*group {
 		if err != nil {
 			continue // it is printed by itself
 		}
-		key := string(c.Sign) + text + "\n" + string(data)
+		key := string(c.Sign) + c.Verb + "\n" + string(data)
 		if groups[key] == nil {
-			groups[key] = &group{sign: c.Sign, text: text, fields: fields}
+			groups[key] = &group{sign: c.Sign, verb: c.Verb, fields: fields}
 		}
 		groups[key].refs = append(groups[key].refs, c.Ref)
 	}
@@ -92,8 +90,8 @@ func (p *printer) group(g *group) {
 		names[i] = ref.String()
 	}
 	for i, line := range p.wrap(names) {
-		if i == 0 {
-			p.line(indent, 0, plaintext.Printable(g.text)+":")
+		if i == 0 && g.verb != "" {
+			p.line(indent, 0, plaintext.Printable(g.verb)+":")
 		}
 		p.line(indent+"  ", 0, plaintext.Printable(line))
 	}

@@ -1,0 +1,263 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// Difference is how one object differs between two states.
+type Difference struct {
+	Ref    object.Ref
+	Kind   diff.Kind // Added: it is in the second state alone
+	Source string    // the file of the object
+	// Before and After are the object in both states, without values of Secrets and without what only
+	// the server writes; nil where it does not exist, or if its content is not shown.
+	Before, After *unstructured.Unstructured
+	Notes         []string
+}
+
+// Comparison is how two states of a set differ.
+type Comparison struct {
+	Differences []Difference
+	Equal       int // the number of objects that do not differ
+	// Skipped are objects that were not compared, each with the reason.
+	Skipped []string
+}
+
+// Compare returns how two states differ: what leads from the first to the second. Objects in the
+// cluster are compared with what an apply of the other state would make of them, so that fields
+// count that the state sets or has set; nothing is changed.
+func (s *States) Compare(ctx context.Context, from, to *State) (*Comparison, error) {
+	switch {
+	case from.live && to.live:
+		return nil, errors.New("both states are the cluster; name another one")
+	case from.live:
+		return s.compareLive(ctx, to)
+	case to.live:
+		c, err := s.compareLive(ctx, from)
+		if err == nil {
+			c.reverse()
+		}
+		return c, err
+	}
+	before, err := s.manifests(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.manifests(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return compareManifests(before, after), nil
+}
+
+// reverse exchanges the two states of a comparison.
+func (c *Comparison) reverse() {
+	kinds := map[diff.Kind]diff.Kind{
+		diff.Added: diff.Removed, diff.Removed: diff.Added, diff.Changed: diff.Changed,
+	}
+	for i := range c.Differences {
+		d := &c.Differences[i]
+		d.Kind, d.Before, d.After = kinds[d.Kind], d.After, d.Before
+	}
+}
+
+// compareManifests compares objects as their files have them.
+func compareManifests(before, after []described) *Comparison {
+	c, old := &Comparison{}, map[object.Ref]described{}
+	for _, d := range before {
+		old[object.RefOf(d.Object)] = d
+	}
+	wanted := object.NewSet()
+	for _, d := range after {
+		ref := object.RefOf(d.Object)
+		wanted.Insert(ref)
+		b, ok := old[ref]
+		if !ok {
+			_, obj := diff.Comparable(nil, d.Object, diff.Options{})
+			c.add(Difference{Ref: ref, Kind: diff.Added, Source: d.Source, After: obj})
+			continue
+		}
+		difference := Difference{Ref: ref, Kind: diff.Changed, Source: d.Source}
+		have, want := b.Object, d.Object
+		if object.IsSecret(want) {
+			have, want = diff.WithEncodedData(have), diff.WithEncodedData(want)
+		}
+		withheld := errors.Join(b.withheld, d.withheld)
+		if withheld != nil {
+			have, want = withoutData(have), withoutData(want)
+		}
+		difference.Before, difference.After = diff.Comparable(have, want, diff.Options{})
+		known := withheld == nil || b.digest == d.digest && b.digest != ""
+		if !known && isEqual(difference) {
+			c.Skipped = append(c.Skipped, fmt.Sprintf("the data of %s: %s", ref, firstLine(withheld)))
+			continue
+		}
+		if !known {
+			difference.Notes = []string{"its data is not compared: " + firstLine(withheld)}
+		}
+		c.add(difference)
+	}
+	for _, d := range before {
+		if ref := object.RefOf(d.Object); !wanted.Has(ref) {
+			obj, _ := diff.Comparable(d.Object, nil, diff.Options{})
+			c.add(Difference{Ref: ref, Kind: diff.Removed, Source: d.Source, Before: obj})
+		}
+	}
+	return c
+}
+
+// add adds a difference, unless both sides are equal.
+func (c *Comparison) add(d Difference) {
+	if d.Kind == diff.Changed && len(d.Notes) == 0 && isEqual(d) {
+		c.Equal++
+		return
+	}
+	c.Differences = append(c.Differences, d)
+}
+
+// isEqual reports whether both sides of a difference are equal.
+func isEqual(d Difference) bool {
+	return len(diff.Between(d.Before, d.After, diff.Options{})) == 0
+}
+
+// firstLine returns the first line of the text of an error.
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}
+
+// dataFields are the fields of a Secret that hold its data.
+var dataFields = []string{"data", "stringData"}
+
+// withoutData returns a Secret without its data.
+func withoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	for _, field := range dataFields {
+		unstructured.RemoveNestedField(obj.Object, field)
+	}
+	return obj
+}
+
+// options returns the options of an apply that is only planned.
+func (s *States) options() packages.ApplyOptions {
+	policy := "strict"
+	if s.Request.App != "" {
+		policy = "adopt"
+	}
+	o := packages.PlanOptions{
+		FieldManager: packages.DefaultManager, InventoryPolicy: policy, Ordering: "graph",
+		Propagation: metav1.DeletePropagationBackground, LeaveReplicas: true, AppAnnotations: true,
+		AllowEmpty: true, ServerSide: s.ServerSide, ForceConflicts: s.ServerSide,
+		Conflicts: plan.NoteConflicts, Now: s.Request.Now(),
+	}
+	return packages.ApplyOptions{
+		PlanOptions: o, Definition: packages.SkipDefinition, Notice: s.Request.Notice,
+	}
+}
+
+// compareLive compares the cluster with a state, by the plan of an apply.
+func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, error) {
+	set, options := state.set, s.options()
+	var notes []string
+	if state.revision != nil {
+		if _, _, err := s.base(ctx); err != nil {
+			return nil, err
+		}
+		restored, err := AtRevision(ctx, s.Cluster, s.Request, s.store, state.revision.Number)
+		if err != nil {
+			return nil, err
+		}
+		options.PlanOptions = restored.Options(options.PlanOptions)
+		options.ForceConflicts = options.ServerSide
+		set = restored.Set
+		for _, loss := range restored.Losses {
+			notes = append(notes, loss.String())
+		}
+	}
+	op, err := set.PrepareApply(ctx, s.Cluster, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := op.MakePlan(ctx); err != nil {
+		return nil, err
+	}
+	mode := engine.DryRunClient
+	if options.ServerSide {
+		mode = engine.DryRunServer
+	}
+	outlooks, err := view.Outlooks(op.Plan(), func(sink event.Sink) error {
+		if _, err := op.Run(ctx, engine.Options{DryRun: mode}, sink); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Skipped: notes}
+	for _, o := range outlooks {
+		c.addOutlook(op.Plan(), o)
+	}
+	return c, nil
+}
+
+// addOutlook adds how an object in the cluster differs from what an apply would make of it.
+func (c *Comparison) addOutlook(p *plan.Plan, o view.Outlook) {
+	step := o.Step
+	d := Difference{Ref: step.Ref, Source: step.Source, Kind: diff.Changed}
+	d.Before, d.After = o.Comparable()
+	switch verb := o.Verb(); {
+	case step.Op.External():
+		return // others create it or delete it
+	case step.Op.Removes() && step.Have == nil:
+		return // it is recorded alone
+	case step.Op.Removes():
+		d.Kind, d.After = diff.Removed, nil
+		d.Before, _ = diff.Comparable(step.Have, nil, bookkeeping(p))
+		if step.Reason != "" {
+			d.Notes = []string{step.Reason}
+		}
+	case verb == view.ToFail && (step.Op == plan.Create || step.Op == plan.Update):
+		d.Before, d.After = diff.Comparable(step.Have, step.Want, bookkeeping(p))
+		if !apierrors.IsForbidden(o.Err) && o.Err != nil {
+			d.Notes = []string{"the server would not accept it: " + firstLine(o.Err)}
+		}
+		if step.Op == plan.Create {
+			d.Kind = diff.Added
+		}
+	case verb == view.ToSkip:
+		c.Skipped = append(c.Skipped, fmt.Sprintf("%s: %s", step.Ref, o.Reason))
+		return
+	case verb == view.ToCreate:
+		d.Kind = diff.Added
+	}
+	if step.Sensitive {
+		d.Before, d.After = nil, nil
+		if step.Op == plan.Unchanged {
+			c.Equal++
+			return
+		}
+		d.Notes = append(d.Notes, view.ContentHidden)
+	}
+	c.add(d)
+}
+
+// bookkeeping returns options that leave out what a tool keeps about an object in itself.
+func bookkeeping(p *plan.Plan) diff.Options {
+	return diff.Options{IgnoreAnnotations: append([]string{p.LastApplied}, p.Bookkeeping...)}
+}

@@ -1,0 +1,238 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/files"
+)
+
+// The names of states beside those of revisions and files.
+const (
+	Live   = "live" // the objects in the cluster
+	Folder = "."    // what the request names
+)
+
+// State is a set at some time or in some place: as a revision has it, as files describe it, or as
+// it is in the cluster.
+type State struct {
+	Title string // what messages call it: revision 6
+	Short string // the same in one word: revision-6
+
+	live     bool
+	revision *history.Revision // nil unless the state is one
+	set      Set               // what describes the objects; nil for a revision and the cluster
+}
+
+// States opens the states of one set.
+type States struct {
+	Cluster Cluster
+	Request Request
+	// ServerSide compares with the cluster by a dry run of a server-side apply.
+	ServerSide bool
+
+	set   Set // without its manifests
+	store *history.Store
+	heads []history.Head
+}
+
+// stateForm is one way to name a state.
+type stateForm struct {
+	matches func(text string) bool
+	open    func(s *States, ctx context.Context, text string) (*State, error)
+}
+
+// stateForms are the ways to name a state. The first that matches a text decides.
+var stateForms = []stateForm{
+	{func(text string) bool { return text == Live }, (*States).openLive},
+	{func(text string) bool { return text == Folder }, (*States).openOwn},
+	{history.IsName, (*States).openRevision},
+	{func(string) bool { return true }, (*States).openFiles},
+}
+
+// Open returns the state that a text names: Live, Folder, a revision by its number, history.Last or
+// history.Good, or a folder, a file or a URL with manifests.
+func (s *States) Open(ctx context.Context, text string) (*State, error) {
+	for _, form := range stateForms {
+		if form.matches(text) {
+			return form.open(s, ctx, text)
+		}
+	}
+	panic("the last form matches all texts")
+}
+
+// HasFiles reports whether the request names manifests.
+func (s *States) HasFiles() bool { return len(s.Request.Files) > 0 }
+
+// openLive returns the state of the cluster.
+func (s *States) openLive(context.Context, string) (*State, error) {
+	return &State{Title: "the cluster", Short: Live, live: true}, nil
+}
+
+// openOwn returns the state that the manifests of the set describe.
+func (s *States) openOwn(ctx context.Context, _ string) (*State, error) {
+	if !s.HasFiles() {
+		return nil, fmt.Errorf("%q means the manifests of the set, but only its record is named: give "+
+			"its files, or the path of a folder", Folder)
+	}
+	set, err := Open(ctx, s.Request)
+	if err != nil {
+		return nil, err
+	}
+	title := "the folder"
+	if s.Request.App != "" {
+		title = "the files"
+	}
+	return &State{Title: title, Short: "files", set: set}, nil
+}
+
+// base returns the set without its manifests, and its revisions, the newest first.
+func (s *States) base(ctx context.Context) (Set, []history.Head, error) {
+	if s.set != nil {
+		return s.set, s.heads, nil
+	}
+	var err error
+	if s.set, s.store, err = OpenRevisions(ctx, s.Cluster, s.Request); err == nil {
+		s.heads, err = s.store.List(ctx)
+	}
+	return s.set, s.heads, err
+}
+
+// openRevision returns the state of a revision.
+func (s *States) openRevision(ctx context.Context, text string) (*State, error) {
+	_, heads, err := s.base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.store.Find(heads, text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.store.Read(ctx, head.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &State{
+		Title: fmt.Sprintf("revision %d", r.Number), Short: fmt.Sprintf("revision-%d", r.Number),
+		revision: r,
+	}, nil
+}
+
+// openFiles returns the state that other manifests describe.
+func (s *States) openFiles(ctx context.Context, path string) (*State, error) {
+	r := s.Request
+	r.Files = []string{path}
+	state := &State{Title: path, Short: shortName(path)}
+	if r.App != "" {
+		var err error
+		state.set, err = openApp(ctx, r)
+		return state, s.explain(path, err)
+	}
+	objects, err := s.readPackage(ctx, path)
+	if err != nil {
+		return nil, s.explain(path, err)
+	}
+	if err := checkRecords(objects); err != nil {
+		return nil, err
+	}
+	base, err := s.packageSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Enforced = false
+	state.set = &packageSet{
+		request: r, inventory: base.inventory,
+		pkg: &packages.Package{Inventory: base.inventory, Objects: objects},
+	}
+	return state, nil
+}
+
+// packageSet returns the package of the request. It may have no record yet.
+func (s *States) packageSet(ctx context.Context) (*packageSet, error) {
+	var set Set
+	var err error
+	if s.Request.Record != "" {
+		set, _, err = s.base(ctx)
+	} else {
+		set, err = OpenRecord(ctx, s.Request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set.(*packageSet), nil
+}
+
+// readPackage returns the objects of a folder, which may be a package, or of other manifests.
+func (s *States) readPackage(ctx context.Context, path string) ([]manifest.Object, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		p, err := packages.Open(ctx, packages.Input{Folder: path, Notice: s.Request.Notice})
+		if none := (*packages.NoInventoryError)(nil); !errors.As(err, &none) {
+			if err != nil {
+				return nil, err
+			}
+			return p.Objects, nil
+		}
+	}
+	return files.Read(ctx, files.Options{
+		Paths: []string{path}, Stdin: s.Request.Stream, Warn: s.Request.warn,
+	})
+}
+
+// explain adds to the error of a path that does not exist what else a state can be.
+func (s *States) explain(path string, err error) error {
+	if _, missing := os.Stat(path); err == nil || !os.IsNotExist(missing) ||
+		strings.ContainsAny(path, `/\:`) {
+		return err
+	}
+	return fmt.Errorf("%w; a state is the number of a revision, %s, %s, %s, %s for the files of the "+
+		"set, or the path of a folder or file", err, history.Last, history.Good, Live, Folder)
+}
+
+// shortName returns the name of a path in one word.
+func shortName(path string) string {
+	name := filepath.Base(filepath.Clean(path))
+	if name == "." || name == ".." || name == string(filepath.Separator) || path == packages.Stdin ||
+		strings.Contains(path, "://") {
+		return "files"
+	}
+	return name
+}
+
+// manifests returns the objects of a state as its files had them, in their namespaces, and why the
+// data of a Secret is not known.
+func (s *States) manifests(ctx context.Context, state *State) ([]described, error) {
+	if state.revision != nil {
+		objects := make([]described, len(state.revision.Objects))
+		for i, obj := range state.revision.Objects {
+			objects[i] = described{
+				Desired:  plan.Desired{Object: obj.Unstructured, Source: obj.Source},
+				withheld: obj.Withheld, digest: obj.Digest,
+			}
+		}
+		return objects, nil
+	}
+	op, err := state.set.PrepareApply(ctx, s.Cluster, s.options())
+	if err != nil {
+		return nil, err
+	}
+	var objects []described
+	for _, d := range op.Manifests() {
+		objects = append(objects, described{Desired: d})
+	}
+	return objects, nil
+}
+
+// described is an object of a state.
+type described struct {
+	plan.Desired
+	withheld error  // why the data of a Secret is not known; nil if it is
+	digest   string // of an object of a revision
+}
