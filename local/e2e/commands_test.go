@@ -25,7 +25,6 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sorted":              sorted,
 		"target":              target,
 		"terminal":            terminal,
-		"readme":              readme,
 		"compare":             compare,
 		"replay":              replay,
 		"replayapp":           replayApp,
