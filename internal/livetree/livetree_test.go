@@ -251,3 +251,54 @@ func TestOwnedKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestWarningsAreThoseOfTheTree(t *testing.T) {
+	c := newCluster(t, shop+`
+---
+apiVersion: v1
+kind: Event
+metadata: {name: a, namespace: shop}
+type: Warning
+reason: BackOff
+message: Back-off restarting
+count: 3
+lastTimestamp: "2026-01-02T03:04:05Z"
+involvedObject: {apiVersion: v1, kind: Pod, namespace: shop, name: web-2-x}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: b, namespace: shop}
+type: Warning
+reason: Late
+message: later
+series: {count: 2, lastObservedTime: "2026-01-02T03:05:05Z"}
+involvedObject: {apiVersion: apps/v1, kind: Deployment, namespace: shop, name: web}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: c, namespace: shop}
+type: Warning
+message: of others
+involvedObject: {apiVersion: v1, kind: Pod, namespace: shop, name: other}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: d, namespace: shop}
+type: Normal
+message: well
+involvedObject: {apiVersion: apps/v1, kind: Deployment, namespace: shop, name: web}
+`)
+	nodes, err := Read(t.Context(), c, Options{Roots: []object.Ref{web, settings}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := Warnings(t.Context(), c, nodes)
+	var got []string
+	for _, w := range found[web] {
+		got = append(got, fmt.Sprintf("%s %s %s %d", w.Object.Short(), w.Reason, w.Message, w.Count))
+	}
+	want := "deployment.apps/web Late later 2\npod/web-2-x BackOff Back-off restarting 3"
+	if strings.Join(got, "\n") != want || len(found) != 1 {
+		t.Errorf("got %v, want %q", found, want)
+	}
+}

@@ -201,7 +201,7 @@ func (w *LastWord) lines(s shortfall, i int) []string {
 	if settled.Status.State == ready.NotFound {
 		return append(lines, "    next: apply again")
 	}
-	return append(lines, "    next: "+nextCommand(step.Ref, settled.Causes))
+	return append(lines, "    next: "+NextCommand(step.Ref, settled.Causes))
 }
 
 // sourceLine returns the file and line of a source in brackets, empty for none.
@@ -212,9 +212,9 @@ func sourceLine(source string) string {
 	return " (" + source + ")"
 }
 
-// nextCommand returns the command that shows more about an object and the causes why it is not
+// NextCommand returns the command that shows more about an object and the causes why it is not
 // ready.
-func nextCommand(ref object.Ref, causes []ready.Cause) string {
+func NextCommand(ref object.Ref, causes []ready.Cause) string {
 	for _, c := range causes {
 		if c.Container != "" {
 			command := kubectl(c.Object) + " logs " + c.Object.Name + " -c " + c.Container

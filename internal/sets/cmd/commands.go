@@ -26,6 +26,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewInspect(env, kube),
 		inspect.NewTree(env, kube),
 		inspect.NewGraph(env, kube),
+		inspect.NewWhy(env, kube),
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
 		inspect.NewDiff(env, kube),
