@@ -189,6 +189,10 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 			notes = append(notes, loss.String())
 		}
 	}
+	if s.Request.App != "" {
+		// An app knows what it applied last. A dry run of the server leaves fields that a run removes.
+		options.ServerSide, options.ForceConflicts = false, false
+	}
 	op, err := set.PrepareApply(ctx, s.Cluster, options)
 	if err != nil {
 		return nil, err
