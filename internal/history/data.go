@@ -86,6 +86,18 @@ func (o *Object) Complete(live *unstructured.Unstructured) bool {
 	return true
 }
 
+// SameData reports whether two Secrets have the same data. A digest is enough; known is false if
+// that is missing too.
+func SameData(a, b Object) (same, known bool) {
+	digests := [2]string{}
+	for i, o := range []Object{a, b} {
+		if digests[i] = o.data; o.Withheld == nil {
+			digests[i] = dataDigest(o.Object)
+		}
+	}
+	return digests[0] == digests[1], digests[0] != "" && digests[1] != ""
+}
+
 // CopyData copies the data of a live Secret to an object whose data is withheld, so that a run of
 // the object does not change it.
 func (o *Object) CopyData(live *unstructured.Unstructured) {

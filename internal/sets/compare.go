@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -97,20 +98,14 @@ func compareManifests(before, after []described) *Comparison {
 		if object.IsSecret(want) {
 			have, want = diff.WithEncodedData(have), diff.WithEncodedData(want)
 		}
-		withheld := errors.Join(b.withheld, d.withheld)
+		withheld := errors.Join(b.withheld(), d.withheld())
 		if withheld != nil {
 			have, want = withoutData(have), withoutData(want)
 		}
 		difference.Before, difference.After = diff.Comparable(have, want, diff.Options{})
-		known := withheld == nil || b.digest == d.digest && b.digest != ""
-		if !known && isEqual(difference) {
-			c.Skipped = append(c.Skipped, fmt.Sprintf("the data of %s: %s", ref, firstLine(withheld)))
-			continue
+		if withheld == nil || c.addWithheld(&difference, b.object(), d.object(), withheld) {
+			c.add(difference)
 		}
-		if !known {
-			difference.Notes = []string{"its data is not compared: " + firstLine(withheld)}
-		}
-		c.add(difference)
 	}
 	for _, d := range before {
 		if ref := object.RefOf(d.Object); !wanted.Has(ref) {
@@ -119,6 +114,24 @@ func compareManifests(before, after []described) *Comparison {
 		}
 	}
 	return c
+}
+
+// addWithheld adds to the difference of two Secrets without their data what is known of the data,
+// and reports whether anything else or the data is known to differ or to be equal. If not, the data
+// is not compared.
+func (c *Comparison) addWithheld(d *Difference, a, b history.Object, withheld error) bool {
+	same, known := history.SameData(a, b)
+	switch reason := firstLine(withheld); {
+	case known && same:
+	case known:
+		d.Notes = append(d.Notes, "its data differs; "+reason)
+	case isEqual(*d):
+		c.Skipped = append(c.Skipped, fmt.Sprintf("the data of %s: %s", d.Ref, reason))
+		return false
+	default:
+		d.Notes = append(d.Notes, "its data is not compared: "+reason)
+	}
+	return true
 }
 
 // add adds a difference, unless both sides are equal.
@@ -173,7 +186,7 @@ func (s *States) options() packages.ApplyOptions {
 // compareLive compares the cluster with a state, by the plan of an apply.
 func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, error) {
 	set, options := state.set, s.options()
-	var notes []string
+	c, incomplete := &Comparison{}, map[object.Ref]history.Object{}
 	if state.revision != nil {
 		if _, _, err := s.base(ctx); err != nil {
 			return nil, err
@@ -185,8 +198,18 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 		options.PlanOptions = restored.Options(options.PlanOptions)
 		options.ForceConflicts = options.ServerSide
 		set = restored.Set
+		lost := map[object.Ref]Loss{}
 		for _, loss := range restored.Losses {
-			notes = append(notes, loss.String())
+			lost[loss.Object] = loss
+		}
+		for _, obj := range state.revision.Objects {
+			ref := object.RefOf(obj.Unstructured)
+			switch loss, ok := lost[ref]; {
+			case ok && loss.Stays && obj.Withheld != nil:
+				incomplete[ref] = obj
+			case ok:
+				c.Skipped = append(c.Skipped, loss.String())
+			}
 		}
 	}
 	if s.Request.App != "" {
@@ -213,15 +236,19 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Skipped: notes}
 	for _, o := range outlooks {
-		c.addOutlook(op.Plan(), o)
+		var known *history.Object
+		if obj, ok := incomplete[o.Step.Ref]; ok {
+			known = &obj
+		}
+		c.addOutlook(op.Plan(), o, known)
 	}
 	return c, nil
 }
 
-// addOutlook adds how an object in the cluster differs from what an apply would make of it.
-func (c *Comparison) addOutlook(p *plan.Plan, o view.Outlook) {
+// addOutlook adds how an object in the cluster differs from what an apply would make of it. Of a
+// Secret whose data is not known, which an apply would leave, stored is what a revision has.
+func (c *Comparison) addOutlook(p *plan.Plan, o view.Outlook, stored *history.Object) {
 	step := o.Step
 	d := Difference{Ref: step.Ref, Source: step.Source, Kind: diff.Changed}
 	d.Before, d.After = o.Comparable()
@@ -257,6 +284,10 @@ func (c *Comparison) addOutlook(p *plan.Plan, o view.Outlook) {
 			return
 		}
 		d.Notes = append(d.Notes, view.ContentHidden)
+	}
+	if stored != nil && step.Have != nil &&
+		!c.addWithheld(&d, *stored, history.Object{Unstructured: step.Have}, stored.Withheld) {
+		return
 	}
 	c.add(d)
 }

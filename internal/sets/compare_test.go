@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -24,12 +25,14 @@ func TestCompareManifests(t *testing.T) {
 		}}}
 	}
 	secret := func(name, field, value string, withheld error) described {
-		return described{withheld: withheld, Desired: plan.Desired{Object: &unstructured.Unstructured{
-			Object: map[string]any{
-				"apiVersion": "v1", "kind": "Secret", field: map[string]any{"password": value},
-				"metadata": map[string]any{"name": name, "namespace": "shop"},
-			},
-		}}}
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", field: map[string]any{"password": value},
+			"metadata": map[string]any{"name": name, "namespace": "shop"},
+		}}
+		return described{
+			Desired: plan.Desired{Object: obj},
+			stored:  &history.Object{Unstructured: obj, Withheld: withheld},
+		}
 	}
 	unknown := errors.New("only a digest of its data was stored")
 	c := compareManifests(

@@ -206,15 +206,13 @@ func shortName(path string) string {
 	return name
 }
 
-// manifests returns the objects of a state as its files had them, in their namespaces, and why the
-// data of a Secret is not known.
+// manifests returns the objects of a state as its files had them, in their namespaces.
 func (s *States) manifests(ctx context.Context, state *State) ([]described, error) {
 	if state.revision != nil {
 		objects := make([]described, len(state.revision.Objects))
 		for i, obj := range state.revision.Objects {
 			objects[i] = described{
-				Desired:  plan.Desired{Object: obj.Unstructured, Source: obj.Source},
-				withheld: obj.Withheld, digest: obj.Digest,
+				Desired: plan.Desired{Object: obj.Unstructured, Source: obj.Source}, stored: &obj,
 			}
 		}
 		return objects, nil
@@ -233,6 +231,21 @@ func (s *States) manifests(ctx context.Context, state *State) ([]described, erro
 // described is an object of a state.
 type described struct {
 	plan.Desired
-	withheld error  // why the data of a Secret is not known; nil if it is
-	digest   string // of an object of a revision
+	stored *history.Object // of a revision; else nil
+}
+
+// withheld returns why the data of a Secret is not known; nil if it is.
+func (d described) withheld() error {
+	if d.stored == nil {
+		return nil
+	}
+	return d.stored.Withheld
+}
+
+// object returns the object as a revision stores it.
+func (d described) object() history.Object {
+	if d.stored != nil {
+		return *d.stored
+	}
+	return history.Object{Unstructured: d.Object}
 }
