@@ -2,7 +2,7 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./site/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
@@ -14,7 +14,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden demo bench faults faults-mutants fuzz vuln outdated reproducible clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site demo bench faults faults-mutants fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -43,8 +43,9 @@ staticcheck:
 boundaries: ## the import table, the vendor keys, the dependencies, and the language of code and docs
 	go test -count=1 ./internal
 
-drift: ## the goldens are what the code makes of their inputs
+drift: ## the goldens are what the code makes of their inputs, and no link of the documentation is broken
 	go test -count=1 $(GOLDEN)
+	cd local && go test -count=1 ./site
 
 test: unit e2e ## all tests
 
@@ -65,6 +66,9 @@ e2e-older: build-older ## the end-to-end tests on an API server of that version
 
 golden: ## rewrite the goldens
 	go test $(GOLDEN) -update
+
+site: ## the documentation as static pages, into bin/site/
+	cd local && go run ./site -out $(BIN)/site
 
 demo: build ## deploy the example to a plane of its own
 	examples/demo
