@@ -19,13 +19,17 @@ type JSONLines struct {
 	Now      func() time.Time
 	Reason   func(*RunState, PhaseEvent) string // why a write failed or did not happen
 	Detailed bool                               // with the keys and types that kpt live does not have
+	Began    time.Time                          // of the run; zero leaves out the time since then
 }
 
 // entry is one line.
 type entry map[string]any
 
 func (j JSONLines) write(e entry) error {
-	e["timestamp"] = j.Now().UTC().Format(time.RFC3339)
+	now := j.Now()
+	if e["timestamp"] = now.UTC().Format(time.RFC3339); !j.Began.IsZero() {
+		e["elapsed"] = elapsed(now.Sub(j.Began))
+	}
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

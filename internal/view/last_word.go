@@ -118,12 +118,7 @@ func (w *LastWord) faulty(step *plan.Step, acted event.Event) bool {
 // Print prints the last word on a run that took some time. Without a failed object it prints
 // nothing.
 func (w *LastWord) Print(out io.Writer, took time.Duration) {
-	var steps [noShortfall][]int
-	for i := range w.state.Plan.Steps {
-		if s := w.shortfallOf(i); s != noShortfall {
-			steps[s] = append(steps[s], i)
-		}
-	}
+	steps := w.shortfalls()
 	title := w.title(steps, took)
 	if title == "" {
 		return
@@ -147,6 +142,16 @@ func (w *LastWord) Print(out io.Writer, took time.Duration) {
 	if omitted > 0 {
 		printLine(out, fmt.Sprintf("... and %d more", omitted))
 	}
+}
+
+// shortfalls returns the steps that fell short in each way.
+func (w *LastWord) shortfalls() (steps [noShortfall][]int) {
+	for i := range w.state.Plan.Steps {
+		if s := w.shortfallOf(i); s != noShortfall {
+			steps[s] = append(steps[s], i)
+		}
+	}
+	return steps
 }
 
 // title returns the first line, empty if no step fell short.

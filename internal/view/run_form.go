@@ -1,9 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -34,7 +36,8 @@ type RunForm struct {
 // RunOptions is how one run is printed.
 type RunOptions struct {
 	RunForm
-	Output   string // one of the formats
+	Output   string    // one of the formats
+	Header   RunHeader // in JSON that has all keys
 	Statuses bool   // new statuses are printed
 	Waves    bool   // the run is ordered in waves
 	DryRun   bool   // the run changes nothing, and waits for nothing
@@ -64,7 +67,9 @@ func (o RunOptions) Printer(p *plan.Plan) Printer {
 	options := PhaseOptions{Rounds: o.Waves, Waits: waits, DryRun: o.DryRun, Statuses: o.Statuses}
 	switch o.Output {
 	case OutputJSON:
-		options.Unstarted = o.Detailed
+		if o.Detailed {
+			return newDetailedRun(p, o, options)
+		}
 		return jsonRun{Printer: Phases(p, options, o.JSON().Print), options: o}
 	case OutputTable:
 		form := TableOptions{
@@ -93,4 +98,34 @@ func (j jsonRun) Close(failed error) error {
 		_ = j.options.Fail(failed)
 	}
 	return err
+}
+
+// detailedRun prints the plan before a run, and what went wrong after it.
+type detailedRun struct {
+	jsonRun
+	lines JSONLines
+	word  *LastWord
+	begun error // of printing the plan
+}
+
+func newDetailedRun(p *plan.Plan, o RunOptions, phases PhaseOptions) Printer {
+	lines := o.JSON()
+	lines.Began, phases.Unstarted = o.Now(), true
+	begun := lines.begin(o.Header, p, o.DryRun)
+	return detailedRun{
+		jsonRun: jsonRun{Printer: Phases(p, phases, lines.Print), options: o},
+		lines:   lines, word: NewLastWord(p, nil), begun: begun,
+	}
+}
+
+// Event prints one event.
+func (d detailedRun) Event(e event.Event) {
+	d.word.Event(e)
+	d.jsonRun.Event(e)
+}
+
+// Close prints the rest.
+func (d detailedRun) Close(failed error) error {
+	err := d.jsonRun.Close(failed)
+	return cmp.Or(wrapWrite(d.begun), err, wrapWrite(d.lines.problems(d.word, failed)))
 }

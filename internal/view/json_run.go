@@ -1,0 +1,145 @@
+package view
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// JSONVersion is the version of the JSON of runs. The number before the point grows with changes
+// that a program which ignores unknown types and keys would notice, the other with additions.
+const JSONVersion = "1.0"
+
+// RunHeader says what is run, where and by whom. JSON has it before the run.
+type RunHeader struct {
+	Tool      string // version of the program
+	Command   string // apply, destroy
+	Set       string // what messages call the set
+	Namespace string // of its record
+	Cluster   string // what messages call the cluster
+	Folder    string // from which the sources of objects are; empty if unknown
+}
+
+// begin prints what is known before the run: the version, the header and the plan.
+func (j JSONLines) begin(h RunHeader, p *plan.Plan, dryRun bool) error {
+	if err := j.write(entry{"type": "version", "ui": JSONVersion, "muster": h.Tool}); err != nil {
+		return err
+	}
+	run := entry{
+		"type": "run", "command": h.Command, "set": h.Set, "namespace": h.Namespace,
+		"cluster": h.Cluster, "dryRun": dryRun, "destroys": p.Destroys, "count": len(p.Refs()),
+	}
+	if h.Folder != "" {
+		run["folder"] = h.Folder
+	}
+	err := j.write(run)
+	for i := range p.Steps {
+		if err == nil && p.Steps[i].Ref != (object.Ref{}) {
+			err = j.write(plannedEntry(p, i))
+		}
+	}
+	return err
+}
+
+// plannedEntry returns the line of one step of a plan.
+func plannedEntry(p *plan.Plan, i int) entry {
+	step := &p.Steps[i]
+	e := jsonObject(step.Ref)
+	e["type"], e["operation"] = "planned", step.Op
+	if step.Source != "" {
+		e["source"] = step.Source
+	}
+	if step.Reason != "" {
+		e["message"] = step.Reason
+	}
+	var needs []entry
+	for _, list := range [][]int{step.Needs, step.After} {
+		for _, n := range list {
+			if p.Steps[n].Ref != (object.Ref{}) {
+				needs = append(needs, jsonObject(p.Steps[n].Ref))
+			}
+		}
+	}
+	if needs != nil {
+		e["needs"] = needs
+	}
+	switch {
+	case step.Op != plan.Update || p.ServerSide: // the server knows the result of its merge
+	case step.Sensitive:
+		e["hidden"] = ContentHidden
+	default:
+		changes := diff.Between(step.Have, step.Want, diff.Options{
+			IgnoreAnnotations: append([]string{p.LastApplied}, p.Bookkeeping...),
+		})
+		if len(changes) > 0 {
+			e["changes"] = changes
+		}
+	}
+	return e
+}
+
+// problems prints a line for each object that the run did not bring to its desired state, and the
+// result of the run. Failed is the error that ended it early, or nil.
+func (j JSONLines) problems(w *LastWord, failed error) error {
+	outcome := event.Succeeded
+	for s, indexes := range w.shortfalls() {
+		for _, i := range indexes {
+			outcome = event.Failed
+			if err := j.write(w.problemEntry(shortfall(s), i)); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case w.state.Waits.Interrupted > 0:
+		outcome = event.Interrupted
+	case failed != nil:
+		outcome = event.Failed
+	}
+	e := entry{"type": "result", "outcome": outcome}
+	if failed != nil {
+		e["error"] = failed.Error()
+	}
+	return j.write(e)
+}
+
+// problemEntry returns the line of one object that failed.
+func (w *LastWord) problemEntry(s shortfall, i int) entry {
+	step, acted, settled := &w.state.Plan.Steps[i], w.events[i].acted, w.events[i].settled
+	e := jsonObject(step.Ref)
+	e["type"], e["problem"] = "problem", shortfallTexts[s][0]
+	if step.Source != "" {
+		e["source"] = step.Source
+	}
+	message := ""
+	switch {
+	case s == notApplied || s == notDeleted:
+		if acted.Err != nil {
+			message = acted.Err.Error()
+		}
+	case s == skipped || s == kept:
+		message = SkipReason(w.state, acted)
+		e["consequence"] = acted.Blocker != nil
+	case w.state.Rows[i].Acted == "":
+		message, e["consequence"] = "not begun", true
+	default:
+		if message = settled.Status.Message; settled.Err != nil {
+			message = settled.Err.Error()
+		}
+		if len(w.causes[i]) > 0 {
+			e["causes"] = w.causes[i]
+		}
+		e["next"] = nextCommand(step.Ref, w.causes[i])
+	}
+	if message != "" {
+		e["message"] = message
+	}
+	return e
+}
+
+// elapsed returns the seconds since the beginning of a run, rounded to milliseconds.
+func elapsed(since time.Duration) float64 { return math.Round(since.Seconds()*1000) / 1000 }
