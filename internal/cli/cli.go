@@ -200,7 +200,13 @@ func printsJSON(cmd *cobra.Command) bool {
 	output := cmd.Flags().Lookup("output")
 	for ; cmd.HasParent() && cmd.Annotations[native] == ""; cmd = cmd.Parent() {
 	}
-	return output != nil && output.Value.String() == OutputJSON && cmd.Annotations[native] != ""
+	if output == nil || cmd.Annotations[native] == "" {
+		return false
+	}
+	if readers, ok := output.Value.(interface{ PrintsJSON() bool }); ok {
+		return readers.PrintsJSON()
+	}
+	return output.Value.String() == OutputJSON
 }
 
 // NewRoot returns the command with all commands of the programs and groups.

@@ -23,7 +23,7 @@ type Operation interface {
 func RunOperation(
 	ctx context.Context, op Operation, o engine.Options, show view.RunOptions, held *lock.Lock,
 ) error {
-	if o.DryRun != engine.DryRunNone && show.Output != view.OutputJSON {
+	if o.DryRun != engine.DryRunNone && show.Output != view.OutputJSON && !show.Silent {
 		fmt.Fprintf(show.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
 	p := op.Plan()

@@ -34,12 +34,23 @@ const (
 	GitLab   = "gitlab"
 	Markdown = "markdown"
 	Quiet    = "quiet"
+
+	KRM     = "krm"     // of plans
+	Comment = "comment" // of plans, by a flag of its own
 )
 
 // RunKinds are the kinds of readers of a run, in the order of the help.
 var RunKinds = []string{
 	Auto, Live, Lines, Table, JSON, JUnit, HTML, GitHub, GitLab, Markdown, Quiet,
 }
+
+// PlanKinds are the kinds of readers of a plan, in the order of the help.
+var PlanKinds = []string{
+	Auto, Lines, Table, JSON, KRM, JUnit, HTML, GitHub, GitLab, Markdown, Quiet,
+}
+
+// ReportKinds are the kinds of reports on recorded runs, in the order of the help.
+var ReportKinds = []string{Table, HTML, JUnit, GitHub, GitLab, Markdown}
 
 // aliases are other names of kinds.
 var aliases = map[string]string{view.OutputText: Lines, "events": Lines}
@@ -59,14 +70,18 @@ type Flag struct {
 	noFiles string // why there may be no files; empty if there may
 }
 
-// NewFlag returns a flag with the kinds of readers that a command has.
+// NewFlag returns a flag with the kinds of readers that a command has. If the first is not Auto, it
+// is the default, and the command does not follow the environment.
 func NewFlag(kinds []string) Flag { return Flag{kinds: kinds} }
 
 // Add adds the flag to a command.
 func (f *Flag) Add(cmd *cobra.Command) {
+	otherwise := f.kinds[0]
+	if otherwise == Auto {
+		otherwise = "$" + variable + ", or " + Auto
+	}
 	cmd.Flags().VarP(f, "output", "o", fmt.Sprintf("Output format. One of: (%s); KIND=FILE writes to "+
-		"a file, and the flag can be repeated (default: $%s, or %s)", strings.Join(f.kinds, ", "),
-		variable, Auto))
+		"a file, and the flag can be repeated (default: %s)", strings.Join(f.kinds, ", "), otherwise))
 	complete := func(
 		_ *cobra.Command, _ []string, typed string,
 	) ([]string, cobra.ShellCompDirective) {
@@ -115,10 +130,10 @@ func (f *Flag) PrintsJSON() bool {
 }
 
 // Readers returns the readers: first that on the standard output, then those with files. live is
-// true if the command has the kind Live.
+// true if the command can show Live.
 func (f *Flag) Readers(env *cli.Env, live bool) ([]Reader, error) {
-	given, origin := f.given, "--output"
-	if len(given) == 0 {
+	given, origin, follows := f.given, "--output", f.kinds[0] == Auto
+	if len(given) == 0 && follows {
 		origin = variable
 		for text := range strings.SplitSeq(env.Getenv(variable), ",") {
 			if text = strings.TrimSpace(text); text != "" {
@@ -148,8 +163,14 @@ func (f *Flag) Readers(env *cli.Env, live bool) ([]Reader, error) {
 			readers = append(readers, r)
 		}
 	}
-	if err := checkFiles(readers[1:]); err != nil {
+	if err := CheckFiles(readers[1:]); err != nil {
 		return nil, err
+	}
+	switch {
+	case !follows && printed == "" && len(readers) > 1:
+		readers[0].Kind = Quiet
+	case !follows && printed == "":
+		readers[0].Kind = f.kinds[0]
 	}
 	if readers[0].Kind == Auto {
 		readers[0].Kind = automatic(env, slices.Contains(f.kinds, GitHub), live)
@@ -161,13 +182,16 @@ func (f *Flag) Readers(env *cli.Env, live bool) ([]Reader, error) {
 	return readers, nil
 }
 
-// checkFiles returns an error if two readers have the same file.
-func checkFiles(readers []Reader) error {
+// CheckFiles returns an error if two readers have the same file.
+func CheckFiles(readers []Reader) error {
 	kinds := map[string]string{}
 	for _, r := range readers {
 		path, err := filepath.Abs(r.Path)
 		if err != nil {
 			return fmt.Errorf("--output %s=%s: %w", r.Kind, r.Path, err)
+		}
+		if r.Path == "" {
+			continue
 		}
 		if other, taken := kinds[path]; taken {
 			return fmt.Errorf("--output %s and %s: both would be written to %s; give each its own file",

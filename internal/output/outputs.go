@@ -60,6 +60,30 @@ func (o *Outputs) Discard() {
 	}
 }
 
+// Print calls print for each reader of what is no run, and puts the files in their places.
+func (o *Outputs) Print(print func(r Reader, out io.Writer) error) error {
+	defer o.Discard()
+	if err := print(Reader{Kind: o.stdout}, o.env.Out); err != nil {
+		return err
+	}
+	for _, t := range o.files {
+		if err := print(t.Reader, t.file); err != nil {
+			return err
+		}
+		if err := t.commit(); err != nil {
+			return fmt.Errorf("write the output %s: %w", t.Kind, err)
+		}
+	}
+	return nil
+}
+
+// Render writes a report on recorded runs, or on a plan, for a reader. Of a plan the lines of the
+// log are written before.
+func Render(env *cli.Env, r Reader, out io.Writer, runs []*report.Run) error {
+	each := &rendering{kind: r.Kind, out: out, job: r.Path == ""}
+	return each.render(env, runs)
+}
+
 // Forms are how a command prints a run.
 type Forms struct {
 	// Form returns how lines, tables and JSON are printed to a writer.

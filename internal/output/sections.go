@@ -1,6 +1,7 @@
 package output
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -19,6 +20,24 @@ func (c commandless) Write(text []byte) (int, error) {
 		return 0, err
 	}
 	return len(text), nil
+}
+
+// PrintSection prints a text as a fold in the log of a job.
+func PrintSection(out io.Writer, kind, title, text string, now time.Time) error {
+	s := sectionOf(kind, title, now)
+	if kind == GitHub {
+		text = report.PlainGitHub(text)
+	}
+	_, err := io.WriteString(out, s.Begin()+text+s.End())
+	return err
+}
+
+// sectionOf returns a fold. The time makes its name unique in the job.
+func sectionOf(kind, title string, now time.Time) report.Section {
+	if kind == GitLab {
+		return report.GitLabSection(fmt.Sprintf("muster_%s_%d", title, now.UnixNano()), title, now)
+	}
+	return report.GitHubSection(title)
 }
 
 // sections prints the lines of a run in folds of the log of a job: one for what is applied, and one
@@ -45,10 +64,7 @@ func (s *sections) Event(e event.Event) {
 	}
 	if e.Kind == event.Acted && name != s.name {
 		s.end()
-		s.open, s.name = report.GitHubSection(name), name
-		if s.kind == GitLab {
-			s.open = report.GitLabSection("muster_"+name, name, s.now())
-		}
+		s.open, s.name = sectionOf(s.kind, name, s.now()), name
 		_, _ = io.WriteString(s.out, s.open.Begin()) // an error repeats with the lines
 	}
 	s.Printer.Event(e)

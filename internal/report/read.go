@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,30 +32,30 @@ type Reader struct {
 // line is one line of JSON: the keys of all types.
 type line struct {
 	object.Ref
-	Type      string          `json:"type"`
-	UI        string          `json:"ui"`
-	Muster    string          `json:"muster"`
-	Timestamp time.Time       `json:"timestamp"`
-	Elapsed   float64         `json:"elapsed"`
-	Command   string          `json:"command"`
-	Set       string          `json:"set"`
-	Cluster   string          `json:"cluster"`
-	Folder    string          `json:"folder"`
-	DryRun    bool            `json:"dryRun"`
-	Destroys  bool            `json:"destroys"`
-	Operation string          `json:"operation"`
-	Status    string          `json:"status"`
-	Source    string          `json:"source"`
-	Message   string          `json:"message"`
-	Error     string          `json:"error"`
-	Hidden    string          `json:"hidden"`
-	Needs     []object.Ref    `json:"needs"`
-	Changes   diff.Diff       `json:"changes"`
-	Causes    []ready.Cause   `json:"causes"`
-	Problem   string          `json:"problem"`
-	Next      string          `json:"next"`
-	Conseq    bool            `json:"consequence"`
-	Outcome   Outcome         `json:"outcome"`
+	Type      string        `json:"type"`
+	UI        string        `json:"ui"`
+	Muster    string        `json:"muster"`
+	Timestamp time.Time     `json:"timestamp"`
+	Elapsed   float64       `json:"elapsed"`
+	Command   string        `json:"command"`
+	Set       string        `json:"set"`
+	Cluster   string        `json:"cluster"`
+	Folder    string        `json:"folder"`
+	DryRun    bool          `json:"dryRun"`
+	Destroys  bool          `json:"destroys"`
+	Operation string        `json:"operation"`
+	Status    string        `json:"status"`
+	Source    string        `json:"source"`
+	Message   string        `json:"message"`
+	Error     string        `json:"error"`
+	Hidden    string        `json:"hidden"`
+	Needs     []object.Ref  `json:"needs"`
+	Changes   diff.Diff     `json:"changes"`
+	Causes    []ready.Cause `json:"causes"`
+	Problem   string        `json:"problem"`
+	Next      string        `json:"next"`
+	Conseq    bool          `json:"consequence"`
+	Outcome   Outcome       `json:"outcome"`
 }
 
 // Read returns the runs, or the plan, that JSON of a native command describes.
@@ -255,6 +256,7 @@ func (o *Object) wait(l *line) {
 // ReadPlan returns the plan that the JSON of the command plan describes.
 func ReadPlan(text []byte) (*Run, error) {
 	var document struct {
+		Muster    string
 		Set       string
 		Namespace string
 		Cluster   string
@@ -265,6 +267,7 @@ func ReadPlan(text []byte) (*Run, error) {
 			Source  string
 			Reason  string
 			Error   string
+			Problem string
 			Needs   []object.Ref
 			Changes diff.Diff
 		}
@@ -276,16 +279,17 @@ func ReadPlan(text []byte) (*Run, error) {
 		return nil, errors.New("it is not the JSON of a plan: it has no objects")
 	}
 	run := &Run{
-		Command: "plan", PlanOnly: true, Set: document.Set, Namespace: document.Namespace,
+		Tool: document.Muster, Command: "plan", PlanOnly: true, Set: document.Set, Namespace: document.Namespace,
 		Cluster: document.Cluster, Folder: document.Folder, byRef: map[object.Ref]*Object{},
 	}
 	for _, p := range document.Objects {
 		o := run.object(p.Ref)
 		o.State, o.Operation, o.Source = p.Action, string(p.Action), p.Source
 		o.Message, o.Error, o.Needs, o.Changes = p.Reason, p.Error, p.Needs, p.Changes
-		if p.Error != "" {
+		if p.Error != "" || p.Problem != "" {
 			run.Problems = append(run.Problems, Problem{
-				Ref: p.Ref, Text: "would fail", Message: p.Error, Source: p.Source,
+				Ref: p.Ref, Text: cmp.Or(p.Problem, "would fail"), Message: cmp.Or(p.Error, p.Reason),
+				Source: p.Source,
 			})
 		}
 	}

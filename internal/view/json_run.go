@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/diff"
@@ -56,15 +57,7 @@ func plannedEntry(p *plan.Plan, i int) entry {
 	if step.Reason != "" {
 		e["message"] = step.Reason
 	}
-	var needs []entry
-	for _, list := range [][]int{step.Needs, step.After} {
-		for _, n := range list {
-			if p.Steps[n].Ref != (object.Ref{}) {
-				needs = append(needs, jsonObject(p.Steps[n].Ref))
-			}
-		}
-	}
-	if needs != nil {
+	if needs := NeedsOf(p, step); needs != nil {
 		e["needs"] = needs
 	}
 	switch {
@@ -80,6 +73,21 @@ func plannedEntry(p *plan.Plan, i int) entry {
 		}
 	}
 	return e
+}
+
+// NeedsOf returns the objects that a step of a plan waits for. A nil plan has none.
+func NeedsOf(p *plan.Plan, step *plan.Step) (needs []object.Ref) {
+	if p == nil {
+		return nil
+	}
+	for _, list := range [][]int{step.Needs, step.After} {
+		for _, n := range list {
+			if ref := p.Steps[n].Ref; ref != (object.Ref{}) && !slices.Contains(needs, ref) {
+				needs = append(needs, ref)
+			}
+		}
+	}
+	return needs
 }
 
 // problems prints a line for each object that the run did not bring to its desired state, and the

@@ -46,6 +46,9 @@ type RunOptions struct {
 	Now      func() time.Time
 	Terminal Terminal
 	Children ChildRows // of a table; nil for none
+	Silent   bool      // nothing is printed before the result of the run
+	// Readers returns the printer to all readers of the run; nil prints Output alone.
+	Readers func(*plan.Plan, RunOptions) Printer
 }
 
 // JSON returns the printer of JSON.
@@ -63,6 +66,10 @@ func (o RunOptions) Fail(err error) error {
 
 // Printer returns the printer for the run of a plan.
 func (o RunOptions) Printer(p *plan.Plan) Printer {
+	if readers := o.Readers; readers != nil {
+		o.Readers = nil
+		return readers(p, o)
+	}
 	waits := !o.DryRun && !o.NoWait
 	options := PhaseOptions{Rounds: o.Waves, Waits: waits, DryRun: o.DryRun, Statuses: o.Statuses}
 	switch o.Output {

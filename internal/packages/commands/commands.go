@@ -109,8 +109,9 @@ func (f *ApplyFlags) Add(cmd *cobra.Command) {
 }
 
 // Check returns an error for invalid flags; output is the choice of the output format.
-func (f *ApplyFlags) Check(output *cli.Choice) error {
-	err := cli.CheckChoices(&f.Propagation, &f.Adoption, &f.StatusPolicy, output, &f.Ordering)
+func (f *ApplyFlags) Check(output ...*cli.Choice) error {
+	err := cli.CheckChoices(append(append([]*cli.Choice{
+		&f.Propagation, &f.Adoption, &f.StatusPolicy}, output...), &f.Ordering)...)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,9 @@ func (f *DestroyFlags) Add(cmd *cobra.Command) {
 }
 
 // Check returns an error for invalid flags; output is the choice of the output format.
-func (f *DestroyFlags) Check(output *cli.Choice) error {
-	err := cli.CheckChoices(&f.Propagation, &f.Adoption, &f.StatusPolicy, output, &f.Ordering)
+func (f *DestroyFlags) Check(output ...*cli.Choice) error {
+	err := cli.CheckChoices(append(append([]*cli.Choice{
+		&f.Propagation, &f.Adoption, &f.StatusPolicy}, output...), &f.Ordering)...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -39,7 +40,7 @@ type applyFlags struct {
 	plan       string   // file of a saved plan
 	maxPrune   plan.PruneLimit
 	changed    []string // of the flags that shape a plan, those that were typed
-	output     cli.Choice
+	output     output.Flag
 	validation validateFlag
 	history    historyFlags
 
@@ -47,9 +48,9 @@ type applyFlags struct {
 }
 
 // newApplyFlags returns the flags with defaults.
-func newApplyFlags(output cli.Choice) applyFlags {
+func newApplyFlags(kinds []string) applyFlags {
 	return applyFlags{
-		output: output, conflicts: conflictChoice(), history: newHistoryFlags(),
+		output: output.NewFlag(kinds), conflicts: conflictChoice(), history: newHistoryFlags(),
 		ApplyFlags: commands.ApplyFlags{
 			PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
 			StatusPolicy: commands.StatusPolicies(),
@@ -58,7 +59,7 @@ func newApplyFlags(output cli.Choice) applyFlags {
 }
 
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := newApplyFlags(outputs())
+	f := newApplyFlags(output.RunKinds)
 	cmd := &cobra.Command{
 		Use:     "apply [FOLDER | -] | -a NAME -f FILE...",
 		Aliases: []string{"deploy"},
@@ -101,7 +102,7 @@ func (f *applyFlags) addRun(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	flags.BoolVar(&f.unchanged, "show-unchanged", false,
 		"List objects that are unchanged and ready; otherwise they are only counted")
-	f.output.AddShortTo(cmd, "output", "o", "Output format")
+	f.output.Add(cmd)
 }
 
 // check returns an error for invalid flags.
@@ -124,7 +125,7 @@ func (f *applyFlags) check() error {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
 	return errors.Join(
-		f.Check(&f.output), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
+		f.Check(), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 }
 
 func (f *applyFlags) run(
@@ -138,8 +139,12 @@ func (f *applyFlags) run(
 	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
-	r := f.newRun(env, "apply", mode)
+	r, err := f.newRun(env, "apply", mode)
+	if err != nil {
+		return err
+	}
 	r.saved, r.access = saved, f.AccessHint(env, args)
+	r.show.Header.Folder = f.SourceFolder(args)
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}
@@ -155,18 +160,25 @@ func (f *applyFlags) run(
 	})
 }
 
-// newRun returns a run with the flags.
-func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) run {
-	r := newRun(env, command, f.output.Value, wording{
+// newRun returns a run with the flags. The caller calls do.
+func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) (run, error) {
+	readers, err := f.output.Readers(env, hasLive)
+	if err != nil {
+		return run{}, err
+	}
+	r, err := newRun(env, command, readers, wording{
 		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
 	})
+	if err != nil {
+		return run{}, err
+	}
 	r.differences = f.differences
 	r.lock, r.options = f.Lock, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.held, r.validation = &f.held, &f.validation
-	return r
+	return r, nil
 }
 
 // prepare opens the set and connects.

@@ -31,6 +31,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewHistory(env, kube),
 		inspect.NewDiff(env, kube),
 		newRollback(env, kube),
+		newReport(env),
 		newDestroy(env, kube),
 		newRename(env, kube),
 		inspect.NewLabel(env, kube),

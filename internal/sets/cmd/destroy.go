@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -23,7 +24,7 @@ type destroyFlags struct {
 	timeout time.Duration
 	held    heldFlags
 	stall   stallLimit
-	output  cli.Choice
+	output  output.Flag
 	history historyFlags
 
 	confirmed bool // nothing is asked, and held objects stay
@@ -34,7 +35,7 @@ type destroyFlags struct {
 
 // newDestroyFlags returns the flags with defaults.
 func newDestroyFlags() destroyFlags {
-	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: outputs(),
+	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: output.NewFlag(output.RunKinds),
 		history: newHistoryFlags()}
 	f.Lock = cli.NewLockFlags()
 	return f
@@ -75,19 +76,26 @@ func (f *destroyFlags) addRun(cmd *cobra.Command) {
 	f.stall.add(cmd, "delete-timeout")
 	f.history.add(cmd)
 	f.history.addKeep(cmd)
-	f.output.AddShortTo(cmd, "output", "o", "Output format")
+	f.output.Add(cmd)
 }
 
 func (f *destroyFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
 	ctx, mode := cmd.Context(), f.dryRun.Mode(false)
-	r := newRun(env, "destroy", f.output.Value, wording{removed: "deleted", onlyDeletes: true})
-	err := errors.Join(
-		f.Check(&f.output), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
+	readers, err := f.output.Readers(env, hasLive)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		f.Check(), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 	if f.pruned == nil { // else the flags are those of an apply, which has checked them
 		err = errors.Join(err, f.CheckFlags(cmd, "inventory-policy"))
 	}
+	if err != nil {
+		return err
+	}
+	r, err := newRun(env, "destroy", readers, wording{removed: "deleted", onlyDeletes: true})
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // member is a set of a group: an app, or the package in a folder.
@@ -48,7 +48,7 @@ func newGroups(env *cli.Env, kube *cli.Kube) *cobra.Command {
 }
 
 func newGroupsApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := newApplyFlags(outputs())
+	f := newApplyFlags(output.RunKinds)
 	cmd := &cobra.Command{
 		Use:     "apply [FOLDER]",
 		Aliases: []string{"deploy"},
@@ -154,9 +154,17 @@ func groupApps(
 	return members, err
 }
 
+// noGroupFiles is why the output of a group has no files.
+const noGroupFiles = "each set of a group is a run of its own; redirect the standard output, as in " +
+	"-o json >FILE, which muster report reads"
+
 func (f *applyFlags) runGroup(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, folder string,
 ) error {
+	f.output.RefuseFiles(noGroupFiles)
+	if _, err := f.output.Readers(env, hasLive); err != nil {
+		return err
+	}
 	members, err := membersOf(cmd.Context(), env, &f.Flags, folder)
 	if err != nil {
 		return err
@@ -182,7 +190,7 @@ func (f *applyFlags) runGroup(
 		}
 		gone = nil
 	}
-	isJSON := f.output.Value == view.OutputJSON
+	isJSON := f.output.PrintsJSON()
 	return runMembers(env, append(members, gone...), isJSON, func(m member) error {
 		if m.folder == "" {
 			return f.destroyGone(cmd, env, kube, m)
@@ -217,6 +225,10 @@ func (f *applyFlags) destroyGone(
 func (f *destroyFlags) runGroup(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
+	f.output.RefuseFiles(noGroupFiles)
+	if _, err := f.output.Readers(env, hasLive); err != nil {
+		return err
+	}
 	var members []member
 	var err error
 	switch {
@@ -233,7 +245,7 @@ func (f *destroyFlags) runGroup(
 	if len(members) == 0 {
 		env.Notice(fmt.Sprintf("the group %q has no apps: nothing to delete", f.Group))
 	}
-	isJSON := f.output.Value == view.OutputJSON
+	isJSON := f.output.PrintsJSON()
 	return runMembers(env, members, isJSON, func(m member) error {
 		one := *f
 		if one.App = m.app; m.app == "" {

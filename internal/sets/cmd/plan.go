@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -11,8 +13,12 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/report"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -21,12 +27,11 @@ type planFlags struct {
 	applyFlags
 	exitCode bool
 	out      string
+	comment  string // file
 }
 
 func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	output := outputs()
-	output.Allowed = append(output.Allowed, "krm")
-	f := planFlags{applyFlags: newApplyFlags(output)}
+	f := planFlags{applyFlags: newApplyFlags(output.PlanKinds)}
 	cmd := &cobra.Command{
 		Use:   "plan [FOLDER | -] | -a NAME -f FILE...",
 		Short: "Show what apply would do to each object",
@@ -60,7 +65,9 @@ Exit codes:
 	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if something would change")
 	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
 	cli.AddRules(cmd, &f.RuleFiles)
-	f.output.AddShortTo(cmd, "output", "o", "Output format")
+	f.output.Add(cmd)
+	flags.StringVar(&f.comment, "comment", "", "Write the plan as Markdown to this file, for a comment "+
+		"on a change: at most 60 kB, with a hidden marker by which a program finds the comment before")
 	return cmd
 }
 
@@ -69,6 +76,11 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
 		return err
 	}
+	outputs, err := f.open(env)
+	if err != nil {
+		return err
+	}
+	defer outputs.Discard()
 	t, op, err := f.prepare(ctx, env, kube, args, true)
 	if err != nil {
 		return err
@@ -76,7 +88,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
-	t.Print(env, f.output.Value, op)
+	if outputs.Text() {
+		t.Print(env, view.OutputText, op)
+	}
 	if err := f.validation.check(ctx, env, t.Cluster, op); err != nil {
 		return err
 	}
@@ -90,7 +104,8 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err != nil {
 		return err
 	}
-	if err := f.print(ctx, env, outlooks); err != nil {
+	err = f.printAll(ctx, env, outputs, planned{t, op, f.SourceFolder(args), outlooks})
+	if err != nil {
 		return err
 	}
 	if n := op.Plan().Creations(); mode == engine.DryRunClient && n > cli.TryCreations {
@@ -121,19 +136,86 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	return result
 }
 
-func (f *planFlags) print(
-	ctx context.Context, env *cli.Env, outlooks []view.Outlook,
-) error {
-	switch f.output.Value {
-	case "krm":
-		return packages.PlanKRM(env.Out, outlooks)
-	case view.OutputJSON:
-		return planJSON(env.Out, outlooks)
-	case view.OutputTable:
-		return planTable(env.Out, outlooks)
-	default:
-		return f.differences.Print(ctx, env, env.Out, env.Terminal(), planChanges(outlooks))
+// open returns the readers of the plan, with their files.
+func (f *planFlags) open(env *cli.Env) (*output.Outputs, error) {
+	readers, err := f.output.Readers(env, false)
+	if err != nil {
+		return nil, err
 	}
+	if f.comment != "" {
+		readers = append(readers, output.Reader{Kind: output.Comment, Path: f.comment})
+		if err := output.CheckFiles(readers); err != nil {
+			return nil, err
+		}
+	}
+	return output.Open(env, readers)
+}
+
+// planned is a plan that was tried.
+type planned struct {
+	target   setflags.Target
+	op       sets.Operation
+	folder   string // of the manifests
+	outlooks []view.Outlook
+}
+
+// printAll prints the plan for all readers.
+func (f *planFlags) printAll(
+	ctx context.Context, env *cli.Env, outputs *output.Outputs, p planned,
+) error {
+	document := planDocument(p.outlooks, p.op.Plan(), view.RunHeader{
+		Tool: cli.Version(), Set: p.target.Set, Namespace: p.target.Namespace, Cluster: p.target.Place,
+		Folder: p.folder,
+	})
+	return outputs.Print(func(r output.Reader, out io.Writer) error {
+		return f.print(ctx, env, r, out, p.outlooks, document)
+	})
+}
+
+// print prints the plan for one reader.
+func (f *planFlags) print(
+	ctx context.Context, env *cli.Env, r output.Reader, out io.Writer, outlooks []view.Outlook,
+	document plannedSet,
+) error {
+	terminal, prints := view.Terminal{}, r.Path == ""
+	if prints {
+		terminal = env.Terminal()
+	}
+	switch r.Kind {
+	case output.KRM:
+		return packages.PlanKRM(out, outlooks)
+	case output.JSON:
+		return document.print(out)
+	case output.Table:
+		return planTable(out, outlooks)
+	case output.Lines, output.Live:
+		return f.differences.Print(ctx, env, out, terminal, planChanges(outlooks))
+	case output.Quiet:
+		return nil
+	}
+	var text bytes.Buffer
+	if err := document.print(&text); err != nil {
+		return err
+	}
+	planned, err := report.ReadPlan(text.Bytes())
+	if err != nil {
+		return err
+	}
+	if r.Kind == output.Comment {
+		_, err := io.WriteString(out, report.Comment(planned))
+		return err
+	}
+	if prints && (r.Kind == output.GitHub || r.Kind == output.GitLab) {
+		text.Reset()
+		err := f.differences.Print(ctx, env, &text, view.Terminal{}, planChanges(outlooks))
+		if err != nil {
+			return err
+		}
+		if err := output.PrintSection(out, r.Kind, "plan", text.String(), env.Now()); err != nil {
+			return err
+		}
+	}
+	return output.Render(env, r, out, []*report.Run{planned})
 }
 
 // result returns the error for the exit code.

@@ -27,7 +27,9 @@ func TestPlan(t *testing.T) {
 				"coloured": func(out *bytes.Buffer) error {
 					return printPlan(out, view.Terminal{Colour: true}, outlooks)
 				},
-				"json": func(out *bytes.Buffer) error { return planJSON(out, outlooks) },
+				"json": func(out *bytes.Buffer) error {
+					return planDocument(outlooks, nil, view.RunHeader{Set: `package "shop"`}).print(out)
+				},
 			}
 			got := map[string]string{}
 			for name, write := range forms {

@@ -187,6 +187,9 @@ type plannedObject struct {
 	Reason  string    `json:"reason,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Changes diff.Diff `json:"changes,omitempty"`
+	// Problem is what the object would fall short of.
+	Problem string       `json:"problem,omitempty"`
+	Needs   []object.Ref `json:"needs,omitempty"` // objects of the set that it waits for
 	// Contested are the fields that others own and that would be overwritten, or left to them.
 	Contested []plannedContest `json:"contested,omitempty"`
 }
@@ -213,33 +216,59 @@ func plannedContests(step *plan.Step) (contests []plannedContest) {
 	return contests
 }
 
-// planJSON prints one document: the objects in the order of the plan, and a count for each
-// operation.
-func planJSON(out io.Writer, outlooks []view.Outlook) error {
-	document := struct {
-		Objects []plannedObject   `json:"objects"`
-		Summary map[view.Verb]int `json:"summary"`
-	}{Objects: []plannedObject{}, Summary: count(outlooks)}
+// plannedSet is a plan as JSON: one document with the objects in the order of the plan, and a count
+// for each operation.
+type plannedSet struct {
+	UI        string            `json:"ui"` // version
+	Muster    string            `json:"muster"`
+	Set       string            `json:"set"`
+	Namespace string            `json:"namespace"`
+	Cluster   string            `json:"cluster"`
+	Folder    string            `json:"folder,omitempty"`
+	Objects   []plannedObject   `json:"objects"`
+	Summary   map[view.Verb]int `json:"summary"`
+}
+
+// problems are the words for objects that an apply would neither apply nor delete.
+var problems = map[view.Verb]string{
+	view.ToFail: "would fail", view.ToSkip: "would be skipped", view.ToKeep: "would be kept",
+}
+
+// planDocument returns the outlooks of a plan as JSON.
+func planDocument(outlooks []view.Outlook, p *plan.Plan, h view.RunHeader) plannedSet {
+	document := plannedSet{
+		UI: view.JSONVersion, Muster: h.Tool, Set: h.Set, Namespace: h.Namespace, Cluster: h.Cluster,
+		Folder: h.Folder, Objects: []plannedObject{}, Summary: count(outlooks),
+	}
 	for _, o := range outlooks {
-		p := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason,
+		planned := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason,
 			Contested: plannedContests(o.Step)}
 		if o.Err != nil {
-			p.Error = o.Err.Error()
+			planned.Error = o.Err.Error()
 		}
 		switch o.Verb() {
 		case view.ToCreate, view.ToConfigure, view.ToRecreate:
 			before, after := o.Comparable()
-			p.Changes = diff.Between(before, after, diff.Options{})
-			if len(p.Changes) == 0 && p.Reason == "" {
-				p.Reason = noDiffReason(o)
+			planned.Changes = diff.Between(before, after, diff.Options{})
+			if len(planned.Changes) == 0 && planned.Reason == "" {
+				planned.Reason = noDiffReason(o)
 			}
 		}
-		document.Objects = append(document.Objects, p)
+		if o.FallsShort() {
+			planned.Problem = problems[o.Verb()]
+		}
+		planned.Needs = view.NeedsOf(p, o.Step)
+		document.Objects = append(document.Objects, planned)
 	}
+	return document
+}
+
+// print writes the document.
+func (s plannedSet) print(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
+	if err := encoder.Encode(s); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil

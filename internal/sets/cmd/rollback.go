@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -40,7 +41,7 @@ type restoration struct {
 const toGood, toLast = "good", "last"
 
 func newRollback(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := rollbackFlags{applyFlags: newApplyFlags(outputs())}
+	f := rollbackFlags{applyFlags: newApplyFlags(output.RunKinds)}
 	cmd := &cobra.Command{
 		Use:   "rollback [FOLDER] | -a NAME | --record NAME",
 		Short: "Restore an earlier revision of a package or an app",
@@ -88,7 +89,10 @@ func (f *rollbackFlags) run(
 	if err := errors.Join(f.check(), f.CheckFlags(cmd), f.checkTo()); err != nil {
 		return err
 	}
-	r := f.newRun(env, "rollback", mode)
+	r, err := f.newRun(env, "rollback", mode)
+	if err != nil {
+		return err
+	}
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
@@ -116,6 +120,7 @@ func (f *rollbackFlags) show(
 	ctx context.Context, env *cli.Env, r run, mode engine.DryRun,
 	prepare func(context.Context) (setflags.Target, sets.Operation, error),
 ) error {
+	defer r.outputs.Discard() // unless they are printed
 	t, op, err := prepare(ctx)
 	if err != nil {
 		return err
@@ -123,7 +128,7 @@ func (f *rollbackFlags) show(
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
-	t.Print(env, f.output.Value, op)
+	t.Print(env, r.show.Output, op)
 	if err := r.check(ctx, op); err != nil {
 		return err
 	}
@@ -132,7 +137,7 @@ func (f *rollbackFlags) show(
 		return err
 	}
 	p := planFlags{applyFlags: f.applyFlags}
-	if err := p.print(ctx, env, outlooks); err != nil {
+	if err := p.printAll(ctx, env, r.outputs, planned{t, op, "", outlooks}); err != nil {
 		return err
 	}
 	f.printNotes(ctx, env, outlooks)

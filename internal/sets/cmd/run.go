@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -22,10 +24,11 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// outputs returns the choice of the output format.
+// outputs returns the choice of the output format of commands that run nothing.
 func outputs() cli.Choice {
 	return cli.Choice{
-		Value: view.OutputText, Meaning: "output", Aliases: map[string]string{"events": view.OutputText},
+		Value: view.OutputText, Meaning: "output",
+		Aliases: map[string]string{"events": view.OutputText, output.Lines: view.OutputText},
 		Allowed: []string{view.OutputText, view.OutputTable, view.OutputJSON},
 	}
 }
@@ -54,6 +57,7 @@ type run struct {
 	noWait  bool          // nothing is waited for
 	timeout time.Duration // of the whole run; 0 is without limit
 	show    view.RunOptions
+	outputs *output.Outputs // the readers
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	// check looks at the plan before anything is asked or run.
@@ -72,24 +76,45 @@ type run struct {
 	recorder func(setflags.Target, sets.Operation) *sets.Recorder
 }
 
-// newRun returns a run with the given output format.
-func newRun(env *cli.Env, command, output string, w wording) run {
-	r := run{env: env, command: command}
+// hasLive reports whether runs have a live view.
+const hasLive = false
+
+// newRun returns a run with the given readers. The caller calls do, which ends them.
+func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (run, error) {
+	outputs, err := output.Open(env, readers)
+	if err != nil {
+		return run{}, err
+	}
+	r := run{env: env, command: command, outputs: outputs}
 	form, terminal := *env, env.Terminal()
-	if !terminal.Live {
+	if !terminal.Live && outputs.Stdout() != output.Quiet {
 		r.heartbeat = view.NewHeartbeat(env.Out, env.Err)
 		form.Out = r.heartbeat
 	}
 	r.show = view.RunOptions{
-		RunForm: runForm(&form, w), Output: output, Out: form.Out, Now: env.Now, Terminal: terminal,
+		RunForm: runForm(&form, w), Output: outputs.Stdout(), Out: form.Out, Now: env.Now,
+		Terminal: terminal, Header: view.RunHeader{Tool: cli.Version(), Command: command},
+		Silent: !outputs.Text(),
 	}
-	return r
+	if outputs.Text() && outputs.Stdout() != output.Table {
+		r.show.Output = view.OutputText
+	}
+	forms := output.Forms{Form: func(out io.Writer) view.RunForm {
+		to := *env
+		to.Out = out
+		return runForm(&to, w)
+	}}
+	r.show.Readers = func(p *plan.Plan, show view.RunOptions) view.Printer {
+		return outputs.Printer(p, show, forms)
+	}
+	return r, nil
 }
 
 // do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
 func (r run) do(
 	ctx context.Context, prepare func(context.Context) (setflags.Target, sets.Operation, error),
 ) error {
+	defer r.outputs.Discard() // unless the run has begun
 	if r.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
 		defer cancel()
@@ -138,6 +163,8 @@ func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) er
 		return err
 	}
 	t.Print(r.env, r.show.Output, op)
+	r.show.Header.Set, r.show.Header.Cluster = t.Set, t.Place
+	r.show.Header.Namespace = t.Namespace
 	if r.validation != nil {
 		if err := r.validation.check(ctx, r.env, t.Cluster, op); err != nil {
 			return err

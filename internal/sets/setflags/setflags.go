@@ -307,6 +307,8 @@ func (f *Flags) CheckFlags(cmd *cobra.Command, more ...string) error {
 type Target struct {
 	Cluster      sets.Cluster
 	Place, Title string // what messages call the cluster and the set
+
+	Set, Namespace string // what messages call the set, and the namespace of its record
 }
 
 // NewTarget returns the target for a set in a cluster.
@@ -316,7 +318,10 @@ func NewTarget(kube *cli.Kube, c sets.Cluster, set sets.Set) (Target, error) {
 		return Target{}, err
 	}
 	namespace, _ := set.Name()
-	return Target{c, place, fmt.Sprintf("%s in namespace %s", set.Title(), namespace)}, nil
+	return Target{
+		Cluster: c, Place: place, Title: fmt.Sprintf("%s in namespace %s", set.Title(), namespace),
+		Set: set.Title(), Namespace: namespace,
+	}, nil
 }
 
 // Print prints the target and the number of objects of the plan on standard error, so that users
