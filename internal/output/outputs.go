@@ -134,7 +134,8 @@ func (o *Outputs) stdoutPrinter(p *plan.Plan, show view.RunOptions, forms Forms)
 			out = commandless{show.Out}
 		}
 		return &sections{
-			Printer: plainTo(out, Lines, p, show, forms), out: show.Out, plan: p, kind: o.stdout, now: show.Now,
+			Printer: plainTo(out, Lines, p, show, forms), out: show.Out, plan: p, kind: o.stdout,
+			now: show.Now,
 		}
 	case Live:
 		if forms.Live != nil {

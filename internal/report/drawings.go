@@ -47,8 +47,8 @@ func (p *pageOf) graph(w *writer, r *Run) {
 		places[o] = [2]float64{x, y}
 		width, height = max(width, x+nodeWidth+10), max(height, y+nodeHeight+10)
 	}
-	w.html(`<div class="scroll" tabindex="0" role="group" aria-label="Graph of dependencies"><svg width="`,
-		number(width), `" height="`, number(height), `" aria-label="Graph of dependencies">`)
+	w.html(`<div class="scroll" tabindex="0" role="group" aria-label="Graph of dependencies">`,
+		`<svg width="`, number(width), `" height="`, number(height), `" aria-label="Graph of dependencies">`)
 	for _, o := range nodes {
 		for _, ref := range o.Needs {
 			from, drawn := places[r.byRef[ref]]
@@ -183,8 +183,8 @@ func (p *pageOf) timeline(w *writer, r *Run) {
 	w.html("</ol>")
 	bars := r.bars(path)
 	if more := r.timed() - len(bars); more > 0 {
-		w.element(`p class="soft"`, fmt.Sprintf("The %d objects that took longest; %d more are not drawn.",
-			len(bars), more))
+		w.element(`p class="soft"`, fmt.Sprintf(
+			"The %d objects that took longest; %d more are not drawn.", len(bars), more))
 	}
 	p.drawBars(w, r, bars, path)
 }
@@ -225,14 +225,14 @@ func (p *pageOf) drawBars(w *writer, r *Run, bars, path []*Object) {
 	const left, scale, row = 250.0, 700.0, 22.0
 	total := max(r.Elapsed, 0.001)
 	height := float64(len(bars))*row + 30
-	w.html(`<p class="soft">From the left: the wait for other objects, the write, the time until it was `,
-		`ready or gone. The critical path is outlined.</p>`,
+	w.html(`<p class="soft">From the left: the wait for other objects, the write, the time until `,
+		`it was ready or gone. The critical path is outlined.</p>`,
 		`<div class="scroll" tabindex="0" role="group" aria-label="Timeline"><svg width="`,
 		number(left+scale+20), `" height="`, number(height), `" aria-label="Timeline">`)
 	for i := range 5 {
 		x := left + scale*float64(i)/4
-		w.html(`<line class="axis" x1="`, number(x), `" x2="`, number(x), `" y1="20" y2="`, number(height),
-			`"/><text text-anchor="middle" x="`, number(x), `" y="14">`,
+		w.html(`<line class="axis" x1="`, number(x), `" x2="`, number(x), `" y1="20" y2="`,
+			number(height), `"/><text text-anchor="middle" x="`, number(x), `" y="14">`,
 			cmp.Or(Seconds(total*float64(i)/4), "0s"), "</text>")
 	}
 	for i, o := range bars {

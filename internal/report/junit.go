@@ -9,18 +9,18 @@ import (
 
 // junit returns runs as the XML of JUnit: a suite for each run and a case for each object. An
 // object that failed is a failure, with its causes; an object that the run left alone is skipped.
-func junit(runs []*Run) string {
+func junit(runs []*Run, workspace string) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n<testsuites>\n")
 	for _, r := range runs {
-		r.suite(&b)
+		r.suite(&b, workspace)
 	}
 	b.WriteString("</testsuites>\n")
 	return b.String()
 }
 
 // suite writes one run.
-func (r *Run) suite(b *strings.Builder) {
+func (r *Run) suite(b *strings.Builder, workspace string) {
 	problems := map[*Object]Problem{}
 	for _, p := range r.Problems {
 		problems[r.byRef[p.Ref]] = p
@@ -46,7 +46,11 @@ func (r *Run) suite(b *strings.Builder) {
 	b.WriteString(">\n")
 	for _, o := range r.Objects {
 		p, isProblem := problems[o]
-		r.testCase(b, o, p, isProblem)
+		if !isProblem && o.Bad() {
+			p, isProblem = Problem{Ref: o.Ref, Text: "failed", Message: o.reason()}, true
+		}
+		p.Source = cmp.Or(p.Source, o.Source)
+		r.testCase(b, o, p, isProblem, workspace)
 	}
 	if errors > 0 {
 		fmt.Fprintf(b, "<testcase name=%s classname=\"muster\" time=\"0\"><error message=%s>%s</error>"+
@@ -60,7 +64,10 @@ func (o *Object) isSkipped() bool {
 	return o.State == Skipped || o.State == "skip" || o.State == Pending
 }
 
-func (r *Run) testCase(b *strings.Builder, o *Object, p Problem, isProblem bool) {
+// testCase writes one object. The problem is zero if the object has none.
+func (r *Run) testCase(
+	b *strings.Builder, o *Object, p Problem, isProblem bool, workspace string,
+) {
 	start := 0.0
 	for _, ref := range o.Needs {
 		if need := r.byRef[ref]; need != nil {
@@ -69,17 +76,15 @@ func (r *Run) testCase(b *strings.Builder, o *Object, p Problem, isProblem bool)
 	}
 	fmt.Fprintf(b, "<testcase name=%s classname=%s time=\"%.3f\"", attribute(o.Ref.String()),
 		attribute(strings.Trim(o.Kind+"."+o.Group, ".")), max(o.took()-start, 0))
-	if file, line := r.place(cmp.Or(o.Source, p.Source), ""); file != "" {
+	if file, line := r.place(p.Source, workspace); file != "" {
 		fmt.Fprintf(b, " file=%s line=\"%d\"", attribute(file), line)
 	}
 	switch {
-	case isProblem || o.Bad():
-		p.Ref, p.Source = o.Ref, cmp.Or(p.Source, o.Source)
-		p.Text, p.Message = cmp.Or(p.Text, "failed"), cmp.Or(p.Message, o.reason())
+	case isProblem:
 		one := Run{Problems: []Problem{p}}
 		d := one.Details()[0]
-		fmt.Fprintf(b, "><failure type=%s message=%s>%s</failure></testcase>\n", attribute(string(o.State)),
-			attribute(firstLine(d.Text)), xmlText(d.block("")))
+		fmt.Fprintf(b, "><failure type=%s message=%s>%s</failure></testcase>\n",
+			attribute(string(o.State)), attribute(firstLine(d.Text)), xmlText(d.block("")))
 	case o.isSkipped():
 		fmt.Fprintf(b, "><skipped message=%s/></testcase>\n", attribute(firstLine(o.reason())))
 	default:

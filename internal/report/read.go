@@ -237,7 +237,7 @@ func (o *Object) wait(l *line) {
 		return
 	}
 	o.Settled, o.settled = l.Elapsed, true
-	if l.Message != "" {
+	if l.Message != "" && l.Status != "Successful" {
 		o.Message = l.Message
 	}
 	if l.Error != "" {
@@ -279,8 +279,9 @@ func ReadPlan(text []byte) (*Run, error) {
 		return nil, errors.New("it is not the JSON of a plan: it has no objects")
 	}
 	run := &Run{
-		Tool: document.Muster, Command: "plan", PlanOnly: true, Set: document.Set, Namespace: document.Namespace,
-		Cluster: document.Cluster, Folder: document.Folder, byRef: map[object.Ref]*Object{},
+		Tool: document.Muster, Command: "plan", PlanOnly: true, Set: document.Set,
+		Namespace: document.Namespace,
+		Cluster:   document.Cluster, Folder: document.Folder, byRef: map[object.Ref]*Object{},
 	}
 	for _, p := range document.Objects {
 		o := run.object(p.Ref)

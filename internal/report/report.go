@@ -125,13 +125,13 @@ type Problem struct {
 // Detail is why objects are not as the run should have made them: one reason, which may be that of
 // many objects.
 type Detail struct {
-	Text     string // the reason
-	Objects  []Problem
-	Log      []string // the last lines of a container
-	Next     string
-	Stuck    bool // it is unlikely to pass without a change
-	Conseq   bool // it follows from another
-	position int
+	Text    string // the reason
+	Objects []Problem
+	Log     []string // the last lines of a container
+	Next    string
+	Stuck   bool // it is unlikely to pass without a change
+	Conseq  bool // it follows from another
+
 }
 
 // Title returns which objects have the reason.
@@ -154,13 +154,15 @@ var plurals = map[string]string{"is ": "are ", "was ": "were "}
 // change, then what concerns most objects, then what only follows from others.
 func (r *Run) Details() []Detail {
 	var details []Detail
-	places := map[string]int{}
+	places := map[string]int{} // by what objects with the same reason have in common
 	for _, p := range r.Problems {
-		text, log, stuck := p.Message, []string(nil), false
+		text, log, stuck, same := p.Message, []string(nil), false, p.Message
 		if len(p.Causes) > 0 {
 			lines := make([]string, len(p.Causes))
+			same = ""
 			for i, c := range p.Causes {
 				lines[i] = CauseText(p.Ref, c)
+				same += c.Object.Kind + ": " + c.Message + "\n"
 				if len(log) == 0 {
 					log = c.Log
 				}
@@ -169,12 +171,12 @@ func (r *Run) Details() []Detail {
 			text = strings.Join(lines, "\n")
 		}
 		text = cmp.Or(text, "the reason is unknown")
-		key := p.Text + "\x00" + strings.ReplaceAll(text, p.Name, "\x01")
+		key := p.Text + "\x00" + strings.ReplaceAll(same, p.Name, "\x01")
 		i, known := places[key]
 		if !known {
 			i, places[key] = len(details), len(details)
 			details = append(details, Detail{
-				Text: text, Log: log, Next: p.Next, Stuck: stuck, Conseq: p.Consequence, position: i,
+				Text: text, Log: log, Next: p.Next, Stuck: stuck, Conseq: p.Consequence,
 			})
 		}
 		details[i].Objects = append(details[i].Objects, p)

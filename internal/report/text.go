@@ -36,7 +36,7 @@ func Render(out io.Writer, format Format, runs []*Run, workspace string) error {
 	var text string
 	switch format {
 	case JUnit:
-		text = junit(runs)
+		text = junit(runs, workspace)
 	case HTML:
 		text = page(runs)
 	case Markdown:
@@ -124,7 +124,7 @@ func (o *Object) sign() string {
 // took returns the time from the beginning of the run until the object was done.
 func (o *Object) took() float64 { return max(o.Settled, o.Written) }
 
-// reason returns why an object is as it is: its error, or its message.
+// reason returns why an object has its state: its error, or its message.
 func (o *Object) reason() string { return cmp.Or(o.Error, o.Message) }
 
 // resource returns the kind and the name of an object.
@@ -140,13 +140,17 @@ func table(runs []*Run) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintln(&b, plaintext.Line(r.Headline()))
-		rows := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		var lines strings.Builder
+		rows := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(rows, "NAMESPACE\tRESOURCE\tSTATE\tAFTER\tMESSAGE")
 		for _, o := range r.Objects {
 			fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\n", plaintext.Line(o.Namespace), o.resource(),
 				plaintext.Line(string(o.State)), Seconds(o.took()), firstLine(o.reason()))
 		}
 		_ = rows.Flush() // a strings.Builder takes everything
+		for line := range strings.Lines(lines.String()) {
+			b.WriteString(strings.TrimRight(line, " \n") + "\n")
+		}
 		for _, d := range r.Details() {
 			b.WriteString(d.block("- "))
 		}

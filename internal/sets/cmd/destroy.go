@@ -35,7 +35,8 @@ type destroyFlags struct {
 
 // newDestroyFlags returns the flags with defaults.
 func newDestroyFlags() destroyFlags {
-	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"), output: output.NewFlag(output.RunKinds),
+	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"),
+		output:  output.NewFlag(output.RunKinds),
 		history: newHistoryFlags()}
 	f.Lock = cli.NewLockFlags()
 	return f

@@ -155,8 +155,8 @@ func groupApps(
 }
 
 // noGroupFiles is why the output of a group has no files.
-const noGroupFiles = "each set of a group is a run of its own; redirect the standard output, as in " +
-	"-o json >FILE, which muster report reads"
+const noGroupFiles = "each set of a group is a run of its own; redirect the standard output, " +
+	"as in -o json >FILE, which muster report reads"
 
 func (f *applyFlags) runGroup(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, folder string,

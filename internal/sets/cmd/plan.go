@@ -66,8 +66,8 @@ Exit codes:
 	flags.StringVar(&f.out, "out", "", "Save the plan to this file for 'apply --plan'")
 	cli.AddRules(cmd, &f.RuleFiles)
 	f.output.Add(cmd)
-	flags.StringVar(&f.comment, "comment", "", "Write the plan as Markdown to this file, for a comment "+
-		"on a change: at most 60 kB, with a hidden marker by which a program finds the comment before")
+	flags.StringVar(&f.comment, "comment", "", "Write the plan as Markdown to this file, for a "+
+		"comment on a change: at most 60 kB, with a hidden marker by which a program finds the comment before")
 	return cmd
 }
 

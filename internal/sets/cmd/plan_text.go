@@ -241,8 +241,10 @@ func planDocument(outlooks []view.Outlook, p *plan.Plan, h view.RunHeader) plann
 		Folder: h.Folder, Objects: []plannedObject{}, Summary: count(outlooks),
 	}
 	for _, o := range outlooks {
-		planned := plannedObject{Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason,
-			Contested: plannedContests(o.Step)}
+		planned := plannedObject{
+			Ref: o.Step.Ref, Action: o.Verb(), Source: o.Step.Source, Reason: o.Reason,
+			Contested: plannedContests(o.Step),
+		}
 		if o.Err != nil {
 			planned.Error = o.Err.Error()
 		}
