@@ -48,7 +48,8 @@ func (p *pageOf) graph(w *writer, r *Run) {
 		width, height = max(width, x+nodeWidth+10), max(height, y+nodeHeight+10)
 	}
 	w.html(`<div class="scroll" tabindex="0" role="group" aria-label="Graph of dependencies">`,
-		`<svg width="`, number(width), `" height="`, number(height), `" aria-label="Graph of dependencies">`)
+		`<svg width="`, number(width), `" height="`, number(height),
+		`" aria-label="Graph of dependencies">`)
 	for _, o := range nodes {
 		for _, ref := range o.Needs {
 			from, drawn := places[r.byRef[ref]]

@@ -235,7 +235,8 @@ func (o *Object) diffLines() []string {
 func (g diffGroup) text() string {
 	lines := g.lines
 	if more := len(lines) - maxDiffLines; more > 0 {
-		lines = append(append([]string{}, lines[:maxDiffLines]...), fmt.Sprintf("# … and %d more", more))
+		rest := fmt.Sprintf("# … and %d more", more)
+		lines = append(append([]string{}, lines[:maxDiffLines]...), rest)
 	}
 	return strings.ReplaceAll("\n"+strings.Join(lines, "\n"), "\n~ ", "\n! ")[1:]
 }

@@ -251,7 +251,8 @@ func (p *pageOf) object(w *writer, r *Run, o *Object) {
 	search := strings.ToLower(strings.Join([]string{o.Kind, o.Group, o.Ref.String(), string(o.State),
 		o.Source, firstLine(o.reason())}, " "))
 	w.html(`<li id="`, p.id(o), `" data-state=`, attribute(string(o.State)), ` data-changed="`,
-		changed, `" data-text=`, attribute(search), `><details><summary><span class="state `, o.State.class(),
+		changed, `" data-text=`, attribute(search), `><details><summary>`,
+		`<span class="state `, o.State.class(),
 		`">`, o.sign(), " ")
 	w.text(string(o.State))
 	w.html("</span>")

@@ -92,7 +92,8 @@ func largeRun() string {
 	var b strings.Builder
 	line := func(text string, args ...any) { fmt.Fprintf(&b, text+"\n", args...) }
 	line(`{"type":"version","ui":"1.4","muster":"v1","timestamp":"2026-01-02T03:04:05Z","elapsed":0}`)
-	line(`{"type":"run","command":"apply","set":"app \"a--><b>\"","namespace":"n","folder":"x","elapsed":0}`)
+	line(`{"type":"run","command":"apply","set":"app \"a--><b>\"","namespace":"n",` +
+		`"folder":"x","elapsed":0}`)
 	for i := range 3000 {
 		line(`{"type":"planned","group":"apps","kind":"Deployment","namespace":"n","name":"d%d",`+
 			`"operation":"update","source":"web,%d.yaml:%d","changes":[{"path":".spec.replicas|%d",`+
@@ -105,14 +106,16 @@ func largeRun() string {
 	}
 	for i := range 60 * 5 {
 		line(`{"type":"wait","group":"apps","kind":"Deployment","namespace":"n","name":"d%d",`+
-			`"status":"Timeout","elapsed":40,"message":"]]> \u0000\u001b[31m & <script>alert(1)</script>"}`, i)
+			`"status":"Timeout","elapsed":40,"message":`+
+			`"]]> \u0000\u001b[31m & <script>alert(1)</script>"}`, i)
 	}
 	line(`{"type":"a-type-of-the-future","anything":[1]}`)
 	for i := range 60 * 5 {
 		line(`{"type":"problem","group":"apps","kind":"Deployment","namespace":"n","name":"d%d",`+
 			`"problem":"is not ready","source":"web,%d.yaml:%d","next":"kubectl logs","causes":[{"object":`+
 			`{"group":"","kind":"Pod","namespace":"n","name":"p%d"},"count":1,"stuck":%t,"message":`+
-			`"cause %d: 50%% <script>alert(2)</script>\u0007 | `+"```"+` @all","log":["::error::x","##[error]y",`+
+			`"cause %d: 50%% <script>alert(2)</script>\u0007 | `+"```"+` @all",`+
+			`"log":["::error::x","##[error]y",`+
 			`"\u001b[2J]]>%s"]}]}`, i, i, i+1, i, i%60 == 41, i%60, strings.Repeat("l", 3000))
 	}
 	line(`{"type":"result","outcome":"failed","elapsed":41}`)
@@ -249,7 +252,8 @@ func TestLimits(t *testing.T) {
 	t.Run("github log", func(t *testing.T) {
 		for line := range strings.Lines(gitHubLog(runs)) {
 			text := strings.TrimLeft(line, " \t")
-			command := strings.HasPrefix(text, "::") && text != "::group::apply\n" && text != "::endgroup::\n"
+			command := strings.HasPrefix(text, "::") && text != "::group::apply\n" &&
+				text != "::endgroup::\n"
 			if command || strings.Contains(text, "##[") {
 				t.Errorf("the log has a command: %q", line)
 			}

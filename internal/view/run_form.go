@@ -38,10 +38,10 @@ type RunOptions struct {
 	RunForm
 	Output   string    // one of the formats
 	Header   RunHeader // in JSON that has all keys
-	Statuses bool   // new statuses are printed
-	Waves    bool   // the run is ordered in waves
-	DryRun   bool   // the run changes nothing, and waits for nothing
-	NoWait   bool   // the run waits for nothing
+	Statuses bool      // new statuses are printed
+	Waves    bool      // the run is ordered in waves
+	DryRun   bool      // the run changes nothing, and waits for nothing
+	NoWait   bool      // the run waits for nothing
 	Out      io.Writer
 	Now      func() time.Time
 	Terminal Terminal

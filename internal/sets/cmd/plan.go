@@ -67,7 +67,8 @@ Exit codes:
 	cli.AddRules(cmd, &f.RuleFiles)
 	f.output.Add(cmd)
 	flags.StringVar(&f.comment, "comment", "", "Write the plan as Markdown to this file, for a "+
-		"comment on a change: at most 60 kB, with a hidden marker by which a program finds the comment before")
+		"comment on a change: at most 60 kB, with a hidden marker by which a program "+
+		"finds the comment before")
 	return cmd
 }
 
