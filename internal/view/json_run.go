@@ -141,7 +141,7 @@ func (w *LastWord) problemEntry(s shortfall, i int) entry {
 		if len(w.causes[i]) > 0 {
 			e["causes"] = w.causes[i]
 		}
-		e["next"] = nextCommand(step.Ref, w.causes[i])
+		e["next"] = NextCommand(step.Ref, w.causes[i])
 	}
 	if message != "" {
 		e["message"] = message
