@@ -25,7 +25,6 @@ const majorVersion = "1."
 // Reader collects the lines of runs. The zero value is empty. One goroutine may use it.
 type Reader struct {
 	runs []*Run
-	open bool // the last run may have more lines
 	rest []byte
 }
 
