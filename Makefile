@@ -14,7 +14,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site demo bench faults faults-mutants fuzz vuln outdated reproducible clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -69,6 +69,10 @@ golden: ## rewrite the goldens
 
 site: ## the documentation as static pages, into bin/site/
 	cd local && go run ./site -out $(BIN)/site
+
+session: build ## run the session of the README, and draw docs/session.svg
+	PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -run '^TestDocs$$/^local-site-session$$' -update-docs
+	cd local && go run ./site -session
 
 demo: build ## deploy the example to a plane of its own
 	examples/demo

@@ -7,12 +7,24 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 func main() {
 	root := flag.String("root", "..", "folder of the repository")
 	out := flag.String("out", "../bin/site", "folder to write, which is replaced")
+	session := flag.Bool("session", false, "only draw "+sessionPicture+" of "+sessionPage)
 	flag.Parse()
+	if *session {
+		picture, err := drawSession(*root)
+		if err == nil {
+			err = write(filepath.Join(*root, sessionPicture), []byte(picture))
+		}
+		if err != nil {
+			fail(err)
+		}
+		return
+	}
 	if err := os.RemoveAll(*out); err != nil {
 		fail(err)
 	}

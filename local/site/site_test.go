@@ -68,3 +68,18 @@ README.md: link missing.svg: there is no file missing.svg`
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
+
+// TestSession checks that the picture in the README is that of the recorded session.
+func TestSession(t *testing.T) {
+	want, err := drawSession("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join("../..", sessionPicture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not of %s; run make session", sessionPicture, sessionPage)
+	}
+}
