@@ -21,6 +21,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"busy":                busy,
 		"eventually":          eventually,
 		"exits":               exits,
+		"schema":              validateRuns,
 		"expand":              expand,
 		"sorted":              sorted,
 		"target":              target,
