@@ -44,3 +44,9 @@ func Reference() map[string]string {
 func Manual(s reference.Source) map[string]string {
 	return reference.Manual(reference.Of(Commands(documented("muster"))), s)
 }
+
+// ExitCodes returns the page of the exit codes of all commands by its file name.
+func ExitCodes() map[string]string {
+	root := reference.Of(Commands(documented("muster")))
+	return map[string]string{"exit-codes.md": reference.ExitCodes(root)}
+}

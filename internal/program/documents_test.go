@@ -33,3 +33,8 @@ func TestManual(t *testing.T) {
 		}
 	}
 }
+
+// The table of exit codes is that of the commands.
+func TestExitCodes(t *testing.T) {
+	golden.Files(t, "../../docs", "exit-codes.md", ExitCodes())
+}
