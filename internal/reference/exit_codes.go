@@ -32,9 +32,9 @@ func ExitCodes(root Command) string {
 			strings.Compare(a.Meaning, b.Meaning))
 	})
 	var b strings.Builder
-	b.WriteString("# Exit codes\n\nThis table comes from the help of the commands. Besides, a second " +
-		"Ctrl-C ends any command with 130, an internal error with 1, and a reader that closes " +
-		"the output with 141.\n\n" +
+	b.WriteString("# Exit codes\n\nThis table comes from the help of the commands. " +
+		"Besides, a second Ctrl-C ends any command with 130, an internal error with 1, " +
+		"and a reader that closes the output with 141.\n\n" +
 		"| Code | Meaning | Commands |\n|---|---|---|\n")
 	for _, e := range exits {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", e.Code, strings.ReplaceAll(e.Meaning, "|", `\|`),
