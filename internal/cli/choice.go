@@ -45,8 +45,19 @@ func (c *Choice) Check() error {
 	case c.Refusal != "":
 		return errors.New(c.Refusal)
 	default:
-		return fmt.Errorf("%s must be one of %s", c.Meaning, strings.Join(c.Allowed, ", "))
+		return &ChoiceError{Meaning: c.Meaning, Value: c.Value, Allowed: c.Allowed}
 	}
+}
+
+// ChoiceError reports a value that is not allowed.
+type ChoiceError struct {
+	Meaning string // of the flag
+	Value   string
+	Allowed []string
+}
+
+func (e *ChoiceError) Error() string {
+	return fmt.Sprintf("%s must be one of %s", e.Meaning, strings.Join(e.Allowed, ", "))
 }
 
 // CheckChoices returns the error of the first invalid choice.

@@ -248,6 +248,7 @@ that you give to any set of manifests.`,
 			cmd.GroupID = group.Title
 			if group.Name == "" { // the others have the texts of the tools whose name they have
 				cmd.SetFlagErrorFunc(flagError)
+				hintValues(cmd)
 				cmd.Annotations = map[string]string{native: group.Title}
 			}
 			root.AddCommand(cmd)
@@ -260,7 +261,7 @@ that you give to any set of manifests.`,
 		}
 		root.AddCommand(cmd)
 	}
-	suggest(root, env.Args[1:])
+	suggestCommands(root, env.Args[1:])
 	return root
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/suggest"
 )
 
 // traceLevel is the verbosity that shows requests, as in kubectl.
@@ -166,11 +167,12 @@ func (k *Kube) noContext(name string) error {
 	if err != nil || files == "" {
 		return errors.New(text)
 	}
-	contexts := "none"
-	if names := slices.Sorted(maps.Keys(raw.Contexts)); len(names) > 0 {
+	contexts, names := "none", slices.Sorted(maps.Keys(raw.Contexts))
+	if len(names) > 0 {
 		contexts = strings.Join(names, ", ")
 	}
-	return fmt.Errorf("%s (looked in %s, which has: %s)", text, files, contexts)
+	return fmt.Errorf("%s (looked in %s, which has: %s)%s", text, files, contexts,
+		suggest.Hint(name, names, ""))
 }
 
 // checkFound returns an error if nothing names a cluster. The library would then try a server on

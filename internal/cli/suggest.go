@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/muster-deploy/muster/internal/suggest"
 )
 
 // otherWords are the words of other tools that users try, by the command that is meant.
@@ -20,9 +21,9 @@ var otherWords = map[string][]string{
 	"status":  {"wait", "watch"},
 }
 
-// suggest makes a root suggest commands for one that does not exist, by its letters or, for a word
-// of another tool, by its meaning.
-func suggest(root *cobra.Command, args []string) {
+// suggestCommands makes a root suggest commands for one that does not exist, by its letters or, for
+// a word of another tool, by its meaning.
+func suggestCommands(root *cobra.Command, args []string) {
 	for _, cmd := range root.Commands() {
 		cmd.SuggestFor = append(cmd.SuggestFor, otherWords[cmd.Name()]...)
 		if slices.ContainsFunc(cmd.SuggestFor, func(w string) bool { return slices.Contains(args, w) }) {
@@ -43,15 +44,38 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	if name := unknown.GetSpecifiedName(); unknown.GetSpecifiedShortnames() == "" {
-		flags := &cobra.Command{SuggestionsMinimumDistance: min(2, len(name)/3)} // in letters
+		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
-				flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+				known = append(known, f.Name)
 			}
 		})
-		if similar := flags.SuggestionsFor(name); len(similar) > 0 {
-			return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(similar, " or --"))
+		if hint := suggest.Hint(name, known, "--"); hint != "" {
+			return fmt.Errorf("%w%s", err, hint)
 		}
 	}
 	return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+}
+
+// hintValues makes a native command and those below it suggest what was meant by a value of a flag
+// that has a fixed set of values.
+func hintValues(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		hintValues(below)
+	}
+	run := cmd.RunE
+	if run == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		wrong := (*ChoiceError)(nil)
+		if !errors.As(err, &wrong) {
+			return err
+		}
+		if hint := suggest.Hint(wrong.Value, wrong.Allowed, ""); hint != "" {
+			return fmt.Errorf("%w%s", err, hint)
+		}
+		return err
+	}
 }

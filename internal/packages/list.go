@@ -94,6 +94,13 @@ func FindInventory(
 			return inv, err
 		}
 	}
-	return nil, fmt.Errorf("there is no record of a package with the name %q in namespace %s; "+
-		"muster list -A shows all", name, namespace)
+	return nil, &NoRecordError{Namespace: namespace, Name: name}
+}
+
+// NoRecordError reports that there is no record of a package with a name.
+type NoRecordError struct{ Namespace, Name string }
+
+func (e *NoRecordError) Error() string {
+	return fmt.Sprintf("there is no record of a package with the name %q in namespace %s; "+
+		"muster list -A shows all", e.Name, e.Namespace)
 }

@@ -135,9 +135,15 @@ func (s *appSet) PrepareDestroy(
 func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
 	found, err := s.client(c).PrepareObserve(ctx, apps.ObserveRequest{App: s.name()})
 	if err != nil {
-		return nil, s.nativeError(err)
+		return nil, s.hinted(ctx, c, err)
 	}
 	return packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()), found.Refs), nil
+}
+
+// hinted returns an error in the words of those about packages, with the app that could be meant if
+// there is no such app.
+func (s *appSet) hinted(ctx context.Context, c Cluster, err error) error {
+	return hintRecord(ctx, c, KindApp, s.request.Namespace, s.request.App, s.nativeError(err))
 }
 
 // PrepareRename returns how the record of the app gets another name and namespace.
@@ -174,7 +180,7 @@ func (s *appSet) checkRename(ctx context.Context, client *apps.Client, to apps.N
 func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
 	found, err := s.client(c).Existing(ctx, s.name())
 	if err != nil {
-		return Mark{}, s.nativeError(err)
+		return Mark{}, s.hinted(ctx, c, err)
 	}
 	return Mark{Text: found.Selector()}, nil
 }

@@ -28,6 +28,14 @@ func (e *ElsewhereError) Hint() string {
 		strings.Join(e.Others, ", "))
 }
 
+// NoRecordError reports that there is no record of an app.
+type NoRecordError struct{ Title, Namespace string }
+
+func (e *NoRecordError) Error() string {
+	return fmt.Sprintf("there is no record of %s in namespace %s; muster list -A shows all", e.Title,
+		e.Namespace)
+}
+
 // nativeError returns the errors about an app and its record in the words of those about packages.
 func (s *appSet) nativeError(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
@@ -66,8 +74,7 @@ func (s *appSet) nativeError(err error) error {
 		if len(missing.Others) > 0 {
 			return &ElsewhereError{title, missing.Namespace, missing.Others}
 		}
-		return fmt.Errorf("there is no record of %s in namespace %s; muster list -A shows all", title,
-			missing.Namespace)
+		return &NoRecordError{title, missing.Namespace}
 	case errors.As(err, &sameName):
 		return fmt.Errorf("%s (%s) would overwrite the record of the app, which has this name; give the "+
 			"app or the object another name", sameName.Ref, sameName.Origin)

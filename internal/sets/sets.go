@@ -181,7 +181,7 @@ func OpenRecord(ctx context.Context, r Request) (Set, error) {
 func Find(ctx context.Context, c Cluster, r Request) (Set, error) {
 	inv, err := packages.FindInventory(ctx, c, r.Namespace, r.Record)
 	if err != nil {
-		return nil, err
+		return nil, hintRecord(ctx, c, KindPackage, r.Namespace, r.Record, err)
 	}
 	return &packageSet{request: r, inventory: inv}, nil
 }

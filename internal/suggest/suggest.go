@@ -5,6 +5,8 @@ package suggest
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -80,6 +82,24 @@ func Hint(word string, words []string, prefix string) string {
 		return ""
 	}
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
+}
+
+// HintPath returns a question about the files, or only the folders, that are beside a path and have
+// nearly its name, as Hint does.
+func HintPath(path string, folders bool) string {
+	path = strings.TrimRight(path, `/\`)
+	dir, name := filepath.Split(path)
+	found, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, entry := range found {
+		if !folders || entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return Hint(name, names, dir)
 }
 
 // plain returns a word without what does not count.

@@ -24,6 +24,7 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/suggest"
 )
 
 // Options are what is read.
@@ -83,7 +84,7 @@ func (o Options) read(ctx context.Context, file string) ([]manifest.Object, erro
 	default:
 		text, err = boundedio.ReadNamed(ctx, file)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%q does not exist", file)
+			err = fmt.Errorf("%q does not exist%s", file, suggest.HintPath(file, false))
 		}
 	}
 	if err != nil {

@@ -189,6 +189,9 @@ const maxWarnings = 5
 func (f *whyFlags) waiting(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, folder []string,
 ) map[object.Ref][]string {
+	if f.Record != "" {
+		return nil
+	}
 	quiet := *env
 	quiet.Err = nothing{}
 	set, err := f.OpenOffline(ctx, &quiet, kube, folder)

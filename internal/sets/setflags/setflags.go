@@ -20,6 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/suggest"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -139,7 +140,7 @@ func (f *Flags) Open(
 	}
 	set, err := sets.Open(ctx, r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, hintFolder(err)
 	}
 	c, err := f.Connect(ctx, env, kube, set)
 	return set, c, err
@@ -156,7 +157,8 @@ func (f *Flags) OpenOffline(
 	if err := checkFiles(r); err != nil {
 		return nil, err
 	}
-	return sets.Open(ctx, r)
+	set, err := sets.Open(ctx, r)
+	return set, hintFolder(err)
 }
 
 // checkFiles returns an error for an app without files.
@@ -252,11 +254,26 @@ func (f *Flags) OpenHistory(
 	return s, set.Title(), err
 }
 
+// hintFolder adds to the error of a package whose folder does not exist which one could be meant.
+func hintFolder(err error) error {
+	missing := (*packages.NoFolderError)(nil)
+	if !errors.As(err, &missing) {
+		return err
+	}
+	if hint := suggest.HintPath(missing.Folder, true); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
+	}
+	return err
+}
+
 // withHint adds to the error of a package whose folder does not exist what could be meant.
 func withHint(err error, r sets.Request) error {
 	missing := (*packages.NoFolderError)(nil)
 	if !errors.As(err, &missing) {
 		return err
+	}
+	if hinted := hintFolder(err); hinted != err {
+		return hinted
 	}
 	name := path.Base(filepath.ToSlash(r.Files[0]))
 	return fmt.Errorf("%w; without its folder a package is named by its record (--record %s), and an "+

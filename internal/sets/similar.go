@@ -1,0 +1,56 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/suggest"
+)
+
+// hintRecord adds to the error of a set without a record what could be meant: another namespace, if
+// that of the set does not exist, or another set in it. What cannot be listed adds nothing.
+func hintRecord(ctx context.Context, c Cluster, kind, namespace, name string, err error) error {
+	if !errors.As(err, new(*NoRecordError)) && !errors.As(err, new(*packages.NoRecordError)) {
+		return err
+	}
+	if hint, missing := hintNamespace(ctx, c, namespace); missing {
+		return fmt.Errorf("%w; the namespace does not exist%s", err, hint)
+	}
+	listed, _ := List(ctx, c, namespace)
+	var names []string
+	for _, l := range listed {
+		if l.Kind == kind {
+			names = append(names, l.Name)
+		} else if l.Name == name {
+			return fmt.Errorf("%w; the %s %s has this name", err, l.Kind, l.Name)
+		}
+	}
+	if hint := suggest.Hint(name, names, ""); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
+	}
+	return err
+}
+
+// hintNamespace reports whether a namespace is known not to exist, and returns which one could be
+// meant.
+func hintNamespace(ctx context.Context, c Cluster, name string) (hint string, missing bool) {
+	ref := object.Ref{Kind: plan.NamespaceKind.Kind, Name: name}
+	live, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
+	if err != nil || live.Objects[ref] != nil {
+		return "", false
+	}
+	all, err := c.List(ctx, plan.NamespaceKind, "", nil)
+	if err != nil {
+		return "", true
+	}
+	names := make([]string, len(all))
+	for i, obj := range all {
+		names[i] = obj.GetName()
+	}
+	return suggest.Hint(name, names, ""), true
+}
