@@ -111,7 +111,7 @@ var boundaries = map[string]boundary{
 		"flags, signals and exit codes"},
 	"report": {4, []string{"object", "plaintext", "diff", "ready"}, nil,
 		"JSON in, reports out: no cluster, no flags"},
-	"output": {6, []string{"plan", "event", "view", "cli", "report"},
+	"output": {6, []string{"plan", "event", "view", "cli", "report", "suggest"},
 		[]string{"github.com/spf13"}, "one run to many readers, and their files"},
 	"packages/inventory": {2, []string{"object", "boundedio", "manifest", "record", "cluster"},
 		[]string{machinery, "go.yaml.in/yaml", "sigs.k8s.io/yaml", "golang.org/x/sync"},

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/suggest"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -146,8 +147,8 @@ func (f *Flag) Readers(env *cli.Env, live bool) ([]Reader, error) {
 	for _, r := range given {
 		switch {
 		case !slices.Contains(f.kinds, r.Kind):
-			return nil, fmt.Errorf("%s %q: it must be one of %s, alone or as KIND=FILE", origin, r.Kind,
-				strings.Join(f.kinds, ", "))
+			return nil, fmt.Errorf("%s %q: it must be one of %s, alone or as KIND=FILE%s", origin,
+				r.Kind, strings.Join(f.kinds, ", "), suggest.Hint(r.Kind, f.kinds, ""))
 		case r.Path == "=":
 			return nil, fmt.Errorf("%s %s=: the file is missing; omit the = to print it", origin, r.Kind)
 		case r.Path == "" && printed != "":
