@@ -26,7 +26,8 @@ var updateDocs = flag.Bool("update-docs", false,
 // the page, and compares their output with what the page shows. Every page has a namespace and a
 // folder of its own, in which a copy of the examples is. What readers have and the page does not
 // make is in testdata/docs/PAGE.txtar: files, scripts that a page calls by "after NAME", and in the
-// line "namespace NAME" the namespace in which the page says its reader is.
+// line "namespace NAME" the namespace in which the page says its reader is. A page whose archive
+// says "run by TEST" is left to this test.
 func TestDocs(t *testing.T) {
 	installResourceGroup(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -57,6 +58,14 @@ func testPage(t *testing.T, root, page, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	archive, err := os.ReadFile(filepath.Join("testdata", "docs", name+".txtar"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	parsed := txtar.Parse(archive)
+	if found := pageElsewhere.FindSubmatch(parsed.Comment); found != nil {
+		t.Skipf("%s runs the commands of this page", found[1])
+	}
 	blocks, err := readBlocks(string(text))
 	if err != nil {
 		t.Fatalf("%s: %v", page, err)
@@ -65,7 +74,7 @@ func testPage(t *testing.T, root, page, name string) {
 	lines := strings.Split(string(text), "\n")
 	edits := runBlocks(t, blocks, func() *docShell {
 		if shell == nil {
-			shell = newDocShell(t, root, page, name)
+			shell = newDocShell(t, root, page, parsed)
 		}
 		return shell
 	})
@@ -117,15 +126,10 @@ type docShell struct {
 	env       []string
 }
 
-func newDocShell(t *testing.T, root, page, name string) *docShell {
+func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docShell {
 	t.Helper()
-	archive, err := os.ReadFile(filepath.Join("testdata", "docs", name+".txtar"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	parsed := txtar.Parse(archive)
 	s := &docShell{t: t, page: page, shown: "default", dir: t.TempDir(), home: t.TempDir()}
-	if found := pageNamespace.FindSubmatch(parsed.Comment); found != nil {
+	if found := pageNamespace.FindSubmatch(archive.Comment); found != nil {
 		s.shown = string(found[1])
 	}
 	s.namespace = rand.String(len(s.shown)) // as long, for the columns of tables
@@ -140,13 +144,16 @@ func newDocShell(t *testing.T, root, page, name string) *docShell {
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=Ann",
 		"GIT_CONFIG_KEY_1=user.email", "GIT_CONFIG_VALUE_1=ann@example.com",
 		"PATH="+filepath.Join(s.home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
-	for _, file := range parsed.Files {
+	for _, file := range archive.Files {
 		s.write(file.Name, strings.ReplaceAll(string(file.Data), "${NS}", s.namespace))
 	}
 	return s
 }
 
-var pageNamespace = regexp.MustCompile(`(?m)^namespace (\S+)$`)
+var (
+	pageNamespace = regexp.MustCompile(`(?m)^namespace (\S+)$`)
+	pageElsewhere = regexp.MustCompile(`(?m)^run by (.+)$`)
+)
 
 func (s *docShell) check(err error) {
 	s.t.Helper()

@@ -24,7 +24,7 @@ var menu = []struct {
 	{"Start", []string{"README.md", "docs/tutorial.md", "docs/concepts.md", "docs/comparison.md"}},
 	{"Guides", []string{"docs/guides/packages.md", "docs/guides/apps.md", "docs/guides/readiness.md",
 		"docs/guides/ordering.md", "docs/guides/ci.md", "docs/guides/going-back.md", "docs/guides"}},
-	{"Help", []string{"docs/troubleshooting.md", "docs/errors.md"}},
+	{"Help", []string{"docs/troubleshooting.md", "docs/errors.md", "docs/exit-codes.md"}},
 	{"Reference", []string{"docs/features.md", "docs/packages.md", "docs/apps.md",
 		"docs/commands.md", "docs/inspecting.md", "docs/history.md", "docs/drift.md", "docs/output.md",
 		"docs/locks.md", "docs/ytt.md", "docs/compat-kpt.md", "docs/compat-kapp.md"}},
