@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/fullscreen"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -35,6 +36,9 @@ type Env struct {
 	Err    io.Writer
 	Getenv func(string) string // returns a variable of the environment
 	Now    func() time.Time    // returns the time of day
+
+	// Restorer restores a terminal on which a screen is drawn. Nil means that none is drawn on.
+	Restorer *fullscreen.Restorer
 }
 
 // ProcessEnv returns the environment of this process. On a terminal, Err is a writer that other
@@ -42,7 +46,7 @@ type Env struct {
 func ProcessEnv() *Env {
 	env := &Env{
 		Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now,
+		Getenv: os.Getenv, Now: time.Now, Restorer: new(fullscreen.Restorer),
 	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		env.Err = &view.TerminalWriter{Out: os.Stderr}
@@ -173,6 +177,7 @@ func (p Program) command(env *Env, kube *Kube, name string) *cobra.Command {
 func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			env.Restorer.Restore()
 			fmt.Fprintf(env.Err, "error: internal error: %v; GOTRACEBACK=all prints where\n", cause)
 			if env.Getenv("GOTRACEBACK") != "" {
 				fmt.Fprintf(env.Err, "%s", debug.Stack())

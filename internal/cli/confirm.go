@@ -31,9 +31,12 @@ func (e *Env) Confirm(ctx context.Context, question string) (bool, error) {
 	}()
 	select {
 	case answer := <-answers:
-		return answer == "y" || answer == "yes", nil
+		return IsYes(answer), nil
 	case <-ctx.Done():
 		fmt.Fprintln(e.Err)
 		return false, context.Cause(ctx)
 	}
 }
+
+// IsYes reports whether an answer means yes.
+func IsYes(answer string) bool { return answer == "y" || answer == "yes" }

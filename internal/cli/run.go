@@ -19,7 +19,8 @@ type Operation interface {
 }
 
 // RunOperation runs a plan and prints it; held is the lock of the run, or nil. The run continues if
-// the output cannot be written; a closed pipe is not an error.
+// the output cannot be written; a closed pipe is not an error. A terminal that disappears
+// interrupts the run, so that its output is missing.
 func RunOperation(
 	ctx context.Context, op Operation, o engine.Options, show view.RunOptions, held *lock.Lock,
 ) error {
@@ -34,7 +35,7 @@ func RunOperation(
 	switch {
 	case err != nil:
 		return err
-	case closed != nil && !IsBrokenPipe(closed):
+	case closed != nil && !IsBrokenPipe(closed) && !summary.Interrupted:
 		return fmt.Errorf("%w; the run completed without it, and the record is complete", closed)
 	}
 	return RunError(summary)

@@ -41,6 +41,7 @@ func interruptible(env *Env) (context.Context, func()) {
 				return
 			}
 			if count > 1 {
+				env.Restorer.Restore()
 				os.Exit(ExitInterrupted)
 			}
 			fmt.Fprintln(

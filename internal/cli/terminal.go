@@ -2,9 +2,12 @@ package cli
 
 import (
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
+	"github.com/muster-deploy/muster/internal/fullscreen"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -31,4 +34,32 @@ func (e *Env) Terminal() view.Terminal {
 	t.Size = size
 	t.Width, t.Height = size()
 	return t
+}
+
+// plainTerminals are the values of TERM for terminals that only print lines.
+var plainTerminals = []string{"", "dumb", "unknown", "emacs"}
+
+// Fullscreen returns the options of a screen on the standard output. It reports false if that is no
+// terminal on which screens are drawn, or if the variable CI says that nobody looks at it.
+func (e *Env) Fullscreen() (fullscreen.Options, bool) {
+	out, ok := e.Out.(*os.File)
+	in, isFile := e.In.(*os.File)
+	ci := strings.ToLower(e.Getenv("CI"))
+	if !ok || !isFile || !e.IsTerminal() || slices.Contains(plainTerminals, e.Getenv("TERM")) ||
+		ci != "" && ci != "false" && ci != "0" {
+		return fullscreen.Options{}, false
+	}
+	return fullscreen.Options{
+		In: in, Out: out, Colour: e.Getenv("NO_COLOR") == "", Restorer: e.Restorer,
+	}, true
+}
+
+// IsASCII reports whether the locale of the terminal has no characters but those of ASCII.
+func (e *Env) IsASCII() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(e.Getenv(name)); value != "" {
+			return !strings.Contains(value, "utf-8") && !strings.Contains(value, "utf8")
+		}
+	}
+	return true
 }

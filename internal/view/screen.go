@@ -13,16 +13,41 @@ import (
 type TerminalWriter struct {
 	Out io.Writer
 
-	mu    sync.Mutex
-	wrote bool
+	mu       sync.Mutex
+	wrote    bool
+	diverted func(string) // nil unless a whole screen is drawn
+	kept     []byte       // what was written meanwhile
 }
 
 // Write writes to the terminal.
 func (a *TerminalWriter) Write(data []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.diverted != nil {
+		a.kept = append(a.kept, data...)
+		a.diverted(string(data))
+		return len(data), nil
+	}
 	a.wrote = true
 	return a.Out.Write(data)
+}
+
+// Divert passes what is written to a function, until the returned function writes it to the
+// terminal. The function must not write to the terminal. A nil TerminalWriter diverts nothing.
+func (a *TerminalWriter) Divert(f func(text string)) (release func()) {
+	if a == nil {
+		return func() {}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.diverted = f
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.diverted = nil
+		_, _ = a.Out.Write(a.kept) // who reads it may have gone
+		a.kept = nil
+	}
 }
 
 // draw calls f while nothing else is written. wrote reports whether anything was written since the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/creack/pty"
@@ -19,6 +20,9 @@ import (
 //	see REGEXP                  wait until the screen matches
 //	type TEXT                   write a line; what is typed is Enter alone if there is no text
 //	press ^C                    interrupt
+//	keys TEXT                   type without Enter; as in Go, \x1b[B is the key Down
+//	resize COLUMNS ROWS         change the size
+//	hang up                     let the terminal disappear
 //	run COMMAND [ARGUMENT]...   run a command beside it, which must succeed
 //	fail COMMAND [ARGUMENT]...  run a command beside it, which must fail
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
@@ -39,6 +43,8 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 		"PATH="+ts.Getenv("PATH"),
 		"TERM=xterm",
 		"NO_COLOR=",
+		"CI=",
+		"LC_ALL=C.UTF-8",
 		"FORCE_COLOR=",
 	)
 	var err error
@@ -130,6 +136,18 @@ func (s *session) do(step string) {
 			s.ts.Fatalf("unknown key %q", rest)
 		}
 		s.write("\x03")
+	case "keys":
+		text, err := strconv.Unquote(`"` + rest + `"`)
+		s.ts.Check(err)
+		s.write(text)
+	case "resize":
+		size := strings.Fields(rest)
+		s.screen.resize(number(s.ts, size[0]), number(s.ts, size[1]))
+		s.ts.Check(pty.Setsize(s.file, &pty.Winsize{
+			Cols: uint16(s.screen.columns), Rows: uint16(s.screen.rows),
+		}))
+	case "hang":
+		s.ts.Check(s.file.Close())
 	case "run", "fail":
 		command := strings.Fields(rest)
 		if err := s.ts.Exec(command[0], command[1:]...); (err == nil) != (what == "run") {

@@ -56,12 +56,15 @@ func (h *heldFlags) include(ctx context.Context, op sets.Operation) ([]object.Re
 	return held, op.AllowDelete(ctx)
 }
 
+// heldTitle precedes objects that hold other objects or data.
+const heldTitle = "These objects hold other objects or data, which would be lost:"
+
 // printHeld prints objects that hold other objects or data.
 func printHeld(env *cli.Env, held []object.Ref) {
 	if len(held) == 0 {
 		return
 	}
-	fmt.Fprintln(env.Err, "These objects hold other objects or data, which would be lost:")
+	fmt.Fprintln(env.Err, heldTitle)
 	for _, ref := range held {
 		env.Notice("- " + ref.String())
 	}

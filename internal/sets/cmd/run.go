@@ -58,6 +58,7 @@ type run struct {
 	timeout time.Duration // of the whole run; 0 is without limit
 	show    view.RunOptions
 	outputs *output.Outputs // the readers
+	wording wording         // of what is printed
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	// check looks at the plan before anything is asked or run.
@@ -77,7 +78,7 @@ type run struct {
 }
 
 // hasLive reports whether runs have a live view.
-const hasLive = false
+const hasLive = true
 
 // newRun returns a run with the given readers. The caller calls do, which ends them.
 func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (run, error) {
@@ -85,7 +86,7 @@ func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (r
 	if err != nil {
 		return run{}, err
 	}
-	r := run{env: env, command: command, outputs: outputs}
+	r := run{env: env, command: command, outputs: outputs, wording: w}
 	form, terminal := *env, env.Terminal()
 	if !terminal.Live && outputs.Stdout() != output.Quiet {
 		r.heartbeat = view.NewHeartbeat(env.Out, env.Err)
@@ -103,7 +104,7 @@ func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (r
 		to := *env
 		to.Out = out
 		return runForm(&to, w)
-	}}
+	}, Live: r.live}
 	r.show.Readers = func(p *plan.Plan, show view.RunOptions) view.Printer {
 		return outputs.Printer(p, show, forms)
 	}
@@ -297,31 +298,33 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	if err != nil {
 		return err
 	}
-	terminal := view.Terminal{Colour: r.show.Terminal.Colour, Width: r.show.Terminal.Width}
-	err = r.differences.Print(ctx, r.env, r.env.Err, terminal, planChanges(outlooks))
-	if err != nil {
-		return err
+	q := question{
+		shown: planChanges(outlooks), held: held, defines: op.Defines(),
+		text: strings.ToUpper(r.command[:1]) + r.command[1:] + "?",
 	}
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
 		return o.Verb().Changes() || o.Verb() == view.ToFail
 	})
+	asks := !r.yes && r.env.IsInteractive() && (changes || q.defines != "")
+	if r.review == nil && asks {
+		return agreement(r.agrees(ctx, q))
+	}
+	if err := r.printPlan(ctx, q); err != nil {
+		return err
+	}
 	if r.review != nil {
 		if err := r.review(ctx, outlooks); err != nil {
 			return err
 		}
 	}
-	defines := op.Defines()
-	if r.yes || !r.env.IsInteractive() {
+	if !asks {
 		return nil
 	}
-	if !changes && defines == "" {
-		return nil
-	}
-	printHeld(r.env, held)
-	if defines != "" {
-		r.env.Notice(defines)
-	}
-	ok, err := r.env.Confirm(ctx, strings.ToUpper(r.command[:1])+r.command[1:]+"?")
+	return agreement(r.agreesBelow(ctx, q)) // what the review has printed has to be seen
+}
+
+// agreement returns the error of a question whose answer is not yes.
+func agreement(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errors.New("cancelled: nothing was changed")
 	}
