@@ -68,6 +68,7 @@ const (
 	ExitError       = 1
 	exitChanges     = 2
 	exitIncomplete  = 3
+	ExitRolledBack  = 4
 	ExitInterrupted = 130
 	exitUnread      = 141 // the code of shells for a process ended by SIGPIPE
 )

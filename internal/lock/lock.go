@@ -104,6 +104,7 @@ type Lock struct {
 
 	progress progress
 	cancel   context.CancelCauseFunc // ends the run
+	lost     context.Context         // ends as cancel is called
 	stop     context.CancelFunc      // ends the renewals
 	done     chan struct{}           // closed when they have ended
 }
@@ -217,10 +218,29 @@ func (l *Lock) hold(
 	l.uid, l.version = string(stored.GetUID()), stored.GetResourceVersion()
 	run, cancel := context.WithCancelCause(ctx)
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l.cancel, l.stop, l.done = cancel, stop, make(chan struct{})
+	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	l.cancel = func(cause error) {
+		cancel(cause)
+		lose(cause)
+	}
+	l.lost, l.stop, l.done = lost, stop, make(chan struct{})
 	// It ends with Release.
 	go l.renewals(renewing)
 	return l, run, nil
+}
+
+// During returns a context for another run under the lock, beside that of Acquire. It ends with
+// ctx, and when the lock is lost. Without a lock it is ctx.
+func (l *Lock) During(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l == nil {
+		return context.WithCancel(ctx)
+	}
+	during, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })
+	return during, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // renewals renews the lock until Release.

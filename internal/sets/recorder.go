@@ -60,6 +60,7 @@ type Recorder struct {
 	changes  map[history.Change]int // by change without its number
 	tried    bool                   // a change was sent
 	repairs  bool                   // the run before did not succeed
+	revision history.Meta           // that was written
 	failures []string
 	causes   map[int]ready.Cause // the first cause of each step
 	evidence evidence
@@ -203,7 +204,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 				history.Object{Unstructured: d.Object, Source: d.Source})
 		}
 	}
-	_, err = r.store.Write(ctx, revision)
+	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
 }
 
@@ -219,6 +220,15 @@ func (r *Recorder) explain(err error) error {
 	default:
 		return fmt.Errorf("the history is not up to date: %w", err)
 	}
+}
+
+// Revision returns the description of the revision that Record has written. Its number is 0 if
+// there is none.
+func (r *Recorder) Revision() history.Meta { return r.revision }
+
+// FailedAfterChanges reports whether the run has changed objects and was no success.
+func (r *Recorder) FailedAfterChanges() bool {
+	return len(r.changes) > 0 && r.outcome() != history.Succeeded
 }
 
 // outcome returns how the run ended, as the record of the set has it.

@@ -43,6 +43,7 @@ type applyFlags struct {
 	output     output.Flag
 	validation validateFlag
 	history    historyFlags
+	onFailure  cli.Choice
 
 	differences setflags.Differences // of the plan
 }
@@ -51,6 +52,7 @@ type applyFlags struct {
 func newApplyFlags(kinds []string) applyFlags {
 	return applyFlags{
 		output: output.NewFlag(kinds), conflicts: conflictChoice(), history: newHistoryFlags(),
+		onFailure: onFailureChoice(),
 		ApplyFlags: commands.ApplyFlags{
 			PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
 			StatusPolicy: commands.StatusPolicies(),
@@ -70,7 +72,10 @@ their kinds and dependencies and waited for until they are ready; objects that t
 earlier and no longer has are pruned. On a terminal the plan is shown first, and applied after you
 have confirmed it.
 
-` + cli.ExitCodes,
+--on-failure=rollback restores the last revision in the history that succeeded after a run that has
+changed objects and failed. A run that was interrupted is not rolled back.
+
+` + rollbackExitCodes,
 		Example: "  " + env.Name() + " apply wordpress --dry-run\n" +
 			"  " + env.Name() + " apply wordpress --reconcile-timeout=2m\n" +
 			"  " + env.Name() + " apply -a web -f config/ -f https://example.com/more.yaml",
@@ -82,6 +87,7 @@ have confirmed it.
 		},
 	}
 	f.addRun(cmd)
+	f.addOnFailure(cmd)
 	f.AddFiles(cmd)
 	cmd.Flags().StringVar(&f.plan, "plan", "",
 		"Apply exactly the plan saved by 'plan --out'; fail if anything has changed since")
@@ -121,6 +127,9 @@ func (f *applyFlags) check() error {
 	if err := f.validation.mode.Check(); err != nil {
 		return err
 	}
+	if err := f.checkOnFailure(); err != nil {
+		return err
+	}
 	if f.FieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
@@ -145,6 +154,9 @@ func (f *applyFlags) run(
 	}
 	r.saved, r.access = saved, f.AccessHint(env, args)
 	r.show.Header.Folder = f.SourceFolder(args)
+	if mode == engine.DryRunNone {
+		r.recover = f.recovery(env, kube)
+	}
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}
@@ -166,6 +178,13 @@ func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) (r
 	if err != nil {
 		return run{}, err
 	}
+	return f.newRunFor(env, command, mode, readers)
+}
+
+// newRunFor returns a run with the flags, for some readers.
+func (f *applyFlags) newRunFor(
+	env *cli.Env, command string, mode engine.DryRun, readers []output.Reader,
+) (run, error) {
 	r, err := newRun(env, command, readers, wording{
 		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
 	})

@@ -57,7 +57,7 @@ func newGroupsApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 one fails. Each is a package. With --group GROUP each folder NAME is the app GROUP-NAME, and at the
 end the apps of the group whose folder is gone are destroyed, unless --no-prune or a filter is
 given, and within --max-prune; a package whose folder is gone stays, and is destroyed with destroy
---record.
+--record. With --on-failure=rollback the set that failed is rolled back, and the exit code is 4.
 
 ` + groupExitCodes,
 		Example: "  " + env.Name() + " groups apply clusters/live\n" +
@@ -70,6 +70,7 @@ given, and within --max-prune; a package whose folder is gone stays, and is dest
 		},
 	}
 	f.addRun(cmd)
+	f.addOnFailure(cmd)
 	addGroup(cmd, &f.Flags)
 	return cmd
 }

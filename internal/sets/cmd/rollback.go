@@ -188,7 +188,7 @@ func (f *rollbackFlags) prepare(
 		return t, nil, err
 	}
 	f.target = &restoration{restored, heads, client, request}
-	op, err = f.restore(ctx, env, restored, client, dryRun)
+	op, err = f.restore(ctx, env, restored, client, f.changed, dryRun)
 	if err != nil {
 		return t, nil, err
 	}
@@ -198,15 +198,16 @@ func (f *rollbackFlags) prepare(
 	return t, op, err
 }
 
-// restore returns the operation that restores a revision. The flags that the user typed count, and
-// else the options of the revision.
+// restore returns the operation that restores a revision, with the options of the revision but for
+// those of some flags.
 func (f *applyFlags) restore(
-	ctx context.Context, env *cli.Env, restored *sets.Restored, c sets.Cluster, dryRun bool,
+	ctx context.Context, env *cli.Env, restored *sets.Restored, c sets.Cluster, flags []string,
+	dryRun bool,
 ) (sets.Operation, error) {
 	options := f.ApplyOptions(dryRun, env.Notice)
 	typed := f.options(env.Now())
 	o := restored.Options(typed)
-	for _, flag := range f.changed {
+	for _, flag := range flags {
 		switch flag {
 		case "server-side":
 			o.ServerSide = typed.ServerSide

@@ -73,6 +73,10 @@ type run struct {
 
 	validation *validateFlag // of an apply; else nil
 
+	// recover is called after a run that failed and has changed objects; nil does nothing. The
+	// context does not end with timeout. Its error is that of the command.
+	recover func(context.Context, setflags.Target, *sets.Recorder, *lock.Lock) error
+
 	// recorder returns the operation with the history of its set.
 	recorder func(setflags.Target, sets.Operation) *sets.Recorder
 }
@@ -116,11 +120,9 @@ func (r run) do(
 	ctx context.Context, prepare func(context.Context) (setflags.Target, sets.Operation, error),
 ) error {
 	defer r.outputs.Discard() // unless the run has begun
-	if r.timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
-		defer cancel()
-		ctx = limited
-	}
+	unlimited := ctx
+	ctx, cancel := r.limited(ctx)
+	defer cancel()
 	t, op, err := prepare(ctx)
 	if err != nil {
 		return r.notBegun(ctx, err)
@@ -146,7 +148,24 @@ func (r run) do(
 			return err
 		}
 	}
-	return r.start(ctx, r.recorder(t, op), held)
+	recorder := r.recorder(t, op)
+	err = r.start(ctx, recorder, held)
+	during, done := held.During(unlimited)
+	defer done()
+	failed := (*cli.ResultError)(nil)
+	if r.recover == nil || !errors.As(err, &failed) || failed.Interrupted || during.Err() != nil ||
+		!recorder.FailedAfterChanges() {
+		return err
+	}
+	return r.recover(during, t, recorder, held)
+}
+
+// limited returns a context that ends when the time for the whole run is over.
+func (r run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, r.timeout, engine.ErrOutOfTime)
 }
 
 // notBegun returns the error of a run that ended before it changed anything.

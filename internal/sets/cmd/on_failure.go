@@ -1,0 +1,164 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
+)
+
+// The values of --on-failure.
+const failureNone, failureRollback = "none", "rollback"
+
+// rollbackExitCodes is the help text on the exit codes of commands that may roll back.
+var rollbackExitCodes = strings.Replace(cli.ExitCodes, "  130  ",
+	"  4    the run failed, and --on-failure=rollback has restored the last revision that succeeded\n"+
+		"  130  ", 1)
+
+// onFailureChoice returns the choice of --on-failure.
+func onFailureChoice() cli.Choice {
+	return cli.Choice{
+		Value: failureNone, Meaning: "--on-failure", Allowed: []string{failureNone, failureRollback},
+	}
+}
+
+// addOnFailure adds the flag for what a failed run does.
+func (f *applyFlags) addOnFailure(cmd *cobra.Command) {
+	f.onFailure.AddTo(cmd, "on-failure", "What to do after a run that has changed objects and "+
+		"failed: nothing, or restore the last revision that succeeded")
+}
+
+// checkOnFailure returns an error for an invalid --on-failure.
+func (f *applyFlags) checkOnFailure() error {
+	if err := f.onFailure.Check(); err != nil {
+		return err
+	}
+	if f.onFailure.Value == failureRollback && f.history.limit == 0 {
+		return errors.New("--on-failure=rollback restores a revision of the history, and " +
+			"--history-limit=0 keeps none; omit one of them")
+	}
+	return nil
+}
+
+// recovery returns what a run does after a failure; nil for nothing.
+func (f *applyFlags) recovery(
+	env *cli.Env, kube *cli.Kube,
+) func(context.Context, setflags.Target, *sets.Recorder, *lock.Lock) error {
+	if f.onFailure.Value != failureRollback {
+		return nil
+	}
+	return func(
+		ctx context.Context, t setflags.Target, failed *sets.Recorder, held *lock.Lock,
+	) error {
+		number := failed.Revision().Number
+		if number == 0 {
+			fmt.Fprintln(env.Err, "error: the run failed, and is not rolled back: the history could not "+
+				"be written")
+			return &cli.ResultError{}
+		}
+		good, op, err := f.prepareRecovery(ctx, env, t, failed)
+		if err != nil {
+			fmt.Fprintf(env.Err, "error: the run failed (revision %d), and is not rolled back: %v\n", number,
+				err)
+			return &cli.ResultError{}
+		}
+		return f.recover(ctx, env, kube, t, recovered{number, good, op}, held)
+	}
+}
+
+// prepareRecovery returns the last revision that succeeded before a run that failed, and the
+// operation that restores it.
+func (f *applyFlags) prepareRecovery(
+	ctx context.Context, env *cli.Env, t setflags.Target, failed *sets.Recorder,
+) (int, sets.Operation, error) {
+	store := &history.Store{Cluster: t.Cluster, Set: failed.History()}
+	heads, err := store.List(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	good, ok := history.LastGood(heads)
+	switch {
+	case !ok:
+		return 0, nil, errors.New("there is no earlier revision that succeeded")
+	case good.Content == failed.Revision().Content:
+		return 0, nil, fmt.Errorf("revision %d, the last one that succeeded, has the same objects",
+			good.Number)
+	}
+	request := sets.Request{Namespace: store.Set.Namespace, Notice: env.Notice, Now: env.Now}
+	if request.App = f.App; f.App == "" {
+		request.Record = store.Set.Name
+	}
+	restored, err := sets.AtRevision(ctx, t.Cluster, request, store, good.Number)
+	if err == nil {
+		err = restored.Check()
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	op, err := f.restore(ctx, env, restored, t.Cluster, nil, false)
+	if err == nil {
+		err = op.MakePlan(ctx)
+	}
+	return good.Number, op, err
+}
+
+// recovered is a rollback after a run that failed.
+type recovered struct {
+	failed, good int // revisions
+	op           sets.Operation
+}
+
+// recover runs the rollback, with the time of a run, and prints the results of both runs.
+func (f *applyFlags) recover(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, t setflags.Target, back recovered,
+	held *lock.Lock,
+) error {
+	fmt.Fprintf(env.Err, "the run failed (revision %d): rolling back to revision %d\n", back.failed,
+		back.good)
+	readers, err := f.output.Readers(env, hasLive)
+	if err != nil {
+		return err
+	}
+	// Files have the run that failed.
+	r, err := f.newRunFor(env, "rollback", engine.DryRunNone, readers[:1])
+	if err != nil {
+		return err
+	}
+	defer r.outputs.Discard()
+	r.show.Children = back.op.Children(ctx)
+	r.show.Header.Set, r.show.Header.Cluster = t.Set, t.Place
+	r.show.Header.Namespace = t.Namespace
+	flags := f.history
+	flags.restores = back.good
+	flags.message = fmt.Sprintf("revision %d failed", back.failed)
+	recorder := flags.recorder(env, kube, t, back.op, "")
+	limited, cancel := r.limited(ctx)
+	defer cancel()
+	err = r.start(limited, recorder, held)
+	incomplete := (*cli.ResultError)(nil)
+	switch {
+	case err == nil:
+		fmt.Fprintf(env.Err, "error: the run failed (revision %d); the set was rolled back to revision "+
+			"%d\n", back.failed, back.good)
+		return &cli.ExitCodeError{Code: cli.ExitRolledBack}
+	case errors.As(err, &incomplete) && incomplete.Interrupted:
+		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and its rollback to revision %d was "+
+			"interrupted; rollback --to %[2]d continues\n", back.failed, back.good)
+		return err
+	case incomplete != nil:
+		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and so did its rollback to revision "+
+			"%d; rollback --to %[2]d tries again\n", back.failed, back.good)
+		return err
+	}
+	return fmt.Errorf("the run failed (revision %d), and so did its rollback to revision %d: %w",
+		back.failed, back.good, err)
+}
