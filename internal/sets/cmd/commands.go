@@ -30,6 +30,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewLogs(env, kube),
 		inspect.NewHistory(env, kube),
 		inspect.NewDiff(env, kube),
+		newDrift(env, kube),
 		newRollback(env, kube),
 		newReport(env),
 		newDestroy(env, kube),

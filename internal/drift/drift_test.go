@@ -1,0 +1,106 @@
+package drift
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/golden"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestCompare compares the section want with the section live, and reverts what counts.
+func TestCompare(t *testing.T) {
+	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
+		want, live := parse(t, files["want"]), parse(t, files["live"])
+		o := Options{Mark: "example.com/set"}
+		for line := range strings.Lines(files["options"]) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			switch key {
+			case "since":
+				since, err := time.Parse(time.RFC3339, value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Since = since
+			case "newer":
+				o.Newer = true
+			case "controllers":
+				o.IncludeControllers = true
+			case "ignore":
+				o.IgnoreAnnotations = append(o.IgnoreAnnotations, value)
+			default:
+				t.Fatalf("unknown option %q", key)
+			}
+		}
+		found, err := Compare(want, live, o)
+		if err != nil {
+			return map[string]string{"drift": "error: " + err.Error()}
+		}
+		if found == nil {
+			return map[string]string{"drift": "none"}
+		}
+		out := map[string]string{"drift": text(found)}
+		if found.Counts() && found.Kind == Changed {
+			fixed, err := Revert(live, found.Drifted())
+			if err != nil {
+				out["fixed"] = "error: " + err.Error()
+				return out
+			}
+			again, err := Compare(want, fixed, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again != nil && again.Counts() {
+				t.Errorf("after the fix it differs:\n%s", text(again))
+			}
+			delete(fixed.Object["metadata"].(map[string]any), "managedFields")
+			data, err := yaml.Marshal(fixed.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out["fixed"] = string(data)
+		}
+		return out
+	})
+}
+
+func text(o *Object) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, o.Kind, o.Ref)
+	for _, f := range o.Fields {
+		fmt.Fprintf(&b, "  %s %s: %s -> %s", f.Kind, f.Path, ValueText(f.Was), ValueText(f.Is))
+		if f.Hidden {
+			b.WriteString(" hidden")
+		}
+		fmt.Fprintf(&b, " [%s]", f.Class)
+		for _, m := range f.Managers {
+			fmt.Fprintf(&b, " %s/%s/%s", m.Name, m.Operation, m.Subresource)
+		}
+		if f.Left != "" {
+			b.WriteString(" (" + f.Left + ")")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]any{}
+	if err := utiljson.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: fields}
+}

@@ -1,0 +1,95 @@
+package drift
+
+import (
+	"slices"
+	"strings"
+)
+
+// add adds a difference with its managers, unless it is a default or an earlier value of the set.
+func (c *comparison) add(p place, kind Kind, was, is any) {
+	f := Field{Path: p.path, Kind: kind, Was: was, Is: is, route: p.route, revert: was}
+	if kind == Added {
+		f.revert = nil
+		if was != nil { // a default of the server, which it sets again
+			f.Kind = Changed
+		}
+	}
+	if p.unit != nil {
+		f.route, f.revert = p.unit.route, p.unit.want
+	}
+	var owners []int
+	if kind != Removed || p.unit != nil {
+		owners = p.owners()
+	}
+	for _, owner := range owners {
+		f.Managers = append(f.Managers, c.managers[owner])
+	}
+	slices.SortStableFunc(f.Managers, func(a, b Manager) int {
+		if d := b.Time.Compare(a.Time); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	if c.judge(&f, kind == Added) {
+		c.hide(&f)
+		c.fields = append(c.fields, f)
+	}
+}
+
+// judge sets the class of a difference and whether it counts. It reports whether the difference is
+// one: what the set's own manager added, or nobody, is a default of the server.
+func (c *comparison) judge(f *Field, added bool) bool {
+	for _, class := range []Class{Human, Deployer, Unknown} {
+		at := slices.IndexFunc(f.Managers, func(m Manager) bool { return m.Class == class })
+		if at >= 0 {
+			f.Class = class
+			m := f.Managers[at] // to the front
+			f.Managers = slices.Insert(slices.Delete(f.Managers, at, at+1), 0, m)
+			return true
+		}
+	}
+	at := slices.IndexFunc(f.Managers, func(m Manager) bool { return m.Class == Controller })
+	switch {
+	case at >= 0:
+		f.Class = Controller
+		m := f.Managers[at]
+		f.Managers = slices.Insert(slices.Delete(f.Managers, at, at+1), 0, m)
+		if !c.IncludeControllers {
+			f.Left = "left to " + m.Name
+		}
+		return true
+	case added:
+		return false
+	case len(f.Managers) == 0:
+		f.Class = Unknown
+		return true
+	}
+	f.Class = Own
+	switch {
+	case c.Newer:
+		f.Left = "deployed by a newer revision"
+	case !c.Since.IsZero() && !f.Managers[0].Time.After(c.Since):
+		f.Left = "set when it was deployed, by the server or a webhook"
+	}
+	return true
+}
+
+// hide removes the values of a Secret from a difference.
+func (c *comparison) hide(f *Field) {
+	if !c.secret && !c.Private {
+		return
+	}
+	top := f.route[0].field
+	private := top != "metadata" && top != "type" && top != "immutable" || c.Private
+	if private || isDocument(f.Was) || isDocument(f.Is) {
+		f.Was, f.Is, f.Hidden = nil, nil, true
+	}
+}
+
+// isDocument reports whether a value may be a copy of an object: JSON, several lines, or no text.
+func isDocument(value any) bool {
+	text, ok := value.(string)
+	text = strings.TrimSpace(text)
+	return value != nil && !ok || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") ||
+		strings.Contains(text, "\n")
+}

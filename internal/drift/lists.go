@@ -1,0 +1,169 @@
+package drift
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+)
+
+// lists compares two lists as the server merges them. Where nobody owns an item, so that this is
+// not known, items with names are compared by name.
+func (c *comparison) lists(p place, want, stored, live []any) {
+	t := p.owned.listType()
+	if len(t.keys) == 0 && !t.values {
+		if p.owned == nil && p.outer == nil && named(want) && named(live) {
+			t.keys = []string{"name"}
+		} else {
+			c.atomic(p, want, stored, live)
+			return
+		}
+	}
+	taken := map[int]bool{}
+	for i := range want {
+		at := matchOnly(live, stored[i], t, taken)
+		if at < 0 {
+			in := p.item(stored[i], t)
+			in.route[len(in.route)-1].index = i
+			c.add(in, Removed, want[i], nil)
+			continue
+		}
+		taken[at] = true
+		c.values(p.item(live[at], t), want[i], stored[i], live[at])
+	}
+	for i, item := range live {
+		if !taken[i] {
+			c.add(p.item(item, t), Added, nil, item)
+		}
+	}
+}
+
+// atomic compares two lists that the server replaces as a whole, item by item. All of their content
+// is desired.
+func (c *comparison) atomic(p place, want, stored, live []any) {
+	if p.unit == nil {
+		p.unit = &unit{route: p.route, want: want}
+	}
+	if !holdMaps(stored) || !holdMaps(live) {
+		c.add(p, Changed, want, live)
+		return
+	}
+	for i := range max(len(want), len(live)) {
+		in := p.inner(nil, p.path+"["+strconv.Itoa(i)+"]", step{item: true})
+		switch {
+		case i >= len(live):
+			c.add(in, Removed, want[i], nil)
+		case i >= len(want):
+			c.add(in, Added, nil, live[i])
+		default:
+			c.values(in, want[i], stored[i], live[i])
+		}
+	}
+}
+
+func holdMaps(list []any) bool {
+	return !slices.ContainsFunc(list, func(item any) bool {
+		_, ok := item.(map[string]any)
+		return !ok
+	})
+}
+
+// named reports whether all items of a list are maps with distinct names.
+func named(list []any) bool {
+	seen := map[any]bool{}
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		name, ok := fields["name"].(string)
+		if !ok || seen[name] {
+			return false
+		}
+		seen[name] = true
+	}
+	return len(list) > 0
+}
+
+// item returns the place of an item of a list.
+func (p place) item(item any, t listType) place {
+	s := step{item: true, value: item}
+	text := ""
+	if len(t.keys) > 0 {
+		fields, _ := item.(map[string]any)
+		s.value, s.keys = nil, map[string]any{}
+		for _, key := range t.keys {
+			if value, ok := fields[key]; ok {
+				s.keys[key] = value
+			}
+		}
+		text = keyText(s.keys, t.keys)
+	} else if text = fmt.Sprint(item); strings.ContainsAny(text, "[] ") {
+		text = strconv.Quote(text)
+	}
+	return p.inner(p.owned.itemOf(item), p.path+"["+text+"]", s)
+}
+
+// keyText returns the keys of an item for a path: the value of a single one, or NAME=VALUE of each.
+func keyText(keys map[string]any, names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprint(keys[names[0]])
+	}
+	var parts []string
+	for _, name := range names {
+		if value, ok := keys[name]; ok {
+			parts = append(parts, name+"="+fmt.Sprint(value))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// match returns the index of the item with the same keys or value, or -1.
+func match(list []any, item any, t listType) int {
+	return matchOnly(list, item, t, nil)
+}
+
+// matchOnly returns the index of the first item with the same keys or value that is not taken, or
+// -1. A key that the item lacks matches any: the server has a default for it.
+func matchOnly(list []any, item any, t listType, taken map[int]bool) int {
+	fields, _ := item.(map[string]any)
+	for i, other := range list {
+		if taken[i] {
+			continue
+		}
+		if t.values {
+			if jsonvalue.Equal(other, item) {
+				return i
+			}
+			continue
+		}
+		others, _ := other.(map[string]any)
+		same := true
+		for _, key := range t.keys {
+			value, ok := fields[key]
+			same = same && (!ok || jsonvalue.Equal(value, others[key]))
+		}
+		if same {
+			return i
+		}
+	}
+	return -1
+}
+
+// ValueText returns a value on one line, shortened in the middle: a text itself, others as JSON.
+func ValueText(value any) string {
+	text, ok := value.(string)
+	if !ok || text == "" || strings.ContainsAny(text, "\n\t\"") || json.Valid([]byte(text)) {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Sprint(value)
+		}
+		text = string(data)
+	}
+	const longest = 60
+	if runes := []rune(text); len(runes) > longest {
+		half := longest/2 - 1
+		text = string(runes[:half]) + "…" + string(runes[len(runes)-half:])
+	}
+	return text
+}

@@ -1,0 +1,99 @@
+package drift
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+)
+
+// Revert returns a copy of a live object in which some differences have their desired values, and
+// nothing else changes. It returns an error for an object that changed since it was compared.
+func Revert(live *unstructured.Unstructured, fields []Field) (*unstructured.Unstructured, error) {
+	fixed := live.DeepCopy()
+	for _, f := range fields {
+		value, err := set(fixed.Object, f.route, f.revert)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Path, err)
+		}
+		fixed.Object = value.(map[string]any)
+	}
+	return fixed, nil
+}
+
+// set returns a value with another one at the end of a route; nil removes that.
+func set(value any, route []step, to any) (any, error) {
+	if len(route) == 0 {
+		return runtime.DeepCopyJSONValue(to), nil
+	}
+	if route[0].item {
+		list, ok := value.([]any)
+		if !ok && value != nil {
+			return nil, fmt.Errorf("%T is no list any more", value)
+		}
+		return setItem(list, route, to)
+	}
+	fields, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return nil, fmt.Errorf("%T is no map any more", value)
+	}
+	name := route[0].field
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	inner, exists := fields[name]
+	if !exists && to == nil {
+		return fields, nil
+	}
+	inner, err := set(inner, route[1:], to)
+	if err != nil {
+		return nil, err
+	}
+	if fields[name] = inner; inner == nil {
+		delete(fields, name)
+	}
+	return fields, nil
+}
+
+func setItem(list []any, route []step, to any) (any, error) {
+	at := -1
+	for i, item := range list {
+		if route[0].selects(item) {
+			at = i
+			break
+		}
+	}
+	last := len(route) == 1
+	switch {
+	case at < 0 && to == nil:
+		return list, nil
+	case at < 0 && !last:
+		return nil, errors.New("its list item does not exist any more")
+	case at < 0:
+		return slices.Insert(list, min(route[0].index, len(list)), runtime.DeepCopyJSONValue(to)), nil
+	case last && to == nil:
+		return append(list[:at:at], list[at+1:]...), nil
+	}
+	inner, err := set(list[at], route[1:], to)
+	if err == nil {
+		list[at] = inner
+	}
+	return list, err
+}
+
+func (s step) selects(item any) bool {
+	if s.keys == nil {
+		return jsonvalue.Equal(s.value, item)
+	}
+	fields, _ := item.(map[string]any)
+	for key, value := range s.keys {
+		if !jsonvalue.Equal(fields[key], value) {
+			return false
+		}
+	}
+	return fields != nil
+}

@@ -1,0 +1,422 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/versions"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// The names of what a set is compared with, beside the numbers of revisions.
+const (
+	AgainstFiles = "."    // the files of the set
+	AgainstGood  = "good" // the last good revision
+)
+
+// Baseline is what the live objects of a set are compared with: the objects of a revision, or those
+// that files describe.
+type Baseline struct {
+	Title    string            // of the set
+	Text     string            // what messages call the baseline, as in: revision 8
+	Revision *history.Revision // nil for files
+	// Newer is the newest revision of the set if that is not Revision; else 0.
+	Newer int
+
+	set      Set
+	app      bool
+	cluster  Cluster
+	desired  []plan.Desired
+	newest   *object.Set // what the newest revision desires
+	settings settings
+}
+
+// NoRevisionError reports a set without a revision to compare with.
+type NoRevisionError struct {
+	Title string
+	Empty bool // there is none at all
+}
+
+func (e *NoRevisionError) Error() string {
+	what := "has no good revision"
+	if e.Empty {
+		what = "has no revision: it was deployed by another program, or without a history"
+	}
+	return fmt.Sprintf("%s %s; apply it once with this program, or compare it with its "+
+		"files (--against .)", e.Title, what)
+}
+
+// OpenBaseline returns what a request's set is compared with: AgainstFiles, AgainstGood or the
+// number of a revision.
+func OpenBaseline(
+	ctx context.Context, c Cluster, r Request, against string,
+) (*Baseline, error) {
+	if against == AgainstFiles {
+		return openFiles(ctx, c, r)
+	}
+	set, store, err := OpenRevisions(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &Baseline{Title: set.Title(), set: set, cluster: c, app: r.App != ""}
+	number := 0
+	if against == AgainstGood {
+		head, ok := history.LastGood(heads)
+		if !ok {
+			return nil, &NoRevisionError{set.Title(), len(heads) == 0}
+		}
+		number = head.Number
+	} else if number, err = strconv.Atoi(against); err != nil || number <= 0 {
+		return nil, fmt.Errorf("--against %s is not a revision: use its number, %s for the last good "+
+			"one, or %s for the files of the set", against, AgainstGood, AgainstFiles)
+	}
+	if b.Revision, err = store.Read(ctx, number); err != nil {
+		return nil, err
+	}
+	b.Text = fmt.Sprintf("revision %d", number)
+	if b.settings, err = readSettings(b.Revision.Settings); err != nil {
+		return nil, fmt.Errorf("read revision %d: %w", number, err)
+	}
+	for _, obj := range b.Revision.Objects {
+		b.desired = append(b.desired, plan.Desired{Object: obj.Unstructured, Source: obj.Source})
+	}
+	if newest := heads[0]; newest.Number > number {
+		b.Newer = newest.Number
+		revision, err := store.Read(ctx, newest.Number)
+		if err != nil {
+			return nil, err
+		}
+		b.newest = object.NewSet()
+		for _, obj := range revision.Objects {
+			b.newest.Insert(object.RefOf(obj.Unstructured))
+		}
+	}
+	return b, nil
+}
+
+// openFiles returns the files of a set as a baseline.
+func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
+	if r.Record != "" {
+		return nil, errors.New("--record names a package without its folder, so that there are no " +
+			"files to compare with; name the folder instead, or leave out --against")
+	}
+	if r.App != "" && len(r.Files) == 0 {
+		return nil, fmt.Errorf("no manifests are given for the app %q: name files or folders with -f",
+			r.App)
+	}
+	set, err := Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	op, err := set.PrepareApply(ctx, c, packages.ApplyOptions{
+		PlanOptions: packages.PlanOptions{AppAnnotations: true, Now: r.Now()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Baseline{
+		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c,
+		desired: op.Manifests(),
+	}, nil
+}
+
+// Desired returns the objects that are compared with live ones, in the order of the baseline.
+func (b *Baseline) Desired() []object.Ref {
+	var refs []object.Ref
+	for _, d := range b.desired {
+		if b.isCompared(d.Object) {
+			refs = append(refs, object.RefOf(d.Object))
+		}
+	}
+	return refs
+}
+
+// isCompared reports whether an object is one that runs of the set write and update.
+func (b *Baseline) isCompared(obj *unstructured.Unstructured) bool {
+	if obj.GetAPIVersion() == config.DocVersion {
+		return false
+	}
+	annotations := object.AnnotationsOf(obj)
+	for _, key := range []string{resource.AnnNoop, resource.AnnExists} {
+		if _, ok := annotations.Lookup(key); ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Drift is what differs from a baseline.
+type Drift struct {
+	Objects []drift.Object // in the order of object.Compare
+	// Compared are the objects that were compared, in the order of object.Compare.
+	Compared []object.Ref
+	// Unserved are objects that could not be compared because their kinds are not served.
+	Unserved []object.Ref
+}
+
+// ownAnnotations are annotations in which tools keep what they applied.
+var ownAnnotations = []string{
+	resource.AnnKubectlApplied, resource.AnnIdentity, resource.AnnOriginal, resource.AnnOriginalDiff,
+	resource.AnnOriginalDiffFull, resource.AnnOriginal + "-diff-md5", resource.AnnNonce,
+	resource.AnnLastRenewed,
+}
+
+// Find compares the live objects with the baseline. It sends a list for each kind and namespace;
+// for an app one more for each of its kinds, to find objects that nobody desires.
+func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
+	wanted, live, err := b.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o, err = b.options(ctx, o); err != nil {
+		return nil, err
+	}
+	found := &Drift{}
+	known := object.NewSet()
+	for _, d := range wanted {
+		known.Insert(d.live)
+		if live.Unserved.Has(d.live) {
+			found.Unserved = append(found.Unserved, d.live)
+			continue
+		}
+		found.Compared = append(found.Compared, d.live)
+		if err := b.compare(found, d, live, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.addUnwanted(ctx, found, known, live); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found.Compared, object.Compare)
+	slices.SortFunc(found.Objects, func(x, y drift.Object) int { return object.Compare(x.Ref, y.Ref) })
+	return found, nil
+}
+
+// wantedObject is a desired object, and the live one that it corresponds to.
+type wantedObject struct {
+	plan.Desired
+	live object.Ref // has another name if versions of the object are kept
+}
+
+// compare compares one object and adds the result.
+func (b *Baseline) compare(
+	found *Drift, d wantedObject, live *cluster.Snapshot, o drift.Options,
+) error {
+	want := d.Object
+	if d.live.Name != want.GetName() {
+		want = want.DeepCopy()
+		want.SetName(d.live.Name)
+	}
+	list, err := packages.AnnotationPolicy().Substitutions(want)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.live, err)
+	}
+	for i := range list {
+		if list[i].Source.Namespace == "" && live.Objects[list[i].Source] == nil {
+			list[i].Source.Namespace = want.GetNamespace()
+		}
+		o.Private = o.Private || object.IsSecret(live.Objects[list[i].Source])
+	}
+	if len(list) > 0 {
+		if completed, err := mutation.Apply(want, list, live.Objects); err == nil {
+			want = completed
+		} else {
+			return nil // its sources are missing, and are reported themselves
+		}
+	}
+	result, err := drift.Compare(want, live.Objects[d.live], o)
+	switch {
+	case err != nil:
+		return err
+	case result == nil:
+		return nil
+	case result.Kind == drift.Deleted && b.newest != nil && !b.newest.Has(object.RefOf(d.Object)):
+		return nil // the newer revision does not have it
+	case result.Kind == drift.Changed && isFrozen(want):
+		return nil
+	}
+	result.Source = d.Source
+	found.Objects = append(found.Objects, *result)
+	return nil
+}
+
+// isFrozen reports whether runs create the object and never update it.
+func isFrozen(obj *unstructured.Unstructured) bool {
+	annotations := object.AnnotationsOf(obj)
+	return slices.ContainsFunc(packages.AnnotationPolicy().CreateOnly, func(a plan.Annotation) bool {
+		return annotations.Get(a.Key) == a.Value
+	})
+}
+
+// read returns the desired objects with their live names, and the live objects.
+func (b *Baseline) read(ctx context.Context) ([]wantedObject, *cluster.Snapshot, error) {
+	var wanted []wantedObject
+	var targets []cluster.Target
+	var existing *object.Set // read if versions of an object are kept
+	asked := object.NewSet()
+	add := func(ref object.Ref, version string) {
+		if !asked.Has(ref) {
+			asked.Insert(ref)
+			targets = append(targets, cluster.Target{Ref: ref, Version: version, ManagedFields: true})
+		}
+	}
+	for _, d := range b.desired {
+		if !b.isCompared(d.Object) {
+			continue
+		}
+		w := wantedObject{Desired: d, live: object.RefOf(d.Object)}
+		if resource.HasAnnotation(d.Object, resource.AnnVersioned) {
+			if existing == nil {
+				members, err := b.set.Targets(ctx, b.cluster)
+				if err != nil {
+					return nil, nil, err
+				}
+				existing = members.All
+			}
+			w.live = newestVersion(w.live, existing)
+		}
+		wanted = append(wanted, w)
+		add(w.live, d.Object.GroupVersionKind().Version)
+		list, err := packages.AnnotationPolicy().Substitutions(d.Object)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", w.live, err)
+		}
+		for _, s := range list {
+			if s.Source.Namespace == "" && d.Object.GetNamespace() != "" {
+				s.Source.Namespace = d.Object.GetNamespace()
+			}
+			add(s.Source, "")
+		}
+	}
+	live, err := b.cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the objects of %s: %w", b.Title, err)
+	}
+	return wanted, live, nil
+}
+
+// newestVersion returns the newest version of an object among the existing ones, or the object.
+func newestVersion(ref object.Ref, existing *object.Set) object.Ref {
+	newest, highest := ref, -1
+	for _, other := range existing.Refs() {
+		base, number, ok := versions.Split(other.Name)
+		other.Name = base
+		if ok && other == ref && number > highest {
+			newest.Name, highest = base+"-ver-"+strconv.Itoa(number), number
+		}
+	}
+	return newest
+}
+
+// options completes the options of a comparison with what is known of the set.
+func (b *Baseline) options(ctx context.Context, o drift.Options) (drift.Options, error) {
+	mark, err := b.set.Mark(ctx, b.cluster)
+	if err != nil && b.Revision == nil {
+		return o, err
+	}
+	o.Mark, _, _ = strings.Cut(mark.Text, "=")
+	o.IgnoreAnnotations = append(slices.Clone(ownAnnotations), o.IgnoreAnnotations...)
+	o.Newer = b.Newer > 0
+	if b.Revision != nil {
+		o.Since = b.Revision.Time
+		if manager := b.settings.Plan.FieldManager; manager != "" && manager != packages.DefaultManager {
+			o.Own = append(o.Own, manager)
+		}
+	}
+	versioned := map[string]bool{}
+	for _, d := range b.desired {
+		if resource.HasAnnotation(d.Object, resource.AnnVersioned) {
+			versioned[d.Object.GetName()] = true
+		}
+	}
+	o.SameName = func(want, live string) bool {
+		base, _, ok := versions.Split(live)
+		return ok && base == want && versioned[base]
+	}
+	return o, nil
+}
+
+// addUnwanted adds the objects that carry the mark of an app and that nobody desires: neither the
+// baseline nor the newest revision. Objects that controllers created are theirs. The objects of a
+// package are marked by an annotation, by which nobody can list them.
+func (b *Baseline) addUnwanted(
+	ctx context.Context, found *Drift, known *object.Set, live *cluster.Snapshot,
+) error {
+	if !b.app {
+		return nil
+	}
+	members, err := b.set.Targets(ctx, b.cluster)
+	if err != nil {
+		return err
+	}
+	var targets []cluster.Target
+	for _, ref := range members.All.Refs() {
+		base, _, versioned := versions.Split(ref.Name)
+		plain := ref
+		plain.Name = base
+		switch {
+		case known.Has(ref), versioned && live != nil && b.desires(plain):
+		case b.newest != nil && (b.newest.Has(ref) || b.newest.Has(plain)):
+		default:
+			targets = append(targets, cluster.Target{Ref: ref})
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	snapshot, err := b.cluster.Read(ctx, targets)
+	if err != nil {
+		return fmt.Errorf("read objects with the mark of %s: %w", b.Title, err)
+	}
+	for _, t := range targets {
+		obj := snapshot.Objects[t.Ref]
+		if obj == nil || obj.GetDeletionTimestamp() != nil || metav1.GetControllerOf(obj) != nil ||
+			len(obj.GetOwnerReferences()) > 0 {
+			continue
+		}
+		found.Objects = append(found.Objects, drift.Object{Ref: t.Ref, Kind: drift.Added})
+	}
+	return nil
+}
+
+// desires reports whether the baseline has an object.
+func (b *Baseline) desires(ref object.Ref) bool {
+	return slices.ContainsFunc(b.desired, func(d plan.Desired) bool {
+		return object.RefOf(d.Object) == ref
+	})
+}
+
+// Join adds the persons that an audit log names.
+func (b *Baseline) Join(ctx context.Context, found *Drift, log *drift.AuditLog) error {
+	o, err := b.options(ctx, drift.Options{})
+	if err != nil {
+		return err
+	}
+	for i := range found.Objects {
+		kind, err := b.cluster.Kind(ctx, found.Objects[i].Ref.GroupKind())
+		if err != nil {
+			return err
+		}
+		log.Join(&found.Objects[i], kind.Resource.GroupResource(), o.Since)
+	}
+	return nil
+}
