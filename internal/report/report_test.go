@@ -24,10 +24,14 @@ func TestRender(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			workspace := "" // the working folder: sources of the plan are relative
+			if files["run.jsonl"] != "" {
+				workspace = "/repo"
+			}
 			got := map[string]string{}
 			for _, format := range Formats {
 				var out bytes.Buffer
-				if err := Render(&out, format, runs, "/work"); err != nil {
+				if err := Render(&out, format, runs, workspace); err != nil {
 					t.Fatal(err)
 				}
 				text := strings.ReplaceAll(out.String(), "\x1b", "<ESC>")
