@@ -8,18 +8,26 @@ FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 OUTLINED    := github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
+VERSION     :=
+RELEASE_URL :=
+DIST        := dist
+RELEASED     = -X github.com/muster-deploy/muster/internal/cli.version=$(VERSION)
 KUBERNETES  := v1.36.3
 OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.mod)
 STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
+<<<<<<< HEAD
 .PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible clean
+=======
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+>>>>>>> 906cdeb (release: build the files of a release, reproducibly)
 
 build: build-muster build-plane ## everything, into bin/
 
 build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call; OUTLINED is small rather than fast
-	CGO_ENABLED=0 go build -trimpath $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w' -o $(BIN)/muster ./cmd/muster
+	CGO_ENABLED=0 go build -trimpath $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w $(if $(VERSION),$(RELEASED))' -o $(BIN)/muster$$(go env GOEXE) ./cmd/muster
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
 	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
@@ -106,6 +114,9 @@ reproducible: ## two builds of the same commit, with nothing in common but the t
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; for n in 1 2; do \
 	  git clone -q . "$$dir/$$n/muster"; GOCACHE="$$dir/cache$$n" $(MAKE) -C "$$dir/$$n/muster" build-muster; done; \
 	sha256sum "$$dir"/?/muster/bin/muster; cmp "$$dir"/?/muster/bin/muster
+
+release: ## the files of release VERSION (v1.2.3) for all platforms, into DIST; RELEASE_URL is the address that they will have, or none
+	go run ./release -version '$(VERSION)' -url '$(RELEASE_URL)' -out '$(DIST)'
 
 clean:
 	rm -rf $(BIN) $(BIN)-older
