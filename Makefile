@@ -18,11 +18,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-<<<<<<< HEAD
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible clean
-=======
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
->>>>>>> 906cdeb (release: build the files of a release, reproducibly)
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
