@@ -260,10 +260,12 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 	if s.Set.ID != "" {
 		labels[s.Set.label()] = true
 	}
-	for _, h := range l.heads {
-		if h.Record == s.Set.Record && s.Set.Record != "" {
+	newest := map[string]bool{} // labels
+	for _, h := range l.heads { // a set that got another record since is not deleted with this one
+		if h.Record == s.Set.Record && s.Set.Record != "" && !newest[h.label] {
 			labels[h.label] = true
 		}
+		newest[h.label] = true
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if err := s.deleteSet(ctx, label, l); err != nil {

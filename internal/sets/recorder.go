@@ -66,13 +66,14 @@ type Recorder struct {
 	evidence evidence
 	basis    Basis
 	adopted  []object.Ref
+	created  *object.Set
 }
 
 // NewRecorder returns a recorder of an operation.
 func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
-		evidence: newEvidence(),
+		evidence: newEvidence(), created: object.NewSet(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 		},
@@ -114,6 +115,9 @@ func (r *Recorder) add(e event.Event) {
 		}
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
+			if e.Op == plan.Create {
+				r.created.Insert(e.Ref)
+			}
 			r.adopt(e)
 		}
 		if e.Outcome == event.Failed {
@@ -225,6 +229,9 @@ func (r *Recorder) explain(err error) error {
 // Revision returns the description of the revision that Record has written. Its number is 0 if
 // there is none.
 func (r *Recorder) Revision() history.Meta { return r.revision }
+
+// Created reports whether the run has created an object.
+func (r *Recorder) Created(ref object.Ref) bool { return r.created.Has(ref) }
 
 // FailedAfterChanges reports whether the run has changed objects and was no success.
 func (r *Recorder) FailedAfterChanges() bool {

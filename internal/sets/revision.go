@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -290,8 +291,14 @@ func convert(
 		if err == nil && holdsFields(stored.Object, other.Object) {
 			return other, "", nil
 		}
-		if ctx.Err() != nil {
-			return obj, "", err
+		status := apierrors.APIStatus(nil) // else the server did not look at the object
+		refused := err == nil || errors.As(err, &status) && !apierrors.IsForbidden(err) &&
+			!apierrors.IsUnauthorized(err) && !apierrors.IsTimeout(err) &&
+			!apierrors.IsServerTimeout(err) && !apierrors.IsTooManyRequests(err) &&
+			!apierrors.IsServiceUnavailable(err)
+		if !refused || ctx.Err() != nil {
+			return obj, "", fmt.Errorf("try %s in version %s: %w", object.RefOf(obj.Unstructured), version,
+				err)
 		}
 	}
 	return obj, fmt.Sprintf("the cluster does not serve version %s of the kind %s any more, and does "+

@@ -127,9 +127,6 @@ func (f *applyFlags) check() error {
 	if err := f.validation.mode.Check(); err != nil {
 		return err
 	}
-	if err := f.checkOnFailure(); err != nil {
-		return err
-	}
 	if f.FieldManager == "" {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
@@ -145,7 +142,7 @@ func (f *applyFlags) run(
 	if unread != nil {
 		return unread
 	}
-	if err := errors.Join(f.check(), f.CheckFlags(cmd)); err != nil {
+	if err := errors.Join(f.check(), f.CheckFlags(cmd), f.checkOnFailure(cmd)); err != nil {
 		return err
 	}
 	r, err := f.newRun(env, "apply", mode)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
@@ -37,14 +39,22 @@ func (f *applyFlags) addOnFailure(cmd *cobra.Command) {
 		"failed: nothing, or restore the last revision that succeeded")
 }
 
-// checkOnFailure returns an error for an invalid --on-failure.
-func (f *applyFlags) checkOnFailure() error {
+// checkOnFailure returns an error for an invalid --on-failure, and for one with which the run would
+// not make the cluster the same as the set: then an earlier revision is not the state before it.
+func (f *applyFlags) checkOnFailure(cmd *cobra.Command) error {
 	if err := f.onFailure.Check(); err != nil {
 		return err
 	}
 	if f.onFailure.Value == failureRollback && f.history.limit == 0 {
 		return errors.New("--on-failure=rollback restores a revision of the history, and " +
 			"--history-limit=0 keeps none; omit one of them")
+	}
+	partial := slices.IndexFunc(changedPlanFlags(cmd), func(flag string) bool {
+		return isFilter(flag) || flag == "no-prune"
+	})
+	if f.onFailure.Value == failureRollback && partial >= 0 {
+		return fmt.Errorf("--on-failure=rollback restores the whole set, and --%s changes a part of it; "+
+			"omit one of them", changedPlanFlags(cmd)[partial])
 	}
 	return nil
 }
@@ -89,6 +99,8 @@ func (f *applyFlags) prepareRecovery(
 	switch {
 	case !ok:
 		return 0, nil, errors.New("there is no earlier revision that succeeded")
+	case failed.Revision().Partial != "":
+		return 0, nil, fmt.Errorf("it changed a part of the set: %s", failed.Revision().Partial)
 	case good.Content == failed.Revision().Content:
 		return 0, nil, fmt.Errorf("revision %d, the last one that succeeded, has the same objects",
 			good.Number)
@@ -104,11 +116,28 @@ func (f *applyFlags) prepareRecovery(
 	if err != nil {
 		return 0, nil, err
 	}
+	restored.Revision.Adopted = nil // nobody is asked, so that nothing is taken from others
 	op, err := f.restore(ctx, env, restored, t.Cluster, nil, false)
 	if err == nil {
 		err = op.MakePlan(ctx)
 	}
+	if err == nil {
+		err = checkRecovery(op.Plan(), failed)
+	}
 	return good.Number, op, err
+}
+
+// checkRecovery returns an error if the plan of a rollback that nobody has seen deletes what the
+// failed run did not create: it was there before that run, although no revision that succeeded has
+// it.
+func checkRecovery(p *plan.Plan, failed *sets.Recorder) error {
+	for _, step := range p.Steps {
+		if step.Op == plan.Delete && !failed.Created(step.Ref) {
+			return fmt.Errorf("that would delete %s, which the run did not create; the command rollback "+
+				"shows what it does, and asks", step.Ref)
+		}
+	}
+	return nil
 }
 
 // recovered is a rollback after a run that failed.

@@ -33,6 +33,7 @@ type rollbackFlags struct {
 type restoration struct {
 	*sets.Restored
 	heads   []history.Head
+	store   *history.Store
 	cluster sets.Cluster
 	request sets.Request
 }
@@ -98,7 +99,10 @@ func (f *rollbackFlags) run(
 	}
 	r.check = func(ctx context.Context, op sets.Operation) error {
 		noteUnselected(cmd, env, op)
-		if err := f.checkLosses(env); err != nil {
+		if err := f.target.checkNewest(ctx); err != nil {
+			return err
+		}
+		if err := f.checkLosses(env, op.Plan()); err != nil {
 			return err
 		}
 		return f.checkPruned(op)
@@ -187,7 +191,7 @@ func (f *rollbackFlags) prepare(
 	if err != nil {
 		return t, nil, err
 	}
-	f.target = &restoration{restored, heads, client, request}
+	f.target = &restoration{restored, heads, store, client, request}
 	op, err = f.restore(ctx, env, restored, client, f.changed, dryRun)
 	if err != nil {
 		return t, nil, err
@@ -253,8 +257,22 @@ func (f *rollbackFlags) choose(env *cli.Env, heads []history.Head, title string)
 	return h.Number, nil
 }
 
+// checkNewest returns an error if a run has ended since the revision was chosen, as while the lock
+// was waited for: another revision may be meant now.
+func (r *restoration) checkNewest(ctx context.Context) error {
+	heads, err := r.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	if len(heads) > 0 && len(r.heads) > 0 && heads[0].Number != r.heads[0].Number {
+		return fmt.Errorf("revision %d was written meanwhile; nothing was changed: give the command "+
+			"again", heads[0].Number)
+	}
+	return nil
+}
+
 // checkLosses prints what is not restored as it was, and returns an error if that is too much.
-func (f *rollbackFlags) checkLosses(env *cli.Env) error {
+func (f *rollbackFlags) checkLosses(env *cli.Env, p *plan.Plan) error {
 	r := f.target
 	for _, c := range r.Converted {
 		env.Notice("note: " + c.String())
@@ -271,6 +289,12 @@ func (f *rollbackFlags) checkLosses(env *cli.Env) error {
 		return fmt.Errorf("%w\n--partial restores the rest", err)
 	}
 	for _, loss := range r.Losses {
+		for _, step := range p.Steps {
+			if step.Op == plan.Delete && step.Ref == loss.Object {
+				return fmt.Errorf("%s cannot be restored, exists, and would be pruned; nothing was changed "+
+					"(%s)\n--no-prune keeps it, with all else that came later", loss.Object, loss.Reason)
+			}
+		}
 		env.Notice("not restored: " + loss.String())
 	}
 	return nil

@@ -80,8 +80,13 @@ const answerLetters = "yesno"
 
 // Key handles a key.
 func (a *asking) Key(k fullscreen.Key) {
+	select {
+	case <-a.answered:
+		return // the answer is final
+	default:
+	}
 	if letter := strings.ToLower(string(rune(k))); k > ' ' && strings.Contains(answerLetters, letter) {
-		if len(a.answer) < len("yes") {
+		if len(a.answer) <= len("yes") { // one more letter makes it no answer
 			a.answer += letter
 		}
 		return
@@ -117,8 +122,10 @@ func (a *asking) Key(k fullscreen.Key) {
 }
 
 func (a *asking) finish(answer string) {
-	a.answer = answer
-	a.once.Do(func() { close(a.answered) })
+	a.once.Do(func() {
+		a.answer = answer
+		close(a.answered)
+	})
 }
 
 // questionKeys are the keys and what they do. docs/output.md has the same list.

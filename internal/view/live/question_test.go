@@ -90,7 +90,7 @@ func TestAnswer(t *testing.T) {
 		"\x04":   "n",
 		"yq":     "n",
 		"y\x7f":  "",
-		"yesyes": "yes",
+		"yesyes": "yesy", // is not yes
 		"dy":     "y",
 		"yd":     "y",
 		"x ":     "",
