@@ -67,6 +67,7 @@ type Recorder struct {
 	basis    Basis
 	adopted  []object.Ref
 	created  *object.Set
+	deleted  bool // an object was deleted to be created again, and was not
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -122,6 +123,7 @@ func (r *Recorder) add(e event.Event) {
 		}
 		if e.Outcome == event.Failed {
 			r.fail(e)
+			r.deleted = r.deleted || e.Op == plan.Create && r.replaces(e.Step)
 		}
 	case event.Settled:
 		if e.Outcome == event.Failed || e.Outcome == event.TimedOut {
@@ -235,7 +237,13 @@ func (r *Recorder) Created(ref object.Ref) bool { return r.created.Has(ref) }
 
 // FailedAfterChanges reports whether the run has changed objects and was no success.
 func (r *Recorder) FailedAfterChanges() bool {
-	return len(r.changes) > 0 && r.outcome() != history.Succeeded
+	return (len(r.changes) > 0 || r.deleted) && r.outcome() != history.Succeeded
+}
+
+// replaces reports whether a step deletes an object and creates it again.
+func (r *Recorder) replaces(step int) bool {
+	p := r.Plan()
+	return step < len(p.Steps) && p.Steps[step].Op == plan.Update
 }
 
 // outcome returns how the run ended, as the record of the set has it.
