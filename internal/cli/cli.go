@@ -92,6 +92,27 @@ func (e *ResultError) Error() string {
 	return "not everything succeeded"
 }
 
+// OutputError reports output of a run that could not be written. The result of the run counts more.
+type OutputError struct {
+	Err    error // of the output
+	Result error // of the run; nil if it succeeded
+}
+
+func (e *OutputError) Error() string {
+	if e.Result != nil {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "; the run completed without it, and the record is complete"
+}
+
+// Unwrap returns the result of the run and the error of the output.
+func (e *OutputError) Unwrap() []error {
+	if e.Result == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Result, e.Err}
+}
+
 // ErrChanges reports that a plan has changes. It has no text to print.
 var ErrChanges = errors.New("something would change")
 
@@ -274,6 +295,11 @@ that you give to any set of manifests.`,
 // PrintError prints the error of a command, unless the output has it already, and returns its exit
 // code: 0 for nil. If the output is JSON, the error is a line of it, too, unless it is a LateError.
 func (e *Env) PrintError(err error, isJSON bool) int {
+	unwritten := (*OutputError)(nil)
+	if errors.As(err, &unwritten) && unwritten.Result != nil {
+		fmt.Fprintln(e.Err, "error:", plaintext.Printable(unwritten.Error()))
+		return e.PrintError(unwritten.Result, isJSON)
+	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
 	code, text := ExitError, ""
 	switch {

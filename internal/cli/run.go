@@ -19,8 +19,8 @@ type Operation interface {
 }
 
 // RunOperation runs a plan and prints it; held is the lock of the run, or nil. The run continues if
-// the output cannot be written; a closed pipe is not an error. A terminal that disappears
-// interrupts the run, so that its output is missing.
+// the output cannot be written, which is an *OutputError; a closed pipe is not an error. A terminal
+// that disappears interrupts the run, so that its output is missing.
 func RunOperation(
 	ctx context.Context, op Operation, o engine.Options, show view.RunOptions, held *lock.Lock,
 ) error {
@@ -32,13 +32,13 @@ func RunOperation(
 	printer := show.Printer(p)
 	summary, err := op.Run(ctx, o, held.Count(len(p.Refs()), printer.Event))
 	closed := printer.Close(err)
-	switch {
-	case err != nil:
-		return err
-	case closed != nil && !IsBrokenPipe(closed) && !summary.Interrupted:
-		return fmt.Errorf("%w; the run completed without it, and the record is complete", closed)
+	if err == nil {
+		err = RunError(summary)
 	}
-	return RunError(summary)
+	if closed != nil && !IsBrokenPipe(closed) && !summary.Interrupted {
+		return &OutputError{Err: closed, Result: err}
+	}
+	return err
 }
 
 // TryCreations is the number of creations up to which a plan asks the server about them. A plan

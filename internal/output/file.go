@@ -3,17 +3,21 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// file is a file that appears, or is replaced, when it is whole. What is no regular file, such as a
-// pipe, is written at once.
+// file is a file that appears, or is replaced, when it is whole. Until then its content has no name
+// where the system allows that, so that a process that is killed leaves nothing. What is no regular
+// file, such as a pipe, is written at once.
 type file struct {
 	*os.File
 	path   string
+	mode   fs.FileMode
 	direct bool // there is no other file to rename
+	named  bool // the system keeps names of open files
 	closed bool
 }
 
@@ -35,15 +39,16 @@ func create(path string) (*file, error) {
 	if err == nil && info != nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := temporary(path)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: its folder refuses new files: %w", path, errors.Unwrap(err))
 	}
-	if err := f.Chmod(mode); err != nil {
-		_ = os.Remove(f.Name()) // the first error says more
-		return nil, err
-	}
-	return &file{File: f, path: path}, nil
+	return &file{File: f, path: path, mode: mode, named: os.Remove(f.Name()) != nil}, nil
+}
+
+// temporary creates a file beside a path.
+func temporary(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 }
 
 // commit ends the file and puts it in its place.
@@ -51,11 +56,26 @@ func (f *file) commit() error {
 	if f.closed {
 		return nil
 	}
-	f.closed = true
-	if err := f.Close(); err != nil || f.direct {
+	if f.direct {
+		f.closed = true
+		return f.Close()
+	}
+	defer f.discard()
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), f.path)
+	whole, err := temporary(f.path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(whole, f.File)
+	if err = errors.Join(err, whole.Chmod(f.mode), whole.Close()); err == nil {
+		err = os.Rename(whole.Name(), f.path)
+	}
+	if err != nil {
+		_ = os.Remove(whole.Name()) // the first error says more
+	}
+	return err
 }
 
 // discard ends the file; nothing is left of it.
@@ -64,8 +84,8 @@ func (f *file) discard() {
 		return
 	}
 	f.closed = true
-	_ = f.Close() // it is removed
-	if !f.direct {
+	_ = f.Close() // nobody reads it
+	if f.named {
 		_ = os.Remove(f.Name())
 	}
 }

@@ -5,11 +5,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // environment returns an environment with variables.
@@ -134,5 +138,52 @@ func TestFiles(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(path); string(text) != "whole" || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has %q and the mode %v", text, info.Mode())
+	}
+}
+
+// TestEnd checks that a file that was not written as a whole is left as it was, that its error is
+// no result of the run, and that the other files are written, with two runs.
+func TestEnd(t *testing.T) {
+	folder := t.TempDir()
+	readers := []Reader{{Kind: Quiet}}
+	for _, kind := range []string{JSON, JUnit, Markdown} {
+		path := filepath.Join(folder, kind)
+		if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		readers = append(readers, Reader{Kind: kind, Path: path})
+	}
+	env := environment(nil)
+	env.Now = func() time.Time { return time.Unix(0, 0) }
+	outputs, err := Open(env, readers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || runtime.GOOS != "windows" && len(entries) != 3 {
+		t.Errorf("a process that is killed leaves %v", entries)
+	}
+	outputs.files[2].File.Close() // a write to it fails
+	for range 2 {
+		printer := outputs.Printer(&plan.Plan{}, view.RunOptions{Now: env.Now, Out: io.Discard}, Forms{
+			Form: func(io.Writer) view.RunForm {
+				return view.RunForm{Detailed: true, Reason: view.PlainReason}
+			},
+		})
+		if err := printer.Close(nil); err != nil {
+			t.Errorf("the run has the error %v of an output", err)
+		}
+		outputs.Recovery(view.Recovery{Failed: 2, Restores: 1})
+	}
+	err = outputs.End()
+	if err == nil || !strings.HasPrefix(err.Error(), "write the output markdown="+folder) {
+		t.Errorf("the error is %v", err)
+	}
+	for kind, want := range map[string]string{
+		Markdown: "before", JUnit: "<testsuite name", JSON: `"type":"recovery"`,
+	} {
+		text, _ := os.ReadFile(filepath.Join(folder, kind))
+		if !strings.Contains(string(text), want) || kind == JUnit && strings.Count(string(text), want) != 2 {
+			t.Errorf("%s has %q", kind, text)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
@@ -13,17 +14,21 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Outputs are the readers of one run. Close, or Printer and its Close, end them.
+// Outputs are the readers of a command. It prints one run to them, or the same with the rollback that
+// follows. End or Print ends them.
 type Outputs struct {
 	env    *cli.Env
 	stdout string
-	files  []target
+	files  []*target
+	runs   *report.Reader // collects the runs for reports; nil before the first
+	failed []error        // of the standard output
 }
 
 // target is a reader with its file.
 type target struct {
 	Reader
 	*file
+	failed error // why the file is not whole
 }
 
 // Open begins the files of readers. If one cannot be written, none is left.
@@ -35,7 +40,7 @@ func Open(env *cli.Env, readers []Reader) (*Outputs, error) {
 			o.Discard()
 			return nil, fmt.Errorf("--output %s=%s: %w; nothing was changed", r.Kind, r.Path, err)
 		}
-		o.files = append(o.files, target{r, f})
+		o.files = append(o.files, &target{Reader: r, file: f})
 	}
 	return o, nil
 }
@@ -53,7 +58,7 @@ func (o *Outputs) Text() bool {
 	}
 }
 
-// Discard removes the files of a run that did not begin. It does nothing after Close.
+// Discard removes the files of a run that did not begin. It does nothing after End.
 func (o *Outputs) Discard() {
 	for _, t := range o.files {
 		t.discard()
@@ -71,10 +76,15 @@ func (o *Outputs) Print(print func(r Reader, out io.Writer) error) error {
 			return err
 		}
 		if err := t.commit(); err != nil {
-			return fmt.Errorf("write the output %s: %w", t.Kind, err)
+			return t.unwritten(err)
 		}
 	}
 	return nil
+}
+
+// unwritten returns the error of a file that was not written.
+func (t *target) unwritten(err error) error {
+	return fmt.Errorf("write the output %s=%s: %w", t.Kind, t.Path, err)
 }
 
 // Render writes a report on recorded runs, or on a plan, for a reader. Of a plan the lines of the
@@ -93,34 +103,93 @@ type Forms struct {
 }
 
 // Printer returns the printer for the run of a plan to all readers. show is how the run is printed
-// on the standard output.
+// on the standard output. The errors of the printer are those of End, which writes the reports.
 func (o *Outputs) Printer(p *plan.Plan, show view.RunOptions, forms Forms) view.Printer {
 	all := &fanOut{outputs: o}
 	if printer := o.stdoutPrinter(p, show, forms); printer != nil {
-		all.printers = append(all.printers, printer)
+		all.printers = append(all.printers, targetPrinter{printer, nil})
 	}
-	var reports []*rendering
+	reports := isReport(o.stdout)
 	for _, t := range o.files {
-		switch t.Kind {
-		case Lines, Table, JSON:
-			all.printers = append(all.printers, plainTo(t.file, t.Kind, p, show, forms))
-		default:
-			reports = append(reports, &rendering{kind: t.Kind, out: t.file})
+		if reports = reports || isReport(t.Kind); !isReport(t.Kind) {
+			printer := plainTo(t.file, t.Kind, p, show, forms)
+			all.printers = append(all.printers, targetPrinter{printer, t})
 		}
 	}
-	switch o.stdout {
-	case JUnit, HTML, Markdown:
-		reports = append(reports, &rendering{kind: o.stdout, out: show.Out})
-	case GitHub, GitLab:
-		reports = append(reports, &rendering{kind: o.stdout, out: show.Out, job: true})
-	}
-	if len(reports) > 0 {
-		reader := &report.Reader{}
-		all.printers = append(all.printers, &reporting{
-			Printer: plainTo(reader, JSON, p, show, forms), reader: reader, renderings: reports, env: o.env,
-		})
+	if reports {
+		if o.runs == nil {
+			o.runs = &report.Reader{}
+		}
+		all.printers = append(all.printers, targetPrinter{plainTo(o.runs, JSON, p, show, forms), nil})
 	}
 	return all
+}
+
+// isReport reports whether a kind is written at the end of a run.
+func isReport(kind string) bool {
+	switch kind {
+	case JUnit, HTML, Markdown, GitHub, GitLab:
+		return true
+	default:
+		return false
+	}
+}
+
+// Recovery prints to all readers what follows the run that was printed and has failed.
+func (o *Outputs) Recovery(r view.Recovery) {
+	lines := func(out io.Writer) error { return view.JSONLines{Out: out, Now: o.env.Now}.Recover(r) }
+	if o.stdout == JSON {
+		o.fail(nil, lines(o.env.Out))
+	}
+	if o.runs != nil {
+		o.fail(nil, lines(o.runs))
+	}
+	for _, t := range o.files {
+		switch t.Kind {
+		case JSON:
+			o.fail(t, lines(t.file))
+		case Lines, Table:
+			_, err := fmt.Fprintln(t.file, r)
+			o.fail(t, err)
+		}
+	}
+}
+
+// fail keeps the error of a file, or of the standard output if there is none, for End.
+func (o *Outputs) fail(t *target, err error) {
+	switch {
+	case t == nil && err != nil:
+		o.failed = append(o.failed, err)
+	case t != nil:
+		t.failed = errors.Join(t.failed, err)
+	}
+}
+
+// End writes the reports and puts the files in their places. One that could not be written is left
+// as it was before, and is an error.
+func (o *Outputs) End() error {
+	defer o.Discard()
+	runs := []*report.Run{}
+	if o.runs != nil {
+		runs = o.runs.Runs()
+	}
+	if isReport(o.stdout) {
+		r := rendering{kind: o.stdout, out: o.env.Out, job: o.stdout == GitHub || o.stdout == GitLab}
+		o.fail(nil, r.render(o.env, runs))
+	}
+	errs := slices.DeleteFunc(o.failed, cli.IsBrokenPipe) // nobody reads it any more
+	for _, t := range o.files {
+		if t.failed == nil && isReport(t.Kind) {
+			t.failed = (&rendering{kind: t.Kind, out: t.file}).render(o.env, runs)
+		}
+		if t.failed == nil {
+			t.failed = t.commit()
+		}
+		if t.failed != nil {
+			errs = append(errs, t.unwritten(t.failed))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // stdoutPrinter returns the printer of what is printed during the run, or nil.
@@ -161,10 +230,16 @@ func plainPrinter(p *plan.Plan, show view.RunOptions, kind string) view.Printer 
 	return show.Printer(p)
 }
 
-// fanOut passes a run to many printers and puts the files in their places at the end.
+// fanOut passes a run to many printers.
 type fanOut struct {
 	outputs  *Outputs
-	printers []view.Printer
+	printers []targetPrinter
+}
+
+// targetPrinter is a printer with its file; nil is none.
+type targetPrinter struct {
+	view.Printer
+	target *target
 }
 
 // Event passes one event on.
@@ -174,45 +249,19 @@ func (f *fanOut) Event(e event.Event) {
 	}
 }
 
-// Close ends all printers and files.
+// Close ends all printers. Their errors are those of Outputs.End: they are no result of the run.
 func (f *fanOut) Close(failed error) error {
-	var errs []error
 	for _, p := range f.printers {
-		errs = append(errs, p.Close(failed))
+		f.outputs.fail(p.target, p.Close(failed))
 	}
-	for _, t := range f.outputs.files {
-		if err := t.commit(); err != nil {
-			errs = append(errs, fmt.Errorf("write the output %s: %w", t.Kind, err))
-		}
-	}
-	if len(errs) > 0 && cli.IsBrokenPipe(errs[0]) {
-		errs = errs[1:] // nobody reads the standard output any more; the files matter
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// rendering is a report on a run that is written at its end.
+// rendering is a report on runs that is written at their end.
 type rendering struct {
 	kind string
 	out  io.Writer
 	job  bool // the lines of the run are in the log already
-}
-
-// reporting collects a run as JSON and renders reports at its end.
-type reporting struct {
-	view.Printer
-	reader     *report.Reader
-	renderings []*rendering
-	env        *cli.Env
-}
-
-// Close writes the reports.
-func (r *reporting) Close(failed error) error {
-	errs := []error{r.Printer.Close(failed)}
-	for _, each := range r.renderings {
-		errs = append(errs, each.render(r.env, r.reader.Runs()))
-	}
-	return errors.Join(errs...)
 }
 
 // render writes one report. GitHub and GitLab as the reader of a job have the lines of the run

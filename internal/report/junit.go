@@ -44,6 +44,10 @@ func (r *Run) suite(b *strings.Builder, workspace string) {
 		fmt.Fprintf(b, ` timestamp=%s`, attribute(r.Began.UTC().Format(time.RFC3339)))
 	}
 	b.WriteString(">\n")
+	if r.Recovery != nil {
+		fmt.Fprintf(b, "<properties><property name=\"recovery\" value=%s/></properties>\n",
+			attribute(r.Recovery.String()))
+	}
 	for _, o := range r.Objects {
 		p, isProblem := problems[o]
 		if !isProblem && o.Bad() {

@@ -56,8 +56,10 @@ func page(runs []*Run) string {
 		`<meta name="referrer" content="no-referrer">`,
 		`<meta http-equiv="Content-Security-Policy" content="`, policy, `">`)
 	title := "no runs"
-	if len(runs) > 0 {
-		title = runs[len(runs)-1].Headline()
+	for _, r := range runs {
+		if !r.Recovers {
+			title = r.Headline()
+		}
 	}
 	w.element("title", firstLine(title))
 	w.html("<style>", style, "</style></head><body>",
@@ -113,6 +115,9 @@ func (p *pageOf) header(w *writer) {
 		w.html(`</span></p><dl class="facts">`)
 		facts := [][2]string{{"Set", r.Set}, {"Namespace", r.Namespace}, {"Cluster", r.Cluster},
 			{"Folder", r.Folder}, {"Duration", Seconds(r.Elapsed)}, {"Error", r.Error}}
+		if r.Recovery != nil {
+			facts = append(facts, [2]string{"Recovery", r.Recovery.String()})
+		}
 		if !r.Began.IsZero() {
 			facts = append(facts, [2]string{"Began", r.Began.UTC().Format(time.RFC3339)})
 		}

@@ -15,7 +15,8 @@ import (
 const maxAnnotations = 10
 
 // Annotations returns the commands with which a job on GitHub marks the manifests of objects that
-// failed: one for each cause, the worst first, the last of them for all that are left.
+// failed: one for each cause, the worst first, the last of them for all that are left. A notice says
+// what became of the set after a run that failed.
 func Annotations(runs []*Run, workspace string) string {
 	var lines []string
 	for _, r := range runs {
@@ -42,6 +43,12 @@ func Annotations(runs []*Run, workspace string) string {
 	if more := len(lines) - maxAnnotations + 1; more > 1 {
 		lines = append(lines[:maxAnnotations-1],
 			fmt.Sprintf("::error title=More causes::and %d more; the log has them\n", more))
+	}
+	for _, r := range runs {
+		if r.Recovery != nil {
+			lines = append(lines, "::notice title="+escapeProperty(plaintext.Line(r.Title()))+"::"+
+				escapeCommand(clip(clean(r.Recovery.String()), maxDetailBytes))+"\n")
+		}
 	}
 	return strings.Join(lines, "")
 }

@@ -55,6 +55,7 @@ type line struct {
 	Next      string        `json:"next"`
 	Conseq    bool          `json:"consequence"`
 	Outcome   Outcome       `json:"outcome"`
+	Restores  int           `json:"restores"`
 }
 
 // Read returns the runs, or the plan, that JSON of a native command describes.
@@ -139,6 +140,9 @@ func (r *Reader) Line(text []byte) error {
 // begin adds a run.
 func (r *Reader) begin(run *Run) {
 	run.byRef = map[object.Ref]*Object{}
+	if n := len(r.runs); n > 0 && r.runs[n-1].Recovery != nil {
+		r.runs[n-1].Recovery.Run, run.Recovers = run, true
+	}
 	r.runs = append(r.runs, run)
 }
 
@@ -155,6 +159,10 @@ func (r *Run) object(ref object.Ref) *Object {
 
 // add applies one line.
 func (r *Run) add(l *line) {
+	if l.Type == "recovery" {
+		r.Recovery = &Recovery{Restores: l.Restores, Error: l.Error}
+		return
+	}
 	if l.Elapsed == 0 && !l.Timestamp.IsZero() && !r.Began.IsZero() {
 		l.Elapsed = l.Timestamp.Sub(r.Began).Seconds() // an older recording, in seconds
 	}
@@ -163,6 +171,7 @@ func (r *Run) add(l *line) {
 	case "run":
 		r.Command, r.Set, r.Namespace, r.Cluster = l.Command, l.Set, l.Namespace, l.Cluster
 		r.DryRun, r.Destroys, r.Folder = l.DryRun, l.Destroys, l.Folder
+		r.Restores = l.Restores
 	case "planned":
 		o := r.object(l.Ref)
 		o.Operation, o.Source, o.Message = l.Operation, l.Source, l.Message

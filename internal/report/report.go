@@ -29,6 +29,7 @@ type Run struct {
 	DryRun    bool
 	Destroys  bool
 	PlanOnly  bool // nothing was run
+	Restores  int  // the revision that the run restores; 0 is none
 
 	Began   time.Time
 	Elapsed float64 // seconds
@@ -38,7 +39,33 @@ type Run struct {
 	Outcome  Outcome   // empty if the recording ends before the run did
 	Error    string    // ended the run
 
+	Recovery *Recovery // what followed because the run had failed; nil for nothing
+	Recovers bool      // the run is the recovery from the one before
+
 	byRef map[object.Ref]*Object
+}
+
+// Recovery is what follows a run that has failed: a rollback, or why there is none.
+type Recovery struct {
+	Restores int    // revision
+	Error    string // why there is no rollback
+	Run      *Run   // the rollback; nil if the recording ends before
+}
+
+// String returns what became of the set.
+func (r *Recovery) String() string {
+	switch {
+	case r.Error != "":
+		return "not rolled back: " + r.Error
+	case r.Run == nil || r.Run.Outcome == "":
+		return fmt.Sprintf("its rollback to revision %d did not end in the recording", r.Restores)
+	case r.Run.Outcome == Interrupted:
+		return fmt.Sprintf("its rollback to revision %d was interrupted", r.Restores)
+	case r.Run.Bad():
+		return fmt.Sprintf("its rollback to revision %d failed", r.Restores)
+	default:
+		return fmt.Sprintf("the set was rolled back to revision %d", r.Restores)
+	}
 }
 
 // Outcome is the result of a run.
@@ -265,6 +292,9 @@ func (r *Run) Title() string {
 	if r.Set != "" {
 		title += " of " + r.Set
 	}
+	if r.Restores > 0 {
+		title += fmt.Sprintf(" to revision %d", r.Restores)
+	}
 	if r.DryRun && !r.PlanOnly {
 		title += " (dry run)"
 	}
@@ -288,7 +318,11 @@ func (r *Run) Headline() string {
 	if took := Seconds(r.Elapsed); took != "" {
 		text += " after " + took
 	}
-	return text + ": " + r.CountText()
+	text += ": " + r.CountText()
+	if r.Recovery != nil {
+		text += "; " + r.Recovery.String()
+	}
+	return text
 }
 
 // Bad reports whether the run failed, or would.

@@ -14,9 +14,13 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := txtar.ParseFile("testdata/failed.txtar")
-	if err != nil {
-		t.Fatal(err)
+	var files []txtar.File
+	for _, name := range []string{"failed", "rolled_back", "not_rolled_back"} {
+		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, archive.Files...)
 	}
 	validate := func(text string) error {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -26,7 +30,7 @@ func TestSchema(t *testing.T) {
 		return schema.Validate(value)
 	}
 	lines := 0
-	for _, file := range archive.Files {
+	for _, file := range files {
 		if file.Name != "run.jsonl" {
 			continue
 		}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // JSONVersion is the version of the JSON of runs. The number before the point grows with changes
 // that a program which ignores unknown types and keys would notice, the other with additions.
-const JSONVersion = "1.0"
+const JSONVersion = "1.1"
 
 // RunHeader says what is run, where and by whom. JSON has it before the run.
 type RunHeader struct {
@@ -23,6 +24,40 @@ type RunHeader struct {
 	Namespace string // of its record
 	Cluster   string // what messages call the cluster
 	Folder    string // from which the sources of objects are; empty if unknown
+	Restores  int    // the revision that the run restores; 0 is none
+}
+
+// Recovery is what follows a run that has failed: a rollback, or why there is none.
+type Recovery struct {
+	Failed   int    // of the run that failed; 0 if it has none
+	Restores int    // the revision that the rollback restores
+	Error    string // why there is no rollback
+}
+
+// String returns the recovery as a line.
+func (r Recovery) String() string {
+	failed := "the run failed"
+	if r.Failed > 0 {
+		failed += fmt.Sprintf(" (revision %d)", r.Failed)
+	}
+	if r.Error != "" {
+		return failed + ", and is not rolled back: " + r.Error
+	}
+	return fmt.Sprintf("%s: rolling back to revision %d", failed, r.Restores)
+}
+
+// Recover prints what follows a run that has failed, after the run.
+func (j JSONLines) Recover(r Recovery) error {
+	e := entry{"type": "recovery"}
+	if r.Failed > 0 {
+		e["revision"] = r.Failed
+	}
+	if r.Error != "" {
+		e["error"] = r.Error
+	} else {
+		e["restores"] = r.Restores
+	}
+	return wrapWrite(j.write(e))
 }
 
 // begin prints what is known before the run: the version, the header and the plan.
@@ -36,6 +71,9 @@ func (j JSONLines) begin(h RunHeader, p *plan.Plan, dryRun bool) error {
 	}
 	if h.Folder != "" {
 		run["folder"] = h.Folder
+	}
+	if h.Restores > 0 {
+		run["restores"] = h.Restores
 	}
 	err := j.write(run)
 	for i := range p.Steps {

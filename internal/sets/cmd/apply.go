@@ -175,26 +175,27 @@ func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) (r
 	if err != nil {
 		return run{}, err
 	}
-	return f.newRunFor(env, command, mode, readers)
-}
-
-// newRunFor returns a run with the flags, for some readers.
-func (f *applyFlags) newRunFor(
-	env *cli.Env, command string, mode engine.DryRun, readers []output.Reader,
-) (run, error) {
-	r, err := newRun(env, command, readers, wording{
-		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
-	})
+	outputs, err := output.Open(env, readers)
 	if err != nil {
 		return run{}, err
 	}
+	return f.newRunTo(env, command, mode, outputs), nil
+}
+
+// newRunTo returns a run with the flags that is printed to outputs.
+func (f *applyFlags) newRunTo(
+	env *cli.Env, command string, mode engine.DryRun, outputs *output.Outputs,
+) run {
+	r := newRunTo(env, command, outputs, wording{
+		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
+	})
 	r.differences = f.differences
 	r.lock, r.options = f.Lock, f.RunOptions(mode, true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
 	r.held, r.validation = &f.held, &f.validation
-	return r, nil
+	return r
 }
 
 // prepare opens the set and connects.

@@ -12,10 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
-	"github.com/muster-deploy/muster/internal/sets/setflags"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // The values of --on-failure.
@@ -60,37 +59,35 @@ func (f *applyFlags) checkOnFailure(cmd *cobra.Command) error {
 }
 
 // recovery returns what a run does after a failure; nil for nothing.
-func (f *applyFlags) recovery(
-	env *cli.Env, kube *cli.Kube,
-) func(context.Context, setflags.Target, *sets.Recorder, *lock.Lock) error {
+func (f *applyFlags) recovery(env *cli.Env, kube *cli.Kube) func(context.Context, failedRun) error {
 	if f.onFailure.Value != failureRollback {
 		return nil
 	}
-	return func(
-		ctx context.Context, t setflags.Target, failed *sets.Recorder, held *lock.Lock,
-	) error {
-		number := failed.Revision().Number
-		if number == 0 {
-			fmt.Fprintln(env.Err, "error: the run failed, and is not rolled back: the history could not "+
-				"be written")
-			return &cli.ResultError{}
+	return func(ctx context.Context, failed failedRun) error {
+		then := view.Recovery{Failed: failed.Revision().Number}
+		op := sets.Operation(nil)
+		err := errors.New("the history could not be written")
+		if then.Failed != 0 {
+			then.Restores, op, err = f.prepareRecovery(ctx, env, failed)
 		}
-		good, op, err := f.prepareRecovery(ctx, env, t, failed)
 		if err != nil {
-			fmt.Fprintf(env.Err, "error: the run failed (revision %d), and is not rolled back: %v\n", number,
-				err)
+			then.Error = err.Error()
+			failed.outputs.Recovery(then)
+			env.Notice("error: " + then.String())
 			return &cli.ResultError{}
 		}
-		return f.recover(ctx, env, kube, t, recovered{number, good, op}, held)
+		failed.outputs.Recovery(then)
+		env.Notice(then.String())
+		return f.recover(ctx, env, kube, recovered{failed, then.Restores, op})
 	}
 }
 
 // prepareRecovery returns the last revision that succeeded before a run that failed, and the
 // operation that restores it.
 func (f *applyFlags) prepareRecovery(
-	ctx context.Context, env *cli.Env, t setflags.Target, failed *sets.Recorder,
+	ctx context.Context, env *cli.Env, failed failedRun,
 ) (int, sets.Operation, error) {
-	store := &history.Store{Cluster: t.Cluster, Set: failed.History()}
+	store := &history.Store{Cluster: failed.Cluster, Set: failed.History()}
 	heads, err := store.List(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -109,7 +106,7 @@ func (f *applyFlags) prepareRecovery(
 	if request.App = f.App; f.App == "" {
 		request.Record = store.Set.Name
 	}
-	restored, err := sets.AtRevision(ctx, t.Cluster, request, store, good.Number)
+	restored, err := sets.AtRevision(ctx, failed.Cluster, request, store, good.Number)
 	if err == nil {
 		err = restored.Check()
 	}
@@ -117,12 +114,12 @@ func (f *applyFlags) prepareRecovery(
 		return 0, nil, err
 	}
 	restored.Revision.Adopted = nil // nobody is asked, so that nothing is taken from others
-	op, err := f.restore(ctx, env, restored, t.Cluster, nil, false)
+	op, err := f.restore(ctx, env, restored, failed.Cluster, nil, false)
 	if err == nil {
 		err = op.MakePlan(ctx)
 	}
 	if err == nil {
-		err = checkRecovery(op.Plan(), failed)
+		err = checkRecovery(op.Plan(), failed.Recorder)
 	}
 	return good.Number, op, err
 }
@@ -142,52 +139,42 @@ func checkRecovery(p *plan.Plan, failed *sets.Recorder) error {
 
 // recovered is a rollback after a run that failed.
 type recovered struct {
-	failed, good int // revisions
-	op           sets.Operation
+	failedRun
+	good int // revision
+	op   sets.Operation
 }
 
 // recover runs the rollback, with the time of a run, and prints the results of both runs.
 func (f *applyFlags) recover(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, t setflags.Target, back recovered,
-	held *lock.Lock,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, back recovered,
 ) error {
-	fmt.Fprintf(env.Err, "the run failed (revision %d): rolling back to revision %d\n", back.failed,
-		back.good)
-	readers, err := f.output.Readers(env, hasLive)
-	if err != nil {
-		return err
-	}
-	// Files have the run that failed.
-	r, err := f.newRunFor(env, "rollback", engine.DryRunNone, readers[:1])
-	if err != nil {
-		return err
-	}
-	defer r.outputs.Discard()
+	failed := back.Revision().Number
+	r := f.newRunTo(env, "rollback", engine.DryRunNone, back.outputs)
 	r.show.Children = back.op.Children(ctx)
-	r.show.Header.Set, r.show.Header.Cluster = t.Set, t.Place
-	r.show.Header.Namespace = t.Namespace
+	r.show.Header.Set, r.show.Header.Cluster = back.Set, back.Place
+	r.show.Header.Namespace, r.show.Header.Restores = back.Namespace, back.good
 	flags := f.history
 	flags.restores = back.good
-	flags.message = fmt.Sprintf("revision %d failed", back.failed)
-	recorder := flags.recorder(env, kube, t, back.op, "")
+	flags.message = fmt.Sprintf("revision %d failed", failed)
+	recorder := flags.recorder(env, kube, back.Target, back.op, "")
 	limited, cancel := r.limited(ctx)
 	defer cancel()
-	err = r.start(limited, recorder, held)
+	err := r.start(limited, recorder, back.held)
 	incomplete := (*cli.ResultError)(nil)
 	switch {
 	case err == nil:
 		fmt.Fprintf(env.Err, "error: the run failed (revision %d); the set was rolled back to revision "+
-			"%d\n", back.failed, back.good)
+			"%d\n", failed, back.good)
 		return &cli.ExitCodeError{Code: cli.ExitRolledBack}
 	case errors.As(err, &incomplete) && incomplete.Interrupted:
 		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and its rollback to revision %d was "+
-			"interrupted; rollback --to %[2]d continues\n", back.failed, back.good)
+			"interrupted; rollback --to %[2]d continues\n", failed, back.good)
 		return err
 	case incomplete != nil:
 		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and so did its rollback to revision "+
-			"%d; rollback --to %[2]d tries again\n", back.failed, back.good)
+			"%d; rollback --to %[2]d tries again\n", failed, back.good)
 		return err
 	}
 	return fmt.Errorf("the run failed (revision %d), and so did its rollback to revision %d: %w",
-		back.failed, back.good, err)
+		failed, back.good, err)
 }

@@ -94,6 +94,7 @@ func (f *rollbackFlags) run(
 	if err != nil {
 		return err
 	}
+	r.restores = &f.history.restores
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}

@@ -75,7 +75,11 @@ type run struct {
 
 	// recover is called after a run that failed and has changed objects; nil does nothing. The
 	// context does not end with timeout. Its error is that of the command.
-	recover func(context.Context, setflags.Target, *sets.Recorder, *lock.Lock) error
+	recover func(context.Context, failedRun) error
+
+	// restores is the revision that the run restores, once the operation is prepared; nil if it is
+	// no rollback.
+	restores *int
 
 	// recorder returns the operation with the history of its set.
 	recorder func(setflags.Target, sets.Operation) *sets.Recorder
@@ -90,6 +94,11 @@ func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (r
 	if err != nil {
 		return run{}, err
 	}
+	return newRunTo(env, command, outputs, w), nil
+}
+
+// newRunTo returns a run that is printed to outputs.
+func newRunTo(env *cli.Env, command string, outputs *output.Outputs, w wording) run {
 	r := run{env: env, command: command, outputs: outputs, wording: w}
 	form, terminal := *env, env.Terminal()
 	if !terminal.Live && outputs.Stdout() != output.Quiet {
@@ -112,7 +121,15 @@ func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (r
 	r.show.Readers = func(p *plan.Plan, show view.RunOptions) view.Printer {
 		return outputs.Printer(p, show, forms)
 	}
-	return r, nil
+	return r
+}
+
+// failedRun is a run that has failed and changed objects. Its set is locked, and its readers wait.
+type failedRun struct {
+	setflags.Target
+	*sets.Recorder
+	held    *lock.Lock
+	outputs *output.Outputs
 }
 
 // do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
@@ -148,16 +165,34 @@ func (r run) do(
 			return err
 		}
 	}
+	if r.restores != nil {
+		r.show.Header.Restores = *r.restores
+	}
 	recorder := r.recorder(t, op)
-	err = r.start(ctx, recorder, held)
-	during, done := held.During(unlimited)
+	return r.end(r.carryOut(ctx, unlimited, failedRun{t, recorder, held, r.outputs}))
+}
+
+// end puts the files of the readers in their places. The result of the run counts more than what
+// cannot be written.
+func (r run) end(result error) error {
+	if unwritten := r.outputs.End(); unwritten != nil {
+		return &cli.OutputError{Err: unwritten, Result: result}
+	}
+	return result
+}
+
+// carryOut runs the plan within a context, and what follows if it fails within another that has no
+// limit of time.
+func (r run) carryOut(ctx, unlimited context.Context, this failedRun) error {
+	err := r.start(ctx, this.Recorder, this.held)
+	during, done := this.held.During(unlimited)
 	defer done()
 	failed := (*cli.ResultError)(nil)
 	if r.recover == nil || !errors.As(err, &failed) || failed.Interrupted || during.Err() != nil ||
-		!recorder.FailedAfterChanges() {
+		!this.FailedAfterChanges() {
 		return err
 	}
-	return r.recover(during, t, recorder, held)
+	return r.recover(during, this)
 }
 
 // limited returns a context that ends when the time for the whole run is over.
