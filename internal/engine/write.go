@@ -167,6 +167,10 @@ func write(
 	w := request(p, step, step.Want, o)
 	w.StreamOnce = p.ServerSide && step.Ref.GroupKind() == apiServiceKind
 	live, err := c.Write(ctx, w)
+	if o.DryRun != DryRunNone && w.Method == cluster.Apply && p.OwnsAll(step, conflicts(err)) {
+		w.Force = true // the run adopts its own updates before
+		live, err = c.Write(ctx, w)
+	}
 	switch {
 	case !p.ServerSide:
 		return live, err

@@ -112,6 +112,22 @@ func (p *Plan) TakeOver(step *Step, fields []string) (next *Step, ok bool) {
 	return &taken, true
 }
 
+// OwnsAll reports whether fields over which a server-side apply failed belong to the manager of the
+// plan alone: it has updated them, and a run makes them applied ones first. It is false for none.
+func (p *Plan) OwnsAll(step *Step, fields []string) bool {
+	if !p.Preconditions || step.Have == nil || len(fields) == 0 {
+		return false
+	}
+	for _, field := range fields {
+		owners, err := diff.Owners(step.Have, field)
+		other := slices.ContainsFunc(owners, func(o diff.FieldOwner) bool { return o.Manager != p.Manager })
+		if err != nil || len(owners) == 0 || other {
+			return false
+		}
+	}
+	return true
+}
+
 // MayContest reports whether an update overwrites a value that was not applied last, so that the
 // managed fields of the object, which it lacks, would say whose it is.
 func (p *Plan) MayContest(step *Step) bool {
