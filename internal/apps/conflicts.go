@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -96,6 +97,12 @@ func (r *Run) adjust(
 	}
 	if r.options.KeepAdded {
 		after = lastapplied.KeepDefaults(r.keepMetadata(live, after), before)
+		if !r.options.ServerSide && lastapplied.Original(live) == nil && !isMember(r.app, live) {
+			var err error
+			if after, err = takenOver(live, before, after); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var owned Ownership
 	after, owned.Replicas = plan.LeaveReplicas(after, live, r.scalers[ref])
@@ -105,6 +112,25 @@ func (r *Run) adjust(
 	}
 	r.owned[ref] = owned
 	return after, err
+}
+
+// takenOver returns the object that an app makes of one that others have deployed: fields which it
+// does not describe stay, as those that the server has filled in and nobody can change, unless
+// kubectl or a package has applied them.
+func takenOver(live, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	applied := &unstructured.Unstructured{}
+	text, _ := object.AnnotationsOf(live).Lookup(resource.AnnKubectlApplied)
+	if applied.UnmarshalJSON([]byte(text)) != nil {
+		applied = nil // it is not known
+	}
+	_, merged, err := diff.ThreeWay(applied, after, before)
+	if err != nil {
+		return nil, fmt.Errorf("take over %s: %w", object.RefOf(live), err)
+	}
+	merged = merged.DeepCopy()
+	merged.SetLabels(after.GetLabels())
+	merged.SetAnnotations(after.GetAnnotations())
+	return merged, nil
 }
 
 // keepMetadata returns the object that an update sends with the labels and annotations of the live
