@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -34,6 +35,18 @@ func hintRecord(ctx context.Context, c Cluster, kind, namespace, name string, er
 		return fmt.Errorf("%w%s", err, hint)
 	}
 	return err
+}
+
+// Similar returns what could be meant by a set that has no record; empty if nothing is known.
+func Similar(ctx context.Context, c Cluster, set Set) string {
+	kind := KindPackage
+	if _, ok := set.(*appSet); ok {
+		kind = KindApp
+	}
+	namespace, name := set.Name()
+	none := &NoRecordError{set.Title(), namespace}
+	hint := strings.TrimPrefix(hintRecord(ctx, c, kind, namespace, name, none).Error(), none.Error())
+	return strings.TrimLeft(hint, "; ")
 }
 
 // hintNamespace reports whether a namespace is known not to exist, and returns which one could be

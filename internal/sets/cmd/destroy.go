@@ -120,6 +120,8 @@ func (f *destroyFlags) run(
 			elsewhere := (*sets.ElsewhereError)(nil)
 			if _, err := set.Targets(ctx, connected); errors.As(err, &elsewhere) {
 				env.Notice("note: " + elsewhere.Hint())
+			} else if hint := sets.Similar(ctx, connected, set); hint != "" {
+				env.Notice("note: " + hint)
 			}
 		}
 		if f.pruned == nil {
