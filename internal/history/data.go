@@ -72,26 +72,60 @@ func stringKeys(fields map[string]any) []string {
 	return slices.Sorted(maps.Keys(texts))
 }
 
+// dataKeys returns the keys of the data of a Secret, sorted.
+func dataKeys(fields map[string]any) []string {
+	keys := stringKeys(fields)
+	data, _ := fields["data"].(map[string]any)
+	keys = slices.AppendSeq(keys, maps.Keys(data))
+	slices.Sort(keys)
+	return append([]string{}, slices.Compact(keys)...)
+}
+
+// ownKeys returns the keys of the data of a Secret; nil if they are not known.
+func (o *Object) ownKeys() []string {
+	if o.Withheld == nil {
+		return dataKeys(o.Object)
+	}
+	return o.keys
+}
+
+// ownData returns the data of a live Secret without the keys that only others have. All of it is
+// the object's own if its keys are not known.
+func (o *Object) ownData(live map[string]any) map[string]any {
+	keys := o.ownKeys()
+	data, _ := live["data"].(map[string]any)
+	own := maps.Clone(data)
+	maps.DeleteFunc(own, func(key string, _ any) bool {
+		return keys != nil && !slices.Contains(keys, key)
+	})
+	return map[string]any{"data": own}
+}
+
 // Complete adds the data of a live Secret to an object whose data is withheld, if it is the same as
-// the data that was desired. It reports whether it was.
+// the data that was desired. It reports whether it was. Keys that others have added do not count.
 func (o *Object) Complete(live *unstructured.Unstructured) bool {
 	if o.Withheld == nil || live == nil {
 		return o.Withheld == nil
 	}
-	_, data := withoutData(live.Object)
-	if o.data == "" || dataDigest(data) != o.data {
+	if o.data == "" || dataDigest(o.ownData(live.Object)) != o.data {
 		return false
 	}
-	o.CopyData(live)
+	o.CopyData(live, nil)
 	return true
 }
 
 // SameData reports whether two Secrets have the same data. A digest is enough; known is false if
-// that is missing too.
+// that is missing too. Of a live Secret keys that others have added do not count.
 func SameData(a, b Object) (same, known bool) {
 	digests := [2]string{}
 	for i, o := range []Object{a, b} {
-		if digests[i] = o.data; o.Withheld == nil {
+		other := []Object{b, a}[i]
+		switch {
+		case o.Withheld != nil:
+			digests[i] = o.data
+		case other.Withheld != nil && o.GetUID() != "":
+			digests[i] = dataDigest(other.ownData(o.Object))
+		default:
 			digests[i] = dataDigest(o.Object)
 		}
 	}
@@ -99,10 +133,14 @@ func SameData(a, b Object) (same, known bool) {
 }
 
 // CopyData copies the data of a live Secret to an object whose data is withheld, so that a run of
-// the object does not change it.
-func (o *Object) CopyData(live *unstructured.Unstructured) {
+// the object does not change it. Keys of others do not become those of the set: newest is the
+// Secret in the newest revision of the set, or nil.
+func (o *Object) CopyData(live *unstructured.Unstructured, newest *Object) {
+	if newest == nil || newest.ownKeys() == nil {
+		newest = o
+	}
 	rest, texts := map[string]any{}, map[string]any{}
-	data, _, _ := unstructured.NestedStringMap(live.Object, "data")
+	data, _, _ := unstructured.NestedStringMap(newest.ownData(live.Object), "data")
 	for key, value := range data {
 		text, err := base64.StdEncoding.DecodeString(value)
 		if err == nil && utf8.Valid(text) && slices.Contains(o.stringKeys, key) {

@@ -33,6 +33,14 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%s: withheld: %v", password, obj.Withheld)
 		}
 		if same {
+			// Keys of others do not count, and do not become those of the object.
+			r, _ := s.Read(t.Context(), 1)
+			shared := live(password)
+			shared.Object["data"].(map[string]any)["theirs"] = "eA=="
+			if !r.Objects[0].Complete(shared) {
+				t.Error("the key of others counts")
+			}
+			check(t, "data", r.Objects[0].Object["data"], any(map[string]any{"key": "AAE="}))
 			check(t, "strings", obj.Object["stringData"], any(map[string]any{"password": "hunter"}))
 			check(t, "data", obj.Object["data"], any(map[string]any{"key": "AAE="}))
 		}
@@ -79,6 +87,21 @@ func TestGood(t *testing.T) {
 	}
 	write(t, s, Meta{Outcome: Failed}, configMap("a", "0"))
 	good(0, 0)
+	applied := newStore(&server{})
+	for _, value := range []string{"1", "2"} {
+		write(t, applied, Meta{Outcome: Applied}, configMap("a", value))
+	}
+	heads, _ := applied.List(t.Context())
+	last, _ := LastGood(heads)
+	before, _ := GoodBefore(heads)
+	check(t, "last and before of those that were not waited for", []int{last.Number, before.Number},
+		[]int{2, 1})
+	write(t, applied, Meta{Outcome: Succeeded}, configMap("a", "3"))
+	write(t, applied, Meta{Outcome: Applied}, configMap("a", "4"))
+	heads, _ = applied.List(t.Context())
+	last, _ = LastGood(heads)
+	newest, _ := LastApplied(heads)
+	check(t, "last good and last applied", []int{last.Number, newest.Number}, []int{3, 4})
 	write(t, s, Meta{Outcome: Succeeded}, configMap("a", "1"))
 	good(2, 0)
 	write(t, s, Meta{Outcome: Succeeded, Partial: "why"}, configMap("a", "2"))

@@ -39,6 +39,8 @@ type entry struct {
 	// DataDigest and StringKeys describe data that is not with the object.
 	DataDigest string   `json:"dataDigest,omitempty"`
 	StringKeys []string `json:"stringKeys,omitempty"`
+	// Keys are those of data that is not with the object; nil if they are not known.
+	Keys *[]string `json:"dataKeys,omitempty"`
 }
 
 // secretData is the data of one Secret.

@@ -60,6 +60,9 @@ type Store struct {
 	Manager string     // field manager
 	Limit   int        // of the number of revisions; see Prune
 	Secrets DataPolicy // of the data of Secrets; empty is OwnNamespace
+	// Exists reports whether a record in the namespace has an ID, of a set that was renamed. Nil is
+	// never.
+	Exists func(ctx context.Context, id string) (bool, error)
 
 	nameTaken bool // another set of the name has revisions in the namespace
 }
@@ -85,6 +88,8 @@ const (
 	Succeeded   Outcome = "ok"
 	Failed      Outcome = "failed"
 	Interrupted Outcome = "interrupted"
+	// Applied is that of a run that has not waited until the objects were ready.
+	Applied Outcome = "applied"
 )
 
 // Meta describes a revision and the run that wrote it. All but Number and Time may be unknown.
@@ -161,6 +166,7 @@ type Object struct {
 	Withheld error
 
 	data       string   // digest of the data of a Secret; empty if it is not known
+	keys       []string // of the data of a Secret that is withheld; nil if they are not known
 	stringKeys []string // of the data, those that were in stringData
 }
 

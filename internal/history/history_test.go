@@ -441,6 +441,13 @@ func TestNoRecord(t *testing.T) {
 		t.Errorf("resolved to %q, %v", found.Set.ID, err)
 	}
 	found.Set.ID = ""
+	all := c.names()
+	found.Exists = func(context.Context, string) (bool, error) { return true, nil } // renamed
+	if err := found.DeleteAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "names", c.names(), all)
+	found.Exists = nil
 	if err := found.DeleteAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -108,26 +108,46 @@ func (h *Head) isGood() bool {
 	return h.Err == nil && h.Outcome == Succeeded && h.Partial == "" && h.Objects > 0
 }
 
+// wasApplied reports whether a run has written the whole set, and may not have waited for it.
+func (h *Head) wasApplied() bool {
+	return h.isGood() || h.Err == nil && h.Outcome == Applied && h.Partial == "" && h.Objects > 0
+}
+
 // LastGood returns the newest revision whose run succeeded and described the whole set, of those
-// that List returned.
+// that List returned. If there is none, it is the newest one that was applied.
 func LastGood(heads []Head) (Head, bool) {
-	for _, h := range heads {
-		if h.isGood() {
-			return h, true
+	return newestGood(heads, func(Head) bool { return true })
+}
+
+// GoodBefore returns the newest good revision that differs from the newest one of all, of those
+// that List returned. If there is none, it is one that was applied.
+func GoodBefore(heads []Head) (Head, bool) {
+	return newestGood(heads, func(h Head) bool {
+		return h.Number != heads[0].Number && h.Content != heads[0].Content
+	})
+}
+
+// newestGood returns the newest good revision of some heads, or else the newest one that was
+// applied.
+func newestGood(heads []Head, among func(Head) bool) (Head, bool) {
+	for _, suits := range []func(*Head) bool{(*Head).isGood, (*Head).wasApplied} {
+		for _, h := range heads {
+			if suits(&h) && among(h) {
+				return h, true
+			}
 		}
 	}
 	return Head{}, false
 }
 
-// GoodBefore returns the newest good revision that differs from the newest one of all, of those
-// that List returned.
-func GoodBefore(heads []Head) (Head, bool) {
-	for _, h := range heads {
-		if h.isGood() && h.Number != heads[0].Number && h.Content != heads[0].Content {
-			return h, true
-		}
+// LastApplied returns the newest revision whose run has written the whole set, whether or not it
+// has waited for it, of those that List returned.
+func LastApplied(heads []Head) (Head, bool) {
+	i := slices.IndexFunc(heads, func(h Head) bool { return h.wasApplied() })
+	if i < 0 {
+		return Head{}, false
 	}
-	return Head{}, false
+	return heads[i], true
 }
 
 // LastGood returns the newest revision whose run succeeded and described the whole set; nil if
@@ -185,13 +205,13 @@ func (s *Store) prune(ctx context.Context, l *listing) error {
 
 // excess returns the revisions beyond a limit that may be deleted, the oldest first.
 func (l *listing) excess(limit int) []Head {
-	good := slices.IndexFunc(l.heads, func(h Head) bool { return h.isGood() })
+	good, _ := LastGood(l.heads)
 	succeeded := slices.IndexFunc(l.heads, func(h Head) bool {
 		return h.Outcome == Succeeded && h.Err == nil
 	})
 	var excess []Head
 	for i, h := range slices.Backward(l.heads) {
-		stays := i == 0 || i == good || i == succeeded || h.Pinned
+		stays := i == 0 || h.Number == good.Number || i == succeeded || h.Pinned
 		if len(l.heads)-len(excess) > limit && !stays {
 			excess = append(excess, h)
 		}
@@ -250,7 +270,7 @@ func (s *Store) Resolve(ctx context.Context) error {
 }
 
 // DeleteAll deletes all revisions, and parts that no revision names: of the set, and of earlier
-// sets with the same record.
+// sets with the same record. One that was renamed keeps its revisions.
 func (s *Store) DeleteAll(ctx context.Context) error {
 	l, err := s.listWith(ctx, map[string]string{labelRevision: cluster.AnyValue})
 	if err != nil {
@@ -268,6 +288,16 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 		newest[h.label] = true
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if s.Exists != nil && (s.Set.ID == "" || label != s.Set.label()) {
+			exists, err := s.Exists(ctx, label)
+			if err != nil {
+				return fmt.Errorf("find out whether revisions of %q belong to a set that was renamed: %w",
+					s.Set.Record, err)
+			}
+			if exists {
+				continue
+			}
+		}
 		if err := s.deleteSet(ctx, label, l); err != nil {
 			return err
 		}

@@ -109,8 +109,12 @@ func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
 		if err := obj.UnmarshalJSON(one); err != nil {
 			return nil, err
 		}
-		r.Objects = append(r.Objects, Object{Unstructured: obj, Source: e.Source, Digest: e.Digest,
-			data: e.DataDigest, stringKeys: e.StringKeys})
+		o := Object{Unstructured: obj, Source: e.Source, Digest: e.Digest,
+			data: e.DataDigest, stringKeys: e.StringKeys}
+		if e.Keys != nil {
+			o.keys = append([]string{}, *e.Keys...)
+		}
+		r.Objects = append(r.Objects, o)
 	}
 	if len(r.Objects) < len(index) {
 		return nil, errors.New("it has fewer objects than the index")

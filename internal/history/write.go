@@ -173,6 +173,8 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 		stored := whole
 		if err == nil && e.Data != "" {
 			rest, data := withoutData(fields)
+			keys := dataKeys(data)
+			e.Keys = &keys
 			if e.Data != NoData {
 				e.DataDigest, e.StringKeys = dataDigest(data), stringKeys(data)
 			}

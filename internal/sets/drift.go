@@ -80,7 +80,7 @@ func OpenBaseline(
 	b := &Baseline{Title: set.Title(), set: set, cluster: c, app: r.App != ""}
 	number := 0
 	if against == AgainstGood {
-		head, ok := history.LastGood(heads)
+		head, ok := history.LastApplied(heads)
 		if !ok {
 			return nil, &NoRevisionError{set.Title(), len(heads) == 0}
 		}

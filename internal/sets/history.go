@@ -2,16 +2,36 @@ package sets
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
+// RenamedError reports a set that has another name, or its record another namespace, now.
+type RenamedError struct {
+	Title, Namespace string
+	Now              Listed
+}
+
+func (e *RenamedError) Error() string {
+	flag := "--record"
+	if e.Now.Kind == KindApp {
+		flag = "-a"
+	}
+	return fmt.Sprintf("%s in namespace %s was renamed: use %s %s -n %s", e.Title, e.Namespace, flag,
+		e.Now.Name, e.Now.Namespace)
+}
+
 // OpenHistory returns the history of a set. That of a set which was destroyed is found by the name
-// of its record. A set without a record and without a history is an error.
+// of its record. A set without a record and without a history is an error, and so is one that was
+// renamed, a *RenamedError.
 func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error) {
 	found, err := set.History(ctx, c)
 	if err != nil {
@@ -19,7 +39,7 @@ func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error
 	}
 	s := &history.Store{Cluster: c, Set: found}
 	if found.ID == "" {
-		err = s.Resolve(ctx)
+		err = resolve(ctx, c, s, set.Title())
 	}
 	if err == nil && s.Set.ID == "" {
 		_, err = set.Targets(ctx, c) // there is no record
@@ -28,11 +48,15 @@ func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error
 }
 
 // FindHistory returns the history of a request for the record of a package. The record may be gone;
-// then the package is found by what its revisions say.
+// then the package is found by what its revisions say. The error is a *RenamedError if the package
+// was renamed.
 func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, error) {
 	set, unfound := Find(ctx, c, r)
 	if unfound == nil {
 		return OpenHistory(ctx, c, set)
+	}
+	if !errors.As(unfound, new(*packages.NoRecordError)) {
+		return nil, unfound
 	}
 	for _, kind := range []schema.GroupKind{
 		inventory.ResourceGroupKind.GroupKind(), {Kind: "ConfigMap"},
@@ -41,9 +65,42 @@ func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, err
 		s := &history.Store{Cluster: c, Set: history.Set{
 			Namespace: r.Namespace, Name: r.Record, Record: record.Short(),
 		}}
-		if err := s.Resolve(ctx); err == nil && s.Set.ID != "" {
+		err := resolve(ctx, c, s, fmt.Sprintf("package %q", r.Record))
+		if errors.As(err, new(*RenamedError)) {
+			return nil, err
+		}
+		if err == nil && s.Set.ID != "" {
 			return s, nil
 		}
 	}
 	return nil, unfound
+}
+
+// resolve sets the ID of a set whose record does not exist any more. The error is a *RenamedError if
+// another record has that ID.
+func resolve(ctx context.Context, c Cluster, s *history.Store, title string) error {
+	if err := s.Resolve(ctx); err != nil || s.Set.ID == "" {
+		return err
+	}
+	// Who may not list records sees the history, as of a set that was destroyed.
+	if now, _ := recordOf(ctx, c, s.Set.Namespace, s.Set.ID); now != nil {
+		return &RenamedError{title, s.Set.Namespace, *now}
+	}
+	return nil
+}
+
+// recordOf returns the set whose record has an ID; nil if there is none. It looks in all namespaces,
+// or in one if the user may not list the others.
+func recordOf(ctx context.Context, c Cluster, namespace, id string) (*Listed, error) {
+	all, err := List(ctx, c, "")
+	if err != nil {
+		all, err = List(ctx, c, namespace)
+	}
+	for i := range all {
+		_, label, _ := strings.Cut(all[i].Identity, "=") // of an app
+		if all[i].Identity == id || label == id {
+			return &all[i], nil
+		}
+	}
+	return nil, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -68,6 +69,7 @@ type Recorder struct {
 	adopted  []object.Ref
 	created  *object.Set
 	deleted  bool // an object was deleted to be created again, and was not
+	unseen   bool // the run does not wait until objects are ready
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -77,7 +79,33 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 		evidence: newEvidence(), created: object.NewSet(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
+			Exists: func(ctx context.Context, id string) (bool, error) {
+				now, err := recordOf(ctx, c, op.Lock().Namespace, id)
+				return now != nil, err
+			},
 		},
+	}
+}
+
+// withoutState are kinds whose objects are ready once they are written.
+var withoutState = map[schema.GroupKind]bool{
+	{Kind: "ConfigMap"}: true, {Kind: "Secret"}: true, {Kind: "ServiceAccount"}: true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+}
+
+// AwaitNothing changes the plan so that objects which are applied are not waited for. The revision
+// says so, unless all of them are ready once they are written.
+func (r *Recorder) AwaitNothing() {
+	p := r.Plan()
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.Op.IsDesired() {
+			r.unseen = r.unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
+			step.Wait = false
+		}
 	}
 }
 
@@ -201,7 +229,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 		return r.explain(err)
 	}
 	revision.Partial, revision.Adopted = r.basis.Partial, r.adopted
-	if revision.Outcome != history.Succeeded {
+	if r.failed() {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
 	if !r.Plan().Destroys {
@@ -237,7 +265,13 @@ func (r *Recorder) Created(ref object.Ref) bool { return r.created.Has(ref) }
 
 // FailedAfterChanges reports whether the run has changed objects and was no success.
 func (r *Recorder) FailedAfterChanges() bool {
-	return (len(r.changes) > 0 || r.deleted) && r.outcome() != history.Succeeded
+	return (len(r.changes) > 0 || r.deleted) && r.failed()
+}
+
+// failed reports whether the run was no success.
+func (r *Recorder) failed() bool {
+	outcome := r.outcome()
+	return outcome != history.Succeeded && outcome != history.Applied
 }
 
 // replaces reports whether a step deletes an object and creates it again.
@@ -253,6 +287,8 @@ func (r *Recorder) outcome() history.Outcome {
 		return history.Failed
 	case failed > 0:
 		return history.Interrupted
+	case r.unseen:
+		return history.Applied
 	default:
 		return history.Succeeded
 	}

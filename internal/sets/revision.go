@@ -130,8 +130,8 @@ func openRevisionSet(ctx context.Context, c Cluster, r Request, s *history.Store
 		return OpenRecord(ctx, r)
 	}
 	set, err := Find(ctx, c, r)
-	if err == nil {
-		return set, nil
+	if !errors.As(err, new(*packages.NoRecordError)) {
+		return set, err
 	}
 	for _, kind := range []schema.GroupVersionKind{
 		inventory.ResourceGroupKind, inventory.ConfigMapKind,
@@ -174,7 +174,7 @@ func AtRevision(
 	if restored.settings, err = readSettings(revision.Settings); err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
-	kept, err := restored.completeSecrets(ctx, c, revision.Objects)
+	kept, err := restored.completeSecrets(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +189,9 @@ func AtRevision(
 // from live Secrets: if it is the same as it was, the object is complete; else it is a loss, and
 // the Secret is not changed.
 func (r *Restored) completeSecrets(
-	ctx context.Context, c Cluster, objects []history.Object,
+	ctx context.Context, c Cluster, s *history.Store,
 ) ([]history.Object, error) {
+	objects := r.Revision.Objects
 	var targets []cluster.Target
 	for _, obj := range objects {
 		if obj.Withheld != nil {
@@ -206,6 +207,7 @@ func (r *Restored) completeSecrets(
 	if err != nil {
 		return nil, fmt.Errorf("compare the Secrets of revision %d: %w", r.Revision.Number, err)
 	}
+	newest := r.newest(ctx, s)
 	var kept []history.Object
 	for _, obj := range objects {
 		ref := object.RefOf(obj.Unstructured)
@@ -217,7 +219,7 @@ func (r *Restored) completeSecrets(
 		case obj.Complete(found):
 			kept = append(kept, obj)
 		case found != nil:
-			obj.CopyData(found)
+			obj.CopyData(found, newest[ref])
 			kept = append(kept, obj)
 			r.Losses = append(r.Losses, Loss{ref, withheld.Error() +
 				", and that of the Secret in the cluster is not known to be the same", true})
@@ -227,6 +229,21 @@ func (r *Restored) completeSecrets(
 		}
 	}
 	return kept, nil
+}
+
+// newest returns the objects of the newest revision; none if it cannot be read.
+func (r *Restored) newest(ctx context.Context, s *history.Store) map[object.Ref]*history.Object {
+	revision := r.Revision
+	if heads, err := s.List(ctx); err == nil && len(heads) > 0 && heads[0].Number > revision.Number {
+		if read, err := s.Read(ctx, heads[0].Number); err == nil {
+			revision = read
+		}
+	}
+	objects := make(map[object.Ref]*history.Object, len(revision.Objects))
+	for i := range revision.Objects {
+		objects[object.RefOf(revision.Objects[i].Unstructured)] = &revision.Objects[i]
+	}
+	return objects
 }
 
 // convert returns the objects whose kinds are served, in a version that is served.

@@ -245,7 +245,7 @@ func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) er
 // start runs the plan. If not everything succeeded, it prints at the end what did not.
 func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) error {
 	if r.noWait {
-		awaitNothing(op.Plan())
+		op.AwaitNothing()
 		r.show.NoWait = true
 	}
 	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
@@ -315,15 +315,6 @@ func (o heardOperation) Run(
 		o.listener(e)
 		sink(e)
 	})
-}
-
-// awaitNothing changes a plan so that objects which are applied are not waited for.
-func awaitNothing(p *plan.Plan) {
-	for i := range p.Steps {
-		if p.Steps[i].Op.IsDesired() {
-			p.Steps[i].Wait = false
-		}
-	}
 }
 
 // confirm returns an error unless the plan is the saved one, or the user agrees to it.

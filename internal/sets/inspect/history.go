@@ -230,6 +230,9 @@ const maxOutcome = 80
 // outcomeText returns how a run ended, with the first failure.
 func outcomeText(h history.Head) string {
 	text := string(h.Outcome)
+	if h.Outcome == history.Applied {
+		text += ", not waited for"
+	}
 	if h.Err != nil {
 		text = "unreadable: " + h.Err.Error()
 	} else if len(h.Failures) > 0 {

@@ -102,6 +102,7 @@ func (e *explanation) headline(env *cli.Env) string {
 	case e.Revision > 0:
 		outcome := map[history.Outcome]string{
 			history.Failed: "failed", history.Interrupted: "was interrupted",
+			history.Applied: "did not wait and ended",
 		}[e.Outcome]
 		if outcome == "" {
 			outcome = "succeeded"
