@@ -14,7 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Outputs are the readers of a command. It prints one run to them, or the same with the rollback that
+// Outputs are the readers of a command. It prints one run to them, or also the rollback that
 // follows. End or Print ends them.
 type Outputs struct {
 	env    *cli.Env

@@ -120,7 +120,9 @@ func (p *Plan) OwnsAll(step *Step, fields []string) bool {
 	}
 	for _, field := range fields {
 		owners, err := diff.Owners(step.Have, field)
-		other := slices.ContainsFunc(owners, func(o diff.FieldOwner) bool { return o.Manager != p.Manager })
+		other := slices.ContainsFunc(owners, func(o diff.FieldOwner) bool {
+			return o.Manager != p.Manager
+		})
 		if err != nil || len(owners) == 0 || other {
 			return false
 		}

@@ -15,8 +15,8 @@ import (
 const maxAnnotations = 10
 
 // Annotations returns the commands with which a job on GitHub marks the manifests of objects that
-// failed: one for each cause, the worst first, the last of them for all that are left. A notice says
-// what became of the set after a run that failed.
+// failed: one for each cause, the worst first, the last of them for all that are left. A notice
+// says what became of the set after a run that failed.
 func Annotations(runs []*Run, workspace string) string {
 	var lines []string
 	for _, r := range runs {

@@ -75,7 +75,8 @@ var numbered = regexp.MustCompile(`^(.+):(\d+)$`)
 // place returns the file and the line of a source, the file relative to the workspace if it is in
 // it. Both are zero for what is no file, as the sources of a revision.
 func (r *Run) place(source, workspace string) (file string, line int) {
-	if source == "" || r.Restores > 0 || strings.Contains(source, "://") || strings.HasPrefix(source, "-") {
+	if source == "" || r.Restores > 0 || strings.Contains(source, "://") ||
+		strings.HasPrefix(source, "-") {
 		return "", 0
 	}
 	file, line = source, 1

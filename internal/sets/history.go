@@ -76,8 +76,8 @@ func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, err
 	return nil, unfound
 }
 
-// resolve sets the ID of a set whose record does not exist any more. The error is a *RenamedError if
-// another record has that ID.
+// resolve sets the ID of a set whose record does not exist any more. The error is a *RenamedError
+// if another record has that ID.
 func resolve(ctx context.Context, c Cluster, s *history.Store, title string) error {
 	if err := s.Resolve(ctx); err != nil || s.Set.ID == "" {
 		return err
@@ -89,8 +89,8 @@ func resolve(ctx context.Context, c Cluster, s *history.Store, title string) err
 	return nil
 }
 
-// recordOf returns the set whose record has an ID; nil if there is none. It looks in all namespaces,
-// or in one if the user may not list the others.
+// recordOf returns the set whose record has an ID; nil if there is none. It looks in all
+// namespaces, or in one if the user may not list the others.
 func recordOf(ctx context.Context, c Cluster, namespace, id string) (*Listed, error) {
 	all, err := List(ctx, c, "")
 	if err != nil {

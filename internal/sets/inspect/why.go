@@ -243,7 +243,8 @@ func (f *whyFlags) explainRevision(
 	}
 	e := &explanation{
 		Set: title, Namespace: s.Set.Namespace, Revision: r.Number, Time: r.Time, Outcome: r.Outcome,
-		Failures: r.Failures, Ready: r.Outcome == history.Succeeded || r.Outcome == history.Applied, Objects: []*unready{},
+		Failures: r.Failures, Objects: []*unready{},
+		Ready: r.Outcome == history.Succeeded || r.Outcome == history.Applied,
 		total: r.Meta.Objects,
 	}
 	var refs []object.Ref
