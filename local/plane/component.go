@@ -40,7 +40,7 @@ func components() []component {
 		},
 		{
 			name: apiServer, binary: binComponents, args: apiServerArgs, needs: []string{etcd},
-			port: func(p ports) int { return p.APIServer }, starts: "/livez/ping", ready: "/readyz",
+			port: func(p ports) int { return p.APIServer }, starts: "/healthz", ready: "/readyz",
 		},
 		{
 			name: controllers, binary: binComponents, args: controllersArgs, needs: []string{apiServer},
