@@ -247,7 +247,8 @@ func (r *run) checkDeleted(ctx context.Context) {
 // isMarked reports whether the object of a step carries the mark of the set, recorded or not. One
 // of others, too, is theirs.
 func isMarked(owner plan.Owner, step plan.Step) bool {
-	return step.Have != nil && owner.Annotation != "" && owner.Owns(step.Have) &&
+	have := cmp.Or(step.Have, step.Leaving)
+	return have != nil && owner.Annotation != "" && owner.Owns(have) &&
 		step.ReasonCode != plan.ReasonForeign
 }
 
@@ -285,10 +286,11 @@ func memberAfter(step plan.Step, t *track, known bool) (record.Member, bool) {
 	}
 }
 
-// neverWritten reports whether an object does not exist because its values could not be completed.
+// neverWritten reports whether an object was not created: its values could not be completed, or
+// another object was not gone in time.
 func neverWritten(step plan.Step, err error) bool {
-	incomplete := (*mutation.Error)(nil)
-	return step.Have == nil && errors.As(err, &incomplete)
+	incomplete, there := (*mutation.Error)(nil), (*StillThereError)(nil)
+	return step.Have == nil && errors.As(err, &incomplete) || errors.As(err, &there)
 }
 
 // progress returns an outcome in the terms of the record.

@@ -85,7 +85,7 @@ func (r *run) endCheck(ctx context.Context, found []checked) {
 		switch {
 		case c.err != nil:
 			r.finish(ctx, c.step, &result{op: step.Op, outcome: event.Failed, err: c.err})
-		case !c.next.Op.Writes():
+		case !c.next.Op.Writes() || isLeaving(r.plan, c.next, c.next.Have):
 			r.finish(ctx, c.step, r.withoutWriting(c.next))
 		case r.interrupted || r.ended:
 			r.cutShort(c.step)

@@ -120,6 +120,14 @@ type Request struct {
 
 // Plan reads the record and the live objects and decides what to do. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
+	p, err := e.makePlan(ctx, req)
+	if err == nil && req.Policy.RecreateDeleted {
+		err = CheckNamespaces(ctx, e.Cluster, p)
+	}
+	return p, err
+}
+
+func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) {
 	state, err := e.Records.Load(ctx)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type pause string
 // The pauses. The zero value is none.
 const (
 	passing   pause = "passing"   // transient error of its write: until its alarm
-	lingering pause = "lingering" // object to recreate is being deleted: until it is gone
+	lingering pause = "lingering" // object to recreate is still there: until it is gone
 	absent    pause = "absent"    // object that others create: until it exists
 	due       pause = "due"       // resumed: until a slot is free
 )
@@ -56,6 +56,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		return false
 	}
 	now := time.Now()
+	t.err = cluster.Redact(done.err, step.HoldsSecret())
 	at, announced := r.nextRetry(i, why, now)
 	switch {
 	case why == passing && (r.interrupted || r.ended):
@@ -67,10 +68,13 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		}
 		return false
 	}
-	if why == passing {
-		r.schedule.acted(i) // other steps do not wait for a retry: they may be what it needs
+	if _, leaving := t.err.(*BeingDeletedError); why == passing || leaving {
+		// Other steps do not wait for a retry, or a deletion: they may be what it needs, such as the
+		// controller that removes a finalizer.
+		r.schedule.acted(i)
 	}
-	t.pause, t.err = why, cluster.Redact(done.err, step.HoldsSecret())
+	t.pause = why
+	t.uncertain = t.uncertain || done.stored
 	r.pausing++
 	if r.interrupted || r.ended {
 		r.endPaused(i)
@@ -84,6 +88,8 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	}
 	if why != passing {
 		t.base = r.look(i, done.seen)
+		r.explainLingering(t, t.base)
+		r.emitLingering(i)
 		r.watch(ctx, r.groupOf(step.Ref))
 		r.checkPaused(ctx, i)
 	}
@@ -102,7 +108,7 @@ func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announce
 	}
 	switch why {
 	case lingering:
-		return limit(now, r.leaveLimit()), false
+		return limit(now, r.lingerLimit(i)), false
 	case absent:
 		return limit(t.tried, r.absentLimit(i)), true
 	default:
@@ -134,11 +140,18 @@ func (r *run) leaveLimit() time.Duration {
 	return cmp.Or(l.Delete, l.Idle, l.Stall, l.Apply)
 }
 
+// lingerLimit returns how long a paused step waits for an object to be gone.
+func (r *run) lingerLimit(i int) time.Duration {
+	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
+		return r.goneLimit(i)
+	}
+	return r.leaveLimit()
+}
+
 // stallsLater returns the time until which Limits.Stall lets a step wait for an object to be gone;
 // zero if another limit applies or the time is over.
-func (r *run) stallsLater(now time.Time) time.Time {
-	l := r.options.Limits
-	if l.Stall <= 0 || cmp.Or(l.Delete, l.Idle) > 0 {
+func (r *run) stallsLater(i int, now time.Time) time.Time {
+	if !r.stalls(i) {
 		return time.Time{}
 	}
 	last := r.active
@@ -148,7 +161,7 @@ func (r *run) stallsLater(now time.Time) time.Time {
 	if r.inFlight > 0 {
 		last = now
 	}
-	if at := last.Add(l.Stall); at.After(now) {
+	if at := last.Add(r.options.Limits.Stall); at.After(now) {
 		return at
 	}
 	return time.Time{}
@@ -162,6 +175,10 @@ func (r *run) checkPaused(ctx context.Context, i int) {
 	case seen.isZero() || seen.before(t.base):
 	case t.pause == lingering && (seen.verdict.State == ready.NotFound || seen.uid != t.base.uid):
 		r.resume(i)
+	case t.pause == lingering:
+		if r.explainLingering(t, *seen) {
+			r.emitLingering(i)
+		}
 	case t.pause == absent && seen.object != nil:
 		r.unpause(i)
 		r.conclude(
@@ -185,22 +202,21 @@ func (r *run) expirePaused(ctx context.Context, i int) {
 		r.resume(i)
 		return
 	case lingering:
-		if at := r.stallsLater(time.Now()); !at.IsZero() {
+		if at := r.stallsLater(i, time.Now()); !at.IsZero() {
 			heap.Push(&r.alarms, alarm{at, i, pauseOver})
 			return
 		}
-		limit = r.leaveLimit()
+		limit = r.lingerLimit(i)
+	}
+	done := &result{
+		op: r.plan.Steps[i].Op, outcome: event.Failed,
+		err: &TimedOutError{After: limit, Last: t.err},
+	}
+	if waits, ok := t.err.(*BeingDeletedError); ok {
+		done.err, done.stored = &StillThereError{After: limit, Last: waits}, t.uncertain
 	}
 	r.unpause(i)
-	r.conclude(
-		ctx,
-		i,
-		&result{
-			op:      r.plan.Steps[i].Op,
-			outcome: event.Failed,
-			err:     &TimedOutError{After: limit, Last: t.err},
-		},
-	)
+	r.conclude(ctx, i, done)
 }
 
 // resume schedules a paused step for the next free slot.

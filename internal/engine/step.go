@@ -63,6 +63,11 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		if err := r.plan.Conflict(step); err != nil {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
+		if isLeaving(r.plan, step, step.Have) {
+			if paused := awaitGone(r.plan, step, step.Have, &r.options); paused != nil {
+				return paused
+			}
+		}
 		done := &result{
 			op:      step.Op,
 			outcome: event.Succeeded,
@@ -71,6 +76,9 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		}
 		if home := r.missingPrerequisite(step); home != nil {
 			done.reason = unvalidated(home)
+		}
+		if step.Leaving != nil {
+			done.reason, done.code = step.Reason, step.ReasonCode
 		}
 		if step.BeingDeleted() {
 			done.reason = beingDeletedReason
@@ -114,8 +122,13 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	if live == nil && carried.Replace != plan.ReplaceInvalid {
 		carried, err = explainInvalid(ctx, c, p, carried, err)
 	}
-	immutable := (*ImmutableError)(nil)
+	immutable, leaving := (*ImmutableError)(nil), (*BeingDeletedError)(nil)
 	switch {
+	case errors.As(err, &leaving):
+		if paused := awaitGone(p, carried, leaving.live, o); paused != nil {
+			return paused
+		}
+		return &result{op: step.Op, outcome: event.Failed, err: err}
 	case errors.As(err, &immutable):
 		return recreate(ctx, c, p, carried, immutable, o)
 	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid):
@@ -143,6 +156,13 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		return done
 	}
 	live = done.seen.Object
+	if o.DryRun == DryRunNone && isLeaving(p, carried, live) {
+		if paused := awaitGone(p, carried, live, o); paused != nil {
+			paused.stored = true
+			return paused
+		}
+	}
+	carried = clearLeaving(carried)
 	done.reason = cmp.Or(writeReason(live), carried.Reason)
 	switch {
 	case o.DryRun == DryRunServer:
@@ -194,7 +214,7 @@ func request(
 		w.Method, w.Object = cluster.Replace, withPreconditions(obj, step.Have)
 	case p.ServerSide && p.Preconditions && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
-	case p.ServerSide && !p.Preconditions:
+	case p.ServerSide && !p.Preconditions && (step.Leaving == nil || o.DryRun == DryRunNone):
 		w.Method = cluster.Apply
 		if step.Have == nil && o.DryRun == DryRunNone {
 			w.Version = noVersion
@@ -283,6 +303,12 @@ func (r *run) actBeforeRecord(ctx context.Context) error {
 			continue
 		}
 		done := act(cluster.Finish(ctx, 0), r.engine.Cluster, r.plan, step, &r.options)
+		if done.pause == lingering {
+			var err error
+			if done, err = r.awaitBeforeRecord(ctx, i, done); err != nil {
+				return fmt.Errorf("create %s for the record: %w", step.Ref, err)
+			}
+		}
 		if done.err != nil {
 			return fmt.Errorf("create %s for the record: %w", step.Ref,
 				cluster.Redact(done.err, step.HoldsSecret()))

@@ -48,6 +48,9 @@ func apply(
 		if err == nil && live == nil && step.Have == nil {
 			continue // the object that was in the way is gone
 		}
+		if err == nil && inTheWay(step, live) {
+			return step, nil, &BeingDeletedError{live: live}
+		}
 		var next *plan.Step
 		if err == nil {
 			next, err = replan(p, step, live, refused)
@@ -55,7 +58,10 @@ func apply(
 		if err != nil {
 			return step, nil, err
 		}
-		if step = next; !step.Op.Writes() {
+		if step = next; isLeaving(p, step, live) {
+			return step, nil, &BeingDeletedError{live: live}
+		}
+		if !step.Op.Writes() {
 			return step, nil, nil
 		}
 	}

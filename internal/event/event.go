@@ -27,7 +27,8 @@ const (
 	Observed Kind = "observed" // the object has a new Status
 	Settled  Kind = "settled"  // the step ended: Outcome
 	// Retried reports a write that is retried because of Err: after a moment or, if another client is
-	// to create the object, as soon as it exists.
+	// to create the object, as soon as it exists. If an object that is being deleted is in the way,
+	// the Status is Terminating, and the write is sent as soon as that is gone.
 	Retried Kind = "retried"
 	// Explained reports the Causes why a step is not ready: whenever they change during the wait, and
 	// once after the run if the step never became ready.

@@ -26,6 +26,9 @@ func Build(in Input) (*Plan, error) {
 		in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded)),
 		autoscalers: in.AutoscalersByTarget(),
 	}
+	if in.Policy.RecreateDeleted {
+		b.leaving = Leaving(in.Live)
+	}
 	b.addDesired()
 	b.addRemoved()
 	b.connect()
@@ -52,6 +55,7 @@ func Build(in Input) (*Plan, error) {
 		RecreateHint:       in.Policy.RecreateHint,
 		Conflicts:          in.Policy.Conflicts,
 		EncodeStringData:   in.Policy.EncodeStringData,
+		RecreateDeleted:    in.Policy.RecreateDeleted,
 	}
 	if err := p.setRecreated(); err != nil {
 		return nil, err
@@ -77,6 +81,7 @@ type builder struct {
 
 	autoscalers map[object.Ref]*unstructured.Unstructured // by what they scale
 	forgotten   []object.Ref                              // of kinds that do not exist
+	leaving     func(object.Ref) bool                     // nil without Policy.RecreateDeleted
 }
 
 func (b *builder) add(n node) {
@@ -131,6 +136,9 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		return nil
 	}
 	external := policy.external(obj)
+	if !external && b.leaves(step, obj) {
+		step.SetLeaving()
+	}
 	if !external && step.skipIfForbidden(obj, policy.Owner, policy.Annotations) {
 		return nil
 	}
@@ -310,7 +318,7 @@ func (s *Step) keepIfForbidden(owner Owner, marks Annotations) bool {
 func (b *builder) desiredByUID() map[types.UID]int {
 	uids := map[types.UID]int{}
 	for i, n := range b.nodes {
-		if uid := uidOf(n.Have); uid != "" {
+		if uid := cmp.Or(uidOf(n.Have), uidOf(n.Leaving)); uid != "" {
 			uids[uid] = i
 		}
 	}

@@ -107,6 +107,7 @@ const (
 	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
 	ReasonFormer         ReasonCode = "former"   // it stays as a former version of another object
 	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas
+	ReasonLeaving        ReasonCode = "leaving"  // it is created once Step.Leaving is gone
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.
@@ -142,6 +143,10 @@ type Step struct {
 	// Releases marks an update that releases ownership; NotFound counts as success.
 	Releases bool `json:"releases,omitempty"`
 
+	// Leaving is the live object that is in the way of a Create step: it is being deleted, or it goes
+	// with its namespace or its definition. The step waits until it is gone. Nil for other steps.
+	Leaving *unstructured.Unstructured `json:"leaving,omitempty"`
+
 	// Draft is set for an object that takes values from others: it is the object without them, and
 	// is completed when the step runs. Until then Op, Want, Diff and Patch are a preview, computed
 	// from the planned sources. Unknown is why no preview was possible; Want is the draft then.
@@ -170,7 +175,8 @@ type Step struct {
 // HoldsSecret reports whether the object is a Secret or holds values of one.
 func (s *Step) HoldsSecret() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
 
-// BeingDeleted reports whether the object is to be applied while its deletion is under way.
+// BeingDeleted reports whether the object is to be applied while its deletion is under way, and
+// without waiting for the end of that.
 func (s *Step) BeingDeleted() bool {
 	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
@@ -219,6 +225,9 @@ type Plan struct {
 	// RecreateHint is what users may do about fields that cannot change, with KIND for the kind of the
 	// object. Without it the answers of the server to updates are not explained.
 	RecreateHint string `json:"recreateHint,omitempty"`
+
+	// RecreateDeleted is that of Policy.
+	RecreateDeleted bool `json:"recreateDeleted,omitempty"`
 
 	// EncodeStringData is that of Policy.
 	EncodeStringData bool `json:"encodeStringData,omitempty"`

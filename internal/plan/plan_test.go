@@ -163,6 +163,8 @@ func setPolicy(t *testing.T, p *plan.Policy, words []string) {
 		p.NoPrune = true
 	case "waves":
 		p.Waves = true
+	case "recreate-deleted":
+		p.RecreateDeleted = true
 	case "leave-replicas":
 		p.LeaveReplicas = true
 	case "prune-after-failure":

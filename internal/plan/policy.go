@@ -82,6 +82,9 @@ type Policy struct {
 	Replacement  func(*unstructured.Unstructured) (Replacement, error)
 	RecreateHint string
 
+	// RecreateDeleted creates desired objects that are being deleted once they are gone.
+	RecreateDeleted bool
+
 	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
 	LeaveReplicas bool
 
