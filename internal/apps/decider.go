@@ -88,7 +88,7 @@ func (d decider) checkLabels(draft, want *unstructured.Unstructured) error {
 func carryOver(step, next *plan.Step) {
 	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
 	next.Needs, next.After, next.Rank = step.Needs, step.After, step.Rank
-	next.Draft, next.Substitutions = step.Draft, step.Substitutions
+	next.Draft, next.Substitutions, next.Leaving = step.Draft, step.Substitutions, step.Leaving
 	next.Sensitive = next.Sensitive || step.Sensitive
 }
 
@@ -142,7 +142,7 @@ func (d decider) Replan(
 		if !isMember(d.app, live) { // others took or recreated it
 			next.Patch = diff.Patch{}
 		}
-		return &next, nil
+		return &next, d.setRecreate(&next, c)
 	case c.ApplyOp() == change.Delete:
 		if err := d.checkMember(step.Op, live); err != nil {
 			return nil, err
@@ -181,6 +181,15 @@ func (d decider) Replan(
 	carryOver(step, &next)
 	next.Tag = w
 	return &next, nil
+}
+
+// setRecreate sets what is created in place of an unchanged object that is being deleted.
+func (d decider) setRecreate(step *plan.Step, c *change.Change) (err error) {
+	if d.options.RecreateDeleted && step.Op == plan.Unchanged && c.New != nil &&
+		step.Have.GetDeletionTimestamp() != nil {
+		step.Recreate, err = d.signed(c.New, c.New, nil)
+	}
+	return err
 }
 
 // overtaken returns the error of a native run about an object that others have created or changed

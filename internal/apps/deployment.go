@@ -74,7 +74,10 @@ func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deploymen
 	if err := d.checkWrites(ctx); err != nil {
 		return nil, err
 	}
-	return d, d.run.buildPlan()
+	if err := d.run.buildPlan(); err != nil || !r.Run.RecreateDeleted {
+		return d, err
+	}
+	return d, engine.CheckNamespaces(ctx, c.Cluster, d.run.plan)
 }
 
 // App returns the app. A new one has no record before the run.
@@ -175,6 +178,9 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	}
 	if d.req.Run.GuardDeletes {
 		d.run.staying = append(unwrap(d.inputs), excluding(existing, matching)...)
+	}
+	if d.req.Run.RecreateDeleted {
+		existing = d.withoutLeaving(existing)
 	}
 	if err := d.run.calculate(Filter(existing, matching), inputs); err != nil {
 		return err

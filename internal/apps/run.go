@@ -78,6 +78,7 @@ type PlanPolicy struct {
 	OnlyRules        bool // Rules judge objects, unless the configuration does; never kapp's rules
 	RecordInterrupts bool // an interrupted run is recorded as that, not as a failed one
 	KeepLeaving      bool // the record of a deleted app stays while its objects are leaving
+	RecreateDeleted  bool // objects that are being deleted are created once they are gone
 }
 
 // LikePackages returns the policy by which the plan and the run of an app are like those of a
@@ -86,7 +87,7 @@ func LikePackages() PlanPolicy {
 	return PlanPolicy{
 		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
 		GuardDeletes: true, Retain: true, NameFiles: true, MaskValues: true, OnlyRules: true,
-		RecordInterrupts: true, KeepLeaving: true,
+		RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
 	}
 }
 
@@ -127,6 +128,7 @@ type Run struct {
 	foreignReason func(input, live liveObject) string
 	foreign       map[liveObject]string
 
+	leaving map[object.Ref]liveObject // live objects that are created again once they are gone
 	scalers map[object.Ref]liveObject // autoscalers by what they scale
 	owned   map[object.Ref]Ownership
 

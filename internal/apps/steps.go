@@ -69,6 +69,7 @@ func (r *Run) buildPlan() error {
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
+	r.plan.RecreateDeleted = r.options.RecreateDeleted
 	if r.options.Unchanged {
 		r.plan.Recorded = r.recorded()
 	}
@@ -94,7 +95,7 @@ func (r *Run) buildPlan() error {
 func (r *Run) recorded() []object.Ref {
 	var refs []object.Ref
 	for _, step := range r.plan.Steps {
-		if step.Have != nil && !r.adopted[step.Have] {
+		if have := cmp.Or(step.Have, step.Leaving); have != nil && !r.adopted[have] {
 			refs = append(refs, step.Ref)
 		}
 	}
@@ -217,6 +218,10 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	}
 	if err := r.setOperation(&step, c, strategy); err != nil {
 		return step, err
+	}
+	if live := r.leaving[step.Ref]; live != nil && step.Op == plan.Create {
+		step.Have = live
+		step.SetLeaving()
 	}
 	if err := r.annotate(&step, c); err != nil {
 		return step, err

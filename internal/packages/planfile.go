@@ -113,6 +113,9 @@ func SavePlan(ctx context.Context, c PlanCluster, source PlanSource) (*SavedPlan
 
 func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 	s = savedStep{Ref: step.Ref, Op: step.Op, Reason: step.Reason}
+	if step.Leaving != nil {
+		s.Reason = "" // it is the same creation once the object is gone
+	}
 	if step.Have != nil {
 		s.UID, s.ResourceVersion = step.Have.GetUID(), step.Have.GetResourceVersion()
 	}

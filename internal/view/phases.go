@@ -144,6 +144,10 @@ func (m *phasePrinter) Event(e event.Event) {
 		m.open--
 	case event.Explained:
 		m.emit(Explained, Waiting, e)
+	case event.Retried:
+		if len(e.Causes) > 0 { // why the object in the way is not gone
+			m.emit(Explained, Waiting, e)
+		}
 	}
 	for len(m.rounds) > 0 && m.printWrites() && m.printWaits() {
 		m.rounds, m.current = m.rounds[1:], roundProgress{}

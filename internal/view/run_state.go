@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // StepState is the state of one step.
@@ -10,7 +11,7 @@ type StepState struct {
 	Acted   event.Outcome // empty until the write ended
 	Op      plan.Op       // the actual operation
 	Settled event.Outcome // empty until the step ended
-	Waited  bool          // the object was not ready when its write ended
+	Waited  bool          // it was not ready when its write ended, or waits for a deletion
 }
 
 // WriteCounts counts the steps that apply, or those that remove.
@@ -73,6 +74,8 @@ func (b *RunState) Add(e event.Event) {
 		b.writes(b.Plan.Steps[e.Step].Op).add(e)
 	case event.Waiting:
 		row.Waited = true
+	case event.Retried:
+		row.Waited = row.Waited || e.Status.State == ready.Terminating
 	case event.Settled:
 		row.Settled = e.Outcome
 		b.Waits.add(row)

@@ -50,6 +50,9 @@ func planChanges(outlooks []view.Outlook) setflags.Shown {
 // isAwaited reports whether an object does not exist yet and others create it.
 func isAwaited(o view.Outlook) bool { return o.Step.Op == plan.AwaitCreated && o.Step.Have == nil }
 
+// leaves reports whether an object is created once the one that is being deleted is gone.
+func leaves(o view.Outlook) bool { return o.Step.Leaving != nil && o.Verb() == view.ToCreate }
+
 // changeOf returns what would change of an object.
 func changeOf(o view.Outlook) changes.Change {
 	phrase := phrases[o.Verb()]
@@ -62,6 +65,9 @@ func changeOf(o view.Outlook) changes.Change {
 	c := changes.Change{
 		Ref: o.Step.Ref, Sign: phrase.sign, Line: o.Step.Ref.String() + " " + phrase.text,
 		Verb: phrase.text,
+	}
+	if leaves(o) {
+		c.Line += " " + o.Step.Reason
 	}
 	if o.Verb() == view.ToFail {
 		text := failureText(o.Step, o.Err)
@@ -78,7 +84,7 @@ func changeOf(o view.Outlook) changes.Change {
 	c.Line += sourceSuffix(o.Step.Source)
 	switch o.Verb() {
 	case view.ToCreate, view.ToConfigure, view.ToRecreate:
-		if o.Reason != "" {
+		if o.Reason != "" && !(leaves(o) && o.Reason == o.Step.Reason) {
 			c.More = []string{o.Reason}
 		}
 		c.More = append(c.More, contests(o)...)

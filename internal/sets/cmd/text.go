@@ -86,6 +86,10 @@ func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 			}
 		}
 		return lines
+	case event.Retried:
+		if e.Status.State == ready.Terminating { // else it is sent again soon
+			return []string{e.Ref.Short() + " create pending: " + indented(e.Err)}
+		}
 	case event.Waiting:
 		return []string{e.Ref.Short() + " reconcile pending" + deletionWarning(e)}
 	case event.Explained:

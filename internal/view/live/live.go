@@ -239,7 +239,10 @@ func (r *Run) headline(i int) string {
 	case w.section == pending:
 		return r.blockers(i)
 	case w.section == writing:
-		if w.retried != "" {
+		switch {
+		case w.status.State == ready.Terminating:
+			return w.retried
+		case w.retried != "":
 			return "sent again: " + w.retried
 		}
 		return ""
