@@ -123,6 +123,16 @@ func (r *round) crash(
 	requests int, start func(ctx context.Context, kubeconfig string) *execution,
 ) {
 	r.t.Helper()
+	r.crashAfter(nil, requests, start)
+}
+
+// crashAfter is like crash, but counts only the requests after the first one for which begins
+// returns true; nil counts all.
+func (r *round) crashAfter(
+	begins func(*http.Request) bool, requests int,
+	start func(ctx context.Context, kubeconfig string) *execution,
+) {
+	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), hangTimeout)
 	defer cancel()
 	writes := r.random.IntN(2) == 0
@@ -133,7 +143,12 @@ func (r *round) crash(
 	kind := []faults.Kind{faults.Hold, faults.HoldAfter}[r.random.IntN(2)]
 	more := time.Duration(r.random.Int64N(int64(3 * time.Millisecond)))
 	var seen atomic.Int64
+	var begun atomic.Bool
 	proxy, path := r.proxy(ctx, func(_ int, request *http.Request) faults.Kind {
+		if begins != nil && !begun.Load() {
+			begun.Store(begins(request))
+			return faults.None
+		}
 		counts := !request.URL.Query().Has("watch") &&
 			(!writes || request.Method != http.MethodGet)
 		if counts && seen.Add(1)-1 == at {
