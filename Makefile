@@ -2,11 +2,11 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./site/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./registry/... ./site/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
-OUTLINED    := github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net sigs.k8s.io/kustomize text go.starlark.net
+OUTLINED    := github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
 VERSION     :=
 RELEASE_URL :=

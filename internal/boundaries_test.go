@@ -18,6 +18,42 @@ var boundaries = map[string]boundary{
 		level: 0,
 		why:   "reads files with the standard library alone",
 	},
+	"artifact": {
+		level: 0,
+		libraries: []string{
+			"github.com/blang/semver",
+			"github.com/opencontainers",
+			"oras.land/oras-go",
+			"sigs.k8s.io/yaml",
+		},
+		why: "folders to registries and back; it knows no objects",
+	},
+	"artifact/source": {
+		level: 6,
+		module: []string{
+			"artifact",
+			"cli",
+			"view",
+		},
+		libraries: []string{"github.com/spf13"},
+		why:       "flags and references to folders",
+	},
+	"artifact/cmd": {
+		level: 7,
+		module: []string{
+			"artifact",
+			"artifact/source",
+			"cli",
+			"history/origin",
+			"packages",
+			"plaintext",
+		},
+		libraries: []string{
+			machinery,
+			"github.com/spf13",
+		},
+		why: "flags and output of the commands on registries",
+	},
 	"plaintext": {
 		level: 0,
 		why:   "texts to texts",
@@ -626,6 +662,7 @@ var boundaries = map[string]boundary{
 		level: 10,
 		module: []string{
 			"apps/filter",
+			"artifact/cmd",
 			"cli",
 			"cluster",
 			"diff",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,11 +14,13 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/muster-deploy/muster/local/registry"
 )
 
 // commands returns the commands of scripts besides those of testscript.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
+	all := map[string]func(*testscript.TestScript, bool, []string){
 		"busy":                busy,
 		"eventually":          eventually,
 		"exits":               exits,
@@ -41,6 +44,8 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"stopserver":          stopServer,
 		"startserver":         startServer,
 	}
+	maps.Copy(all, registry.Commands())
+	return all
 }
 
 // usage ends the script unless the arguments are valid.

@@ -16,6 +16,8 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/muster-deploy/muster/local/registry"
 )
 
 // setup creates a namespace for a script ($NS), a kubeconfig with this namespace ($KUBECONFIG) and
@@ -44,6 +46,7 @@ func setup(env *testscript.Env, dir string) error {
 	env.Setenv("KUBECONFIG", kubeconfig)
 	env.Setenv("HOME", home)
 	env.Setenv("EXAMPLES", examples)
+	registry.Setup(env)
 	return nil
 }
 

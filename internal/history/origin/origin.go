@@ -56,6 +56,53 @@ func Git(ctx context.Context, folder string, getenv func(string) string) *histor
 	return g
 }
 
+// LastChange is the last commit that changed files of a folder.
+type LastChange struct {
+	Commit string
+	Time   time.Time
+	Dirty  bool // files in the folder differ from the commit
+	Remote string
+}
+
+// Changed returns the last change of a folder; nil if it is in no git work tree, if no commit has
+// files of it, or if there is no program git.
+func Changed(ctx context.Context, folder string) *LastChange {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	last, err := runGit(ctx, folder, "log", "-1", "--format=%H %ct", "--", ".")
+	commit, seconds, found := strings.Cut(strings.TrimSpace(last), " ")
+	status, failed := runGit(ctx, folder, "status", "--porcelain", "--", ".")
+	number, unread := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || failed != nil || unread != nil || !found {
+		return nil
+	}
+	c := &LastChange{Commit: commit, Time: time.Unix(number, 0).UTC(), Dirty: status != ""}
+	if remote, err := runGit(ctx, folder, "config", "--get", "remote.origin.url"); err == nil {
+		c.Remote = webAddress(withoutSecrets(strings.TrimSpace(remote)))
+	}
+	return c
+}
+
+// webAddress returns the address of a repository on the web, so that it does not depend on how the
+// repository was cloned.
+func webAddress(remote string) string {
+	rest, ssh := strings.CutPrefix(remote, "ssh://")
+	if !strings.Contains(remote, "://") {
+		host, path, scp := strings.Cut(remote, ":")
+		if !scp || strings.Contains(host, "/") {
+			return "" // a folder of this host
+		}
+		rest, ssh = host+"/"+strings.TrimPrefix(path, "/"), true
+	}
+	if ssh {
+		remote = "https://" + rest[strings.LastIndex(rest, "@")+1:]
+	}
+	if !strings.HasPrefix(remote, "https://") && !strings.HasPrefix(remote, "http://") {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(remote, "/"), ".git")
+}
+
 // runGit returns the output of git in a folder. It runs no program that the repository configures
 // to watch files, and takes no lock of the repository.
 func runGit(ctx context.Context, folder string, args ...string) (string, error) {

@@ -5,6 +5,7 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	artifactcmd "github.com/muster-deploy/muster/internal/artifact/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/sets/inspect"
@@ -41,6 +42,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}
+	all = append(all, artifactcmd.Commands(env)...)
 	for _, cmd := range all {
 		setflags.Complete(cmd, kube)
 	}

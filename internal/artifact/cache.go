@@ -1,0 +1,158 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// unusedTime is how long the cache keeps what is not used.
+const unusedTime = 30 * 24 * time.Hour
+
+// Cache keeps contents by their digests, and artifacts that are unpacked. Its content is checked
+// whenever it is read.
+type Cache struct {
+	Dir string
+	Now func() time.Time
+}
+
+// blob returns the path of a content.
+func (c Cache) blob(d digest.Digest) string {
+	return filepath.Join(c.Dir, d.Algorithm().String()+"-"+d.Encoded())
+}
+
+// tree returns the folder of an artifact.
+func (c Cache) tree(d digest.Digest) string {
+	return filepath.Join(c.Dir, "tree-"+d.Algorithm().String()+"-"+d.Encoded())
+}
+
+// load returns the content with a digest, or nil if the cache does not have it.
+func (c Cache) load(d digest.Digest) []byte {
+	text, err := os.ReadFile(c.blob(d))
+	if err != nil || d.Algorithm().FromBytes(text) != d {
+		return nil // it is fetched
+	}
+	_ = os.Chtimes(c.blob(d), c.Now(), c.Now()) // it only stays longer
+	return text
+}
+
+// store keeps a content.
+func (c Cache) store(d digest.Digest, text []byte) error {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(c.Dir, ".part-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), c.blob(d))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name()) // the error is returned
+	}
+	return err
+}
+
+// fetch returns a content from the cache or else from a repository.
+func (c Cache) fetch(
+	ctx context.Context, r *Repository, d ocispec.Descriptor,
+) ([]byte, error) {
+	if text := c.load(d.Digest); text != nil && int64(len(text)) == d.Size {
+		return text, nil
+	}
+	text, err := r.Fetch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.store(d.Digest, text); err != nil {
+		return nil, c.explain(err)
+	}
+	return text, nil
+}
+
+// explain returns an error of the cache with what to do about it.
+func (c Cache) explain(err error) error {
+	return fmt.Errorf("write the cache of artifacts, %s; XDG_CACHE_HOME names another folder: %w",
+		c.Dir, err)
+}
+
+// Manifest returns the descriptor and the manifest of the artifact with a digest if the cache has
+// it.
+func (c Cache) Manifest(d digest.Digest) (ocispec.Descriptor, bool) {
+	if d == "" {
+		return ocispec.Descriptor{}, false
+	}
+	text := c.load(d)
+	if text == nil {
+		return ocispec.Descriptor{}, false
+	}
+	return ocispec.Descriptor{
+		MediaType: mediaTypeOf(text), Digest: d, Size: int64(len(text)),
+	}, true
+}
+
+// Tree returns the files of an artifact: from the cache, and what that does not have from the
+// repository.
+func (c Cache) Tree(ctx context.Context, r *Repository, d ocispec.Descriptor) (Tree, error) {
+	text, err := c.fetch(ctx, r, d)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := layersOf(d, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Reference, err)
+	}
+	contents := make([][]byte, len(layers))
+	for i, layer := range layers {
+		if contents[i], err = c.fetch(ctx, r, layer); err != nil {
+			return nil, err
+		}
+	}
+	t, err := Unpack(contents)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not unpacked: %w", r.Reference, err)
+	}
+	return t, nil
+}
+
+// Folder returns a folder with the files of an artifact, which have been fetched.
+func (c Cache) Folder(d digest.Digest, t Tree) (string, error) {
+	dir := c.tree(d)
+	if have, err := ReadFolder(dir, nil); err == nil && have.Equal(t) {
+		_ = os.Chtimes(dir, c.Now(), c.Now()) // it only stays longer
+		return dir, nil
+	}
+	c.prune()
+	if err := os.RemoveAll(dir); err != nil { // somebody has changed it
+		return "", c.explain(err)
+	}
+	err := t.Write(dir)
+	if err != nil {
+		// Another run may have written it meanwhile.
+		if have, failed := ReadFolder(dir, nil); failed == nil && have.Equal(t) {
+			return dir, nil
+		}
+		return "", c.explain(err)
+	}
+	return dir, nil
+}
+
+// prune removes what was not used for long. What cannot be removed stays.
+func (c Cache) prune() {
+	entries, _ := os.ReadDir(c.Dir)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && c.Now().Sub(info.ModTime()) > unusedTime && info.Mode()&fs.ModeSymlink == 0 {
+			_ = os.RemoveAll(filepath.Join(c.Dir, entry.Name()))
+		}
+	}
+}

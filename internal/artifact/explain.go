@@ -1,0 +1,81 @@
+package artifact
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// isNotFound reports whether a registry does not have what was asked for.
+func isNotFound(err error) bool {
+	answer := (*errcode.ErrorResponse)(nil)
+	return errors.Is(err, errdef.ErrNotFound) ||
+		errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
+
+// explain returns the error of a request to the registry in words for users, with what to do about
+// it. Addresses are left out: those of redirects carry credentials.
+func (r *Repository) explain(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", r.Reference, r.reason(err))
+}
+
+// reason returns why a request failed, and what to do about it.
+func (r *Repository) reason(err error) error {
+	answer, plain := (*errcode.ErrorResponse)(nil), (*plainHTTPError)(nil)
+	unknown, invalid := x509.UnknownAuthorityError{}, x509.HostnameError{}
+	switch {
+	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData):
+		return fmt.Errorf("the registry sent another content than the digest says: %w", err)
+	case errors.Is(err, auth.ErrBasicCredentialNotFound),
+		errors.As(err, &answer) && answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("the registry does not accept the credentials, or there are none: log in with "+
+			"'docker login %s'; they are read from docker's configuration and its helpers", r.Registry)
+	case errors.As(err, &answer) && answer.StatusCode == http.StatusForbidden:
+		return fmt.Errorf("the registry does not allow this to the user of the credentials (403%s)",
+			messages(answer))
+	case isNotFound(err):
+		return fmt.Errorf("the registry does not have it; 'muster artifacts %s' lists what it has",
+			r.Base())
+	case errors.As(err, &answer):
+		return fmt.Errorf("the registry answered %d %s%s", answer.StatusCode,
+			http.StatusText(answer.StatusCode), messages(answer))
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return errors.New("the registry speaks plain HTTP, which is not encrypted; --plain-http allows " +
+			"that")
+	case errors.As(err, &plain):
+		return fmt.Errorf("%w; --plain-http allows that", plain)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("its certificate is not trusted (%w); name the certificate of its authority "+
+			"with --registry-ca-file", unknown)
+	case errors.As(err, &invalid):
+		return fmt.Errorf("its certificate is for another host: %w", invalid)
+	}
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		err = request.Err
+	}
+	return fmt.Errorf("the registry cannot be reached: %w", err)
+}
+
+// messages returns what a registry said beside a status.
+func messages(answer *errcode.ErrorResponse) string {
+	if len(answer.Errors) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, e := range answer.Errors {
+		texts = append(texts, strings.TrimSpace(strings.ToLower(e.Code)+" "+e.Message))
+	}
+	return ": " + strings.Join(texts, "; ")
+}

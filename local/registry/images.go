@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// archiveOf returns an archive with entries, whose contents follow their headers.
+func archiveOf(entries ...any) []byte {
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	w := tar.NewWriter(compressed)
+	for _, entry := range entries {
+		var err error
+		switch entry := entry.(type) {
+		case *tar.Header:
+			err = w.WriteHeader(entry)
+		case string:
+			_, err = io.WriteString(w, entry)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	if err := compressed.Close(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// file returns the entry of a file.
+func file(name, text string) []any {
+	return []any{&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}, text}
+}
+
+// folderArchive returns an archive with the files of a folder.
+func folderArchive(dir string) []byte {
+	var entries []any
+	err := filepath.Walk(dir, func(name string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, name)
+		text, err := os.ReadFile(name)
+		entries = append(entries, file(filepath.ToSlash(rel), string(text))...)
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	return archiveOf(entries...)
+}
+
+// zeros returns an archive with a file of 10 GB, all zeros. Its compressed parts are the same.
+func zeros() []byte {
+	const part, parts = 10 << 20, 1000
+	var head, zero bytes.Buffer
+	compressed := gzip.NewWriter(&head)
+	w := tar.NewWriter(compressed)
+	h := &tar.Header{Name: "zeros.yaml", Mode: 0o644, Size: part * parts}
+	if err := w.WriteHeader(h); err != nil {
+		panic(err)
+	}
+	_ = w.Flush() // the content is missing, and follows
+	compressed.Close()
+	compressed = gzip.NewWriter(&zero)
+	_, _ = compressed.Write(make([]byte, part))
+	compressed.Close()
+	return append(head.Bytes(), bytes.Repeat(zero.Bytes(), parts)...)
+}
+
+// imageOf returns an image with layers.
+func imageOf(mediaType types.MediaType, layers ...[]byte) v1.Image {
+	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
+	for _, layer := range layers {
+		var err error
+		image, err = mutate.Append(image, mutate.Addendum{Layer: static.NewLayer(layer, mediaType)})
+		if err != nil {
+			panic(err)
+		}
+	}
+	return image
+}
+
+// images are artifacts of other tools, and such as nobody should push, by their names. Each gets
+// the folder that follows its name, if any.
+var images = map[string]func(dir string) v1.Image{
+	"image": func(dir string) v1.Image { return imageOf(types.OCILayer, folderArchive(dir)) },
+	"flux": func(dir string) v1.Image {
+		image := imageOf("application/vnd.cncf.flux.content.v1.tar+gzip", folderArchive(dir))
+		return mutate.ConfigMediaType(image, "application/vnd.cncf.flux.config.v1+json")
+	},
+	"layers": func(dir string) v1.Image {
+		more := file("added.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: added}\n")
+		return imageOf(types.OCILayer, folderArchive(dir), archiveOf(more...))
+	},
+	"chart": func(dir string) v1.Image {
+		return imageOf("application/vnd.cncf.helm.chart.content.v1.tar+gzip", folderArchive(dir))
+	},
+	"link": func(string) v1.Image {
+		return imageOf(types.OCILayer, archiveOf(&tar.Header{
+			Name: "web.yaml", Typeflag: tar.TypeSymlink, Linkname: "../../../etc/passwd"}))
+	},
+	"outside": func(string) v1.Image {
+		return imageOf(types.OCILayer, archiveOf(file("../outside.yaml", "x")...))
+	},
+	"zeros":   func(string) v1.Image { return imageOf(types.OCILayer, zeros()) },
+	"damaged": func(string) v1.Image { return imageOf(types.OCILayer, []byte("\x1f\x8bnothing")) },
+	"device": func(string) v1.Image {
+		return imageOf(types.OCILayer, archiveOf(&tar.Header{Name: "null", Typeflag: tar.TypeChar}))
+	},
+}
+
+// push pushes an image with requests of its own, so that nothing checks what it holds.
+func (s *Server) push(name string, image v1.Image) error {
+	layers, err := image.Layers()
+	if err != nil {
+		return err
+	}
+	repository, _, _ := strings.Cut(name, ":")
+	for _, layer := range layers {
+		content, err := layer.Compressed()
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			return err
+		}
+		if err := s.upload(repository, text); err != nil {
+			return err
+		}
+	}
+	config, err := image.RawConfigFile()
+	if err != nil {
+		return err
+	}
+	if err := s.upload(repository, config); err != nil {
+		return err
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	return s.put(name, string(manifest.MediaType), text)
+}
+
+// upload uploads a content.
+func (s *Server) upload(repository string, text []byte) error {
+	hash, _, err := v1.SHA256(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return s.send(http.MethodPost, "/v2/"+repository+"/blobs/uploads/?digest="+hash.String(),
+		"application/octet-stream", text)
+}
+
+// put uploads a manifest.
+func (s *Server) put(name, mediaType string, text []byte) error {
+	repository, tag, _ := strings.Cut(name, ":")
+	return s.send(http.MethodPut, "/v2/"+repository+"/manifests/"+tag, mediaType, text)
+}
+
+// send sends a request with the credentials of the registry.
+func (s *Server) send(method, path, mediaType string, text []byte) error {
+	req, err := http.NewRequest(method, s.URL+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", mediaType)
+	req.SetBasicAuth("ann", s.password)
+	answer, err := s.Client().Do(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusBadRequest {
+		body, _ := io.ReadAll(answer.Body)
+		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, body)
+	}
+	return nil
+}
