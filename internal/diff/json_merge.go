@@ -1,10 +1,28 @@
 package diff
 
 import (
+	"encoding/json"
 	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
+
+// MergePatch returns the JSON merge patch (RFC 7386) that makes a live object the same as another
+// one, except for managed fields; zero if they are the same.
+func MergePatch(live, want *unstructured.Unstructured) (Patch, error) {
+	have, becomes := live.DeepCopy(), want.DeepCopy()
+	have.SetManagedFields(nil)
+	becomes.SetManagedFields(nil)
+	fields := mergePatch(have.Object, becomes.Object, have.Object)
+	if len(fields) == 0 {
+		return Patch{}, nil
+	}
+	data, err := json.Marshal(fields)
+	return Patch{Type: types.MergePatchType, Data: data}, err
+}
 
 // mergePatch returns the JSON merge patch (RFC 7386) that brings live to want and deletes what
 // recorded has and want lacks. It shares values with want. Whole numbers stay what they are: the

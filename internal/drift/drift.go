@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -52,6 +53,7 @@ type Field struct {
 
 	route  []step // to the value in the live object
 	revert any    // the desired value of the route; nil removes it
+	seen   any    // Is, also if that is hidden
 }
 
 // Manager is a field manager that owns a field.
@@ -95,6 +97,12 @@ type Options struct {
 
 // Counts reports whether the difference counts as drift.
 func (f *Field) Counts() bool { return f.Left == "" }
+
+// Same reports whether a difference is the same as another one of the same object, also in values
+// that are hidden.
+func (f Field) Same(other Field) bool {
+	return f.Path == other.Path && f.Kind == other.Kind && jsonvalue.Equal(f.seen, other.seen)
+}
 
 // Drifted returns the fields that count.
 func (o *Object) Drifted() []Field {

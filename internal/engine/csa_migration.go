@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -57,6 +59,43 @@ func adoptUpdates(
 	next := *step
 	next.Have = taken
 	return &next, nil
+}
+
+// keepApplier makes the manager of the plan the applier of the fields that it has just updated, if
+// it is the applier of the object: its next apply would conflict with its own update. It returns
+// the object after that, also with an error.
+func keepApplier(
+	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	for attempt := 1; isApplier(live, p.Manager); attempt++ {
+		patch, err := diff.UpdateToApplyPatch(live, p.Manager)
+		if err != nil || len(patch.Data) == 0 {
+			return live, err
+		}
+		taken, err := c.Write(ctx, cluster.Write{
+			Object: live, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+			Manager: p.Manager,
+		})
+		if err == nil {
+			return taken, nil
+		}
+		if !apierrors.IsConflict(err) || attempt == attempts {
+			return live, fmt.Errorf("it was updated, but the next apply may conflict with that: %w", err)
+		}
+		reread, err := rereadSame(ctx, c, live, err)
+		if err != nil {
+			return live, err
+		}
+		live = reread
+	}
+	return live, nil
+}
+
+// isApplier reports whether a manager has applied fields of a live object.
+func isApplier(live *unstructured.Unstructured, manager string) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 // keepApplied moves the last applied configuration to the manager that keeps it on objects that

@@ -85,7 +85,7 @@ func recreateStep(step *plan.Step) *plan.Step {
 	}
 	rest.Op, rest.Have, rest.FullReplace, rest.Replace, rest.Recreate = plan.Create, nil, false, "",
 		nil
-	rest.Patch = diff.Patch{}
+	rest.Patch, rest.Reverts = diff.Patch{}, nil
 	rest.Want = reheaded(rest.Want, func(metadata map[string]any) {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp",
 			"deletionTimestamp", "deletionGracePeriodSeconds"} {
@@ -123,7 +123,7 @@ func amended(
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
-	if p.Decider == nil || o.DryRun != DryRunNone {
+	if p.Decider == nil || o.DryRun != DryRunNone || step.Reverts != nil {
 		return done
 	}
 	live, err := amend(ctx, c, p, step, stored)

@@ -73,7 +73,9 @@ func replan(
 	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error,
 ) (*plan.Step, error) {
 	switch {
-	case p.Decider != nil && (live != nil || refused != nil):
+	case step.Reverts != nil && live != nil && live.GetUID() == step.Have.GetUID():
+		return step.Reverts(live)
+	case p.Decider != nil && (live != nil || refused != nil) && step.Reverts == nil:
 		return p.Decider.Replan(step, live, refused)
 	case live == nil:
 		return nil, &vanishedError{refused}
@@ -178,7 +180,9 @@ func write(
 		live, err = c.Write(ctx, w)
 	}
 	switch {
-	case !p.ServerSide:
+	case step.Reverts != nil && err == nil && o.DryRun == DryRunNone:
+		return keepApplier(ctx, c, p, live)
+	case !p.ServerSide || step.Reverts != nil:
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)

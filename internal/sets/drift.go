@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/versions"
@@ -41,9 +42,11 @@ type Baseline struct {
 	set      Set
 	app      bool
 	cluster  Cluster
+	store    *history.Store // nil for files
 	desired  []plan.Desired
 	newest   *object.Set // what the newest revision desires
 	settings settings
+	rules    *config.Config // of an app, with its rebase rules; nil for a package
 }
 
 // NoRevisionError reports a set without a revision to compare with.
@@ -77,7 +80,7 @@ func OpenBaseline(
 	if err != nil {
 		return nil, err
 	}
-	b := &Baseline{Title: set.Title(), set: set, cluster: c, app: r.App != ""}
+	b := &Baseline{Title: set.Title(), set: set, cluster: c, store: store, app: r.App != ""}
 	number := 0
 	if against == AgainstGood {
 		head, ok := history.LastApplied(heads)
@@ -110,7 +113,7 @@ func OpenBaseline(
 			b.newest.Insert(object.RefOf(obj.Unstructured))
 		}
 	}
-	return b, nil
+	return b, b.readRules()
 }
 
 // openFiles returns the files of a set as a baseline.
@@ -133,10 +136,27 @@ func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Baseline{
+	b := &Baseline{
 		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c,
 		desired: op.Manifests(),
-	}, nil
+	}
+	return b, b.readRules()
+}
+
+// readRules reads the rules of an app: its own, and those that every app has.
+func (b *Baseline) readRules() error {
+	if !b.app {
+		return nil
+	}
+	all := make([]resource.Resource, len(b.desired))
+	for i, d := range b.desired {
+		all[i] = resource.Resource{Unstructured: d.Object.DeepCopy(), Origin: d.Source}
+	}
+	var err error
+	if _, b.rules, err = config.Extract(all, apps.ConfigVersion); err != nil {
+		return fmt.Errorf("read the rules of %s: %w", b.Title, err)
+	}
+	return nil
 }
 
 // Desired returns the objects that are compared with live ones, in the order of the baseline.
@@ -171,6 +191,10 @@ type Drift struct {
 	Compared []object.Ref
 	// Unserved are objects that could not be compared because their kinds are not served.
 	Unserved []object.Ref
+
+	wanted  map[object.Ref]wantedObject // by the names of the live objects
+	live    map[object.Ref]*unstructured.Unstructured
+	options drift.Options // of the comparison
 }
 
 // ownAnnotations are annotations in which tools keep what they applied.
@@ -190,17 +214,22 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 	if o, err = b.options(ctx, o); err != nil {
 		return nil, err
 	}
-	found := &Drift{}
+	found := &Drift{wanted: map[object.Ref]wantedObject{}, live: live.Objects, options: o}
 	known := object.NewSet()
 	for _, d := range wanted {
 		known.Insert(d.live)
+		found.wanted[d.live] = d
 		if live.Unserved.Has(d.live) {
 			found.Unserved = append(found.Unserved, d.live)
 			continue
 		}
 		found.Compared = append(found.Compared, d.live)
-		if err := b.compare(found, d, live, o); err != nil {
+		result, err := b.compare(d, live.Objects[d.live], live.Objects, o)
+		if err != nil {
 			return nil, err
+		}
+		if result != nil {
+			found.Objects = append(found.Objects, *result)
 		}
 	}
 	if err := b.addUnwanted(ctx, found, known, live); err != nil {
@@ -217,10 +246,12 @@ type wantedObject struct {
 	live object.Ref // has another name if versions of the object are kept
 }
 
-// compare compares one object and adds the result.
+// compare compares a desired object with a live one, nil if that does not exist. Sources are the
+// objects that it may take values from. The result is nil if nothing differs that runs would write.
 func (b *Baseline) compare(
-	found *Drift, d wantedObject, live *cluster.Snapshot, o drift.Options,
-) error {
+	d wantedObject, live *unstructured.Unstructured,
+	sources map[object.Ref]*unstructured.Unstructured, o drift.Options,
+) (*drift.Object, error) {
 	want := d.Object
 	if d.live.Name != want.GetName() {
 		want = want.DeepCopy()
@@ -228,35 +259,37 @@ func (b *Baseline) compare(
 	}
 	list, err := packages.AnnotationPolicy().Substitutions(want)
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.live, err)
+		return nil, fmt.Errorf("%s: %w", d.live, err)
 	}
 	for i := range list {
-		if list[i].Source.Namespace == "" && live.Objects[list[i].Source] == nil {
+		if list[i].Source.Namespace == "" && sources[list[i].Source] == nil {
 			list[i].Source.Namespace = want.GetNamespace()
 		}
-		o.Private = o.Private || object.IsSecret(live.Objects[list[i].Source])
+		o.Private = o.Private || object.IsSecret(sources[list[i].Source])
 	}
 	if len(list) > 0 {
-		if completed, err := mutation.Apply(want, list, live.Objects); err == nil {
-			want = completed
-		} else {
-			return nil // its sources are missing, and are reported themselves
+		completed, err := mutation.Apply(want, list, sources)
+		if err != nil {
+			return nil, nil // its sources are missing, and are reported themselves
+		}
+		want = completed
+	}
+	if b.rules != nil && live != nil {
+		if want, err = b.rules.Rebase(live, want); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.live, err)
 		}
 	}
-	result, err := drift.Compare(want, live.Objects[d.live], o)
+	result, err := drift.Compare(want, live, o)
 	switch {
-	case err != nil:
-		return err
-	case result == nil:
-		return nil
+	case err != nil || result == nil:
+		return nil, err
 	case result.Kind == drift.Deleted && b.newest != nil && !b.newest.Has(object.RefOf(d.Object)):
-		return nil // the newer revision does not have it
+		return nil, nil // the newer revision does not have it
 	case result.Kind == drift.Changed && isFrozen(want):
-		return nil
+		return nil, nil
 	}
 	result.Source = d.Source
-	found.Objects = append(found.Objects, *result)
-	return nil
+	return result, nil
 }
 
 // isFrozen reports whether runs create the object and never update it.

@@ -4,32 +4,43 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/sets/inspect"
 )
 
 // driftFlags are the flags of drift.
 type driftFlags struct {
 	inspect.DriftFlags
+	fix         bool
+	deleteAdded bool
+	apply       applyFlags // of --fix
 }
 
 func newDrift(env *cli.Env, kube *cli.Kube) *cobra.Command {
-	f := driftFlags{DriftFlags: inspect.NewDriftFlags()}
+	f := driftFlags{DriftFlags: inspect.NewDriftFlags(), apply: newApplyFlags(output.RunKinds)}
 	cmd := &cobra.Command{
 		Use:   "drift [FOLDER] | -a NAME | --record NAME",
-		Short: "Show what others changed in the objects of a package or an app",
+		Short: "Show what others changed in the objects of a package or an app, and put it back",
 		Long: `Compare the objects of a set in the cluster with its last good revision, and show each field that
 others changed, with the program that owns it. The set is the package in a folder (default: the
 working folder), an app (-a), or a package without its folder (--record). What controllers set, such
 as the replicas of an autoscaler, is left alone and counted; --include controllers shows it. A set
 that another program deployed has no revision: compare it with its files (--against .).
 
+--fix puts back what drifted, and nothing else: it makes a plan, prints it, and on a terminal runs it
+after you have confirmed it. Fields get their values back, those that others added are removed, and
+objects that were deleted are created again.
+
 Exit codes:
-  0  nothing drifted
-  1  the set could not be compared: the error says why
-  2  something drifted`,
+  0    nothing drifted; with --fix nothing drifts any more
+  1    the set could not be compared or fixed: the error says why
+  2    something drifted; with --fix something still does
+  3    with --fix: an object failed, or was not ready in time
+  130  interrupted; --watch ends with 0`,
 		Example: "  " + env.Name() + " drift wordpress\n" +
 			"  " + env.Name() + " drift -a web -n shop -o markdown\n" +
-			"  " + env.Name() + " drift wordpress --audit audit.log",
+			"  " + env.Name() + " drift wordpress --audit audit.log\n" +
+			"  " + env.Name() + " drift wordpress --fix",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,12 +48,19 @@ Exit codes:
 		},
 	}
 	f.Add(cmd)
+	f.addFix(cmd)
 	return cmd
 }
 
 func (f *driftFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
+	if err := f.checkFix(cmd, env); err != nil {
+		return err
+	}
+	if f.fix {
+		return f.runFix(cmd, env, kube, args)
+	}
 	r, err := f.Run(cmd.Context(), env, kube, args)
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ const (
 // includeControllers is the value of --include.
 const includeControllers = "controllers"
 
-// exitDrift is the exit code if something drifted.
-const exitDrift = 2
+// ExitDrift is the exit code if something drifted.
+const ExitDrift = 2
 
 // DriftFlags are the flags of drift.
 type DriftFlags struct {
@@ -91,7 +91,7 @@ func (r *DriftResult) Drifted() []drift.Object {
 func (f *DriftFlags) Run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*DriftResult, error) {
-	r, err := f.open(ctx, env, kube, args)
+	r, err := f.Open(ctx, env, kube, args)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,21 @@ func (f *DriftFlags) Run(
 // Exit returns the error for the exit code of a result.
 func (r *DriftResult) Exit() error {
 	if len(r.Drifted()) > 0 {
-		return &cli.ExitCodeError{Code: exitDrift}
+		return &cli.ExitCodeError{Code: ExitDrift}
 	}
 	return nil
 }
 
-// open checks the flags, reads what they name, and connects.
-func (f *DriftFlags) open(
+// Output returns the output format, and whether the user has given one.
+func (f *DriftFlags) Output() (format string, given bool) {
+	return f.output.Value, f.output.Value != outputText
+}
+
+// Watches reports whether changes are printed until an interrupt.
+func (f *DriftFlags) Watches() bool { return f.watch }
+
+// Open checks the flags, reads what they name, and connects.
+func (f *DriftFlags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*DriftResult, error) {
 	r := &DriftResult{}
@@ -190,6 +198,11 @@ func (r *DriftResult) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return r.SetDrift(ctx, found)
+}
+
+// SetDrift sets what was found, and adds the persons.
+func (r *DriftResult) SetDrift(ctx context.Context, found *sets.Drift) error {
 	r.Drift = found
 	if r.audit != nil {
 		return r.Baseline.Join(ctx, found, r.audit)

@@ -20,13 +20,16 @@ var driftSigns = map[drift.Kind]string{
 }
 
 // text prints the objects that drifted, with their fields.
-func (r *DriftResult) text(env *cli.Env) error {
+func (r *DriftResult) text(env *cli.Env) error { return r.Print(env.Out, env.Now()) }
+
+// Print prints the objects that drifted, with their fields, as text.
+func (r *DriftResult) Print(out io.Writer, now time.Time) error {
 	for _, o := range r.Drift.Objects {
-		if err := printObject(env.Out, &o, env.Now()); err != nil {
+		if err := printObject(out, &o, now); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(env.Out, r.summary())
+	_, err := fmt.Fprintln(out, r.summary())
 	return err
 }
 

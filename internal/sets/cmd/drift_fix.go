@@ -1,0 +1,234 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/inspect"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// addFix adds the flags of --fix.
+func (f *driftFlags) addFix(cmd *cobra.Command) {
+	a, flags := &f.apply, cmd.Flags()
+	flags.BoolVar(&f.fix, "fix", false, "Put back what drifted, by a plan of these fields alone")
+	flags.BoolVar(&f.deleteAdded, "delete-added", false,
+		"With --fix: also delete objects that have the label of the app and were not deployed with it")
+	flags.BoolVarP(&a.yes, "yes", "y", false, "With --fix: do not ask on a terminal")
+	a.dryRun.AddAlone(cmd, "With --fix: only print what would be done")
+	flags.BoolVar(&a.wait, "wait", true, "With --fix: wait until the objects are ready")
+	flags.DurationVar(&a.timeout, "timeout", 0,
+		"With --fix: time for the whole run; 0 means no limit")
+	flags.DurationVar(&a.ReconcileTimeout, "reconcile-timeout", 0,
+		"With --fix: time to wait for an object to become ready; 0 means no limit")
+	flags.StringVarP(&a.history.message, "message", "m", "",
+		"With --fix: why it is made, for the history of the set")
+	flags.IntVar(&a.history.limit, "history-limit", a.history.limit,
+		"With --fix: number of revisions that the history keeps; 0 writes none")
+	a.Lock.Add(flags)
+	a.differences.Add(cmd)
+}
+
+// fixFlags are flags that mean something with --fix alone.
+var fixFlags = []string{
+	"yes", "dry-run", "delete-added", "wait", "timeout", "reconcile-timeout", "message",
+	"history-limit",
+}
+
+// checkFix returns an error for flags of which one makes the other useless.
+func (f *driftFlags) checkFix(cmd *cobra.Command, env *cli.Env) error {
+	format, given := f.Output()
+	switch {
+	case f.fix && f.Watches():
+		return errors.New("--watch only prints, and --fix changes the cluster: give one of them")
+	case f.deleteAdded && f.App == "":
+		return errors.New("--delete-added is for apps: the objects of a package are not found by a mark")
+	case f.fix && given && !f.apply.yes && !cmd.Flags().Changed("dry-run") && env.IsInteractive():
+		return fmt.Errorf("--fix asks before it changes anything, and -o %s is for programs: add --yes "+
+			"or --dry-run, or omit -o", format)
+	}
+	for _, name := range fixFlags {
+		if !f.fix && cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for --fix; add that, or omit it", name)
+		}
+	}
+	return nil
+}
+
+// fixing is a fix while it is prepared and run.
+type fixing struct {
+	*driftFlags
+	env    *cli.Env
+	kube   *cli.Kube
+	text   bool // the output is for people
+	result *inspect.DriftResult
+	fix    *sets.Fix
+	shown  bool // what drifted is printed
+}
+
+// errNothingToFix ends a fix whose plan changes nothing.
+var errNothingToFix = errors.New("nothing to fix")
+
+// runFix puts back what drifted.
+func (f *driftFlags) runFix(
+	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
+) error {
+	a := &f.apply
+	a.Flags, a.stall.limit = f.Flags, defaultStall
+	if format, given := f.Output(); given {
+		if err := a.output.Set(format); err != nil {
+			return err
+		}
+	}
+	ctx, mode := cmd.Context(), a.dryRun.Mode(false)
+	err := errors.Join(a.history.check(), cli.CheckTimeout("timeout", a.timeout),
+		cli.CheckTimeout("reconcile-timeout", a.ReconcileTimeout))
+	if err != nil {
+		return err
+	}
+	r, err := a.newRun(env, "fix", mode)
+	if err != nil {
+		return err
+	}
+	r.validation = nil // the server has accepted these values before
+	x := &fixing{driftFlags: f, env: env, kube: kube, text: r.outputs.Text()}
+	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+		return a.history.recorder(env, kube, t, op, a.SourceFolder(args))
+	}
+	r.check = func(ctx context.Context, _ sets.Operation) error { return x.check(ctx) }
+	r.review = x.review
+	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+		return x.prepare(ctx, args, mode != engine.DryRunNone)
+	}
+	if mode != engine.DryRunNone {
+		err = x.show(ctx, r, mode, prepare)
+	} else {
+		err = r.do(ctx, prepare)
+	}
+	switch {
+	case errors.Is(err, errNothingToFix):
+		err = nil
+	case err == nil && mode != engine.DryRunNone:
+		return &cli.ExitCodeError{Code: inspect.ExitDrift}
+	}
+	if err == nil && len(x.fix.Left()) > 0 {
+		return &cli.ExitCodeError{Code: inspect.ExitDrift}
+	}
+	return err
+}
+
+// prepare opens what the set is compared with, and returns the operation that puts it back.
+func (x *fixing) prepare(
+	ctx context.Context, args []string, dryRun bool,
+) (t setflags.Target, op sets.Operation, err error) {
+	if x.result, err = x.Open(ctx, x.env, x.kube, args); err != nil {
+		return t, nil, err
+	}
+	b, c := x.result.Baseline, x.result.Cluster
+	set, restored, err := b.Set(ctx, x.result.Request)
+	if loss := (*sets.LossError)(nil); errors.As(err, &loss) {
+		err = fmt.Errorf("%w\n--against . compares with the files, and puts back what they describe", err)
+	}
+	if err != nil {
+		return t, nil, err
+	}
+	a := x.apply
+	a.noPrune = !x.deleteAdded
+	var all sets.Operation
+	if restored != nil {
+		all, err = a.restore(ctx, x.env, restored, c, nil, dryRun)
+	} else {
+		options := a.ApplyOptions(dryRun, x.env.Notice)
+		options.PlanOptions = a.options(x.env.Now())
+		all, err = set.PrepareApply(ctx, c, options)
+	}
+	if err != nil {
+		return t, nil, err
+	}
+	x.fix = b.NewFix(all, sets.FixOptions{Options: x.result.Options, DeleteAdded: x.deleteAdded})
+	x.kube.SetSources(sourcesOf(x.fix))
+	t, err = setflags.NewTarget(x.kube, c, set)
+	return t, x.fix, err
+}
+
+// check prints what drifted, and returns an error unless it can and has to be put back.
+func (x *fixing) check(ctx context.Context) error {
+	if x.text && !x.shown {
+		x.shown = true
+		if err := x.result.SetDrift(ctx, x.fix.Drift()); err != nil {
+			return err
+		}
+		if err := x.result.Print(x.env.Err, x.env.Now()); err != nil {
+			return fmt.Errorf("write the output: %w", err)
+		}
+	}
+	if err := x.fix.CheckCurrent(ctx); err != nil {
+		return err
+	}
+	for _, step := range x.fix.Plan().Steps {
+		if step.Op.Writes() || step.ReasonCode == plan.ReasonHeld {
+			return nil
+		}
+	}
+	x.printLeft()
+	return errNothingToFix
+}
+
+// printLeft prints the objects that drifted and are not changed.
+func (x *fixing) printLeft() {
+	for _, left := range x.fix.Left() {
+		x.env.Notice(fmt.Sprintf("note: %s is not changed: %s", left.Ref, left.Reason))
+	}
+}
+
+// review prints what is not put back, and returns an error if an object would fail.
+func (x *fixing) review(_ context.Context, outlooks []view.Outlook) error {
+	x.printLeft()
+	for _, o := range outlooks {
+		if o.Verb() == view.ToFail {
+			return fmt.Errorf("%s cannot be put back, as the plan says; nothing was changed", o.Step.Ref)
+		}
+	}
+	return nil
+}
+
+// show prints what a fix would do.
+func (x *fixing) show(
+	ctx context.Context, r run, mode engine.DryRun,
+	prepare func(context.Context) (setflags.Target, sets.Operation, error),
+) error {
+	defer r.outputs.Discard() // unless they are printed
+	t, op, err := prepare(ctx)
+	if err == nil {
+		err = op.MakePlan(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	t.Print(x.env, r.show.Output, op)
+	if err := r.check(ctx, op); err != nil {
+		return err
+	}
+	outlooks, err := cli.Outlooks(ctx, op, mode)
+	if err != nil {
+		return err
+	}
+	p := planFlags{applyFlags: x.apply}
+	if err := p.printAll(ctx, x.env, r.outputs, planned{t, op, "", outlooks}); err != nil {
+		return err
+	}
+	x.printLeft()
+	result := p.result(outlooks)
+	if text := shortfall(outlooks); text != "" {
+		fmt.Fprintln(x.env.Err, "error: "+text)
+	}
+	return result
+}

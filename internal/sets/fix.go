@@ -1,0 +1,386 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// FixOptions say what a fix puts back.
+type FixOptions struct {
+	drift.Options
+	// DeleteAdded deletes objects that carry the mark of the set and that nobody deployed with it.
+	DeleteAdded bool
+}
+
+// Fix is an operation that puts back what drifted from a baseline, and changes nothing else.
+type Fix struct {
+	Operation // that applies all of the baseline
+	baseline  *Baseline
+	options   FixOptions
+
+	drift *Drift
+	left  []LeftDrift
+}
+
+// LeftDrift is an object that drifted and that a fix does not change.
+type LeftDrift struct {
+	Ref    object.Ref
+	Reason string // what is the matter, and what users may do
+}
+
+// Set returns the set that is compared, with the objects and the rules of the baseline. The error
+// is a *NewerError or a *LossError if it cannot be fixed.
+func (b *Baseline) Set(ctx context.Context, r Request) (Set, *Restored, error) {
+	if b.Revision == nil {
+		return b.set, nil, nil
+	}
+	if b.Newer > 0 {
+		return nil, nil, &NewerError{b.Revision.Number, b.Newer}
+	}
+	restored, err := AtRevision(ctx, b.cluster, r, b.store, b.Revision.Number)
+	if err == nil {
+		err = restored.Check()
+	}
+	return restored, restored, err
+}
+
+// NewerError reports that the set was deployed since the revision that it is compared with.
+type NewerError struct{ Number, Newer int }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("revision %d is newer than revision %d, and did not succeed or deployed other "+
+		"objects; nothing was changed: apply again, restore one with rollback --to %[2]d, or compare "+
+		"with the files (--against .)", e.Newer, e.Number)
+}
+
+// NewFix returns the operation that puts back what drifted. All applies the whole baseline without
+// pruning anything but, with DeleteAdded, objects of an app.
+func (b *Baseline) NewFix(all Operation, o FixOptions) *Fix {
+	return &Fix{Operation: all, baseline: b, options: o}
+}
+
+// Drift returns what was found when the plan was made.
+func (f *Fix) Drift() *Drift { return f.drift }
+
+// Left returns the objects that drifted and that the plan does not change, in order.
+func (f *Fix) Left() []LeftDrift { return f.left }
+
+// MakePlan compares the set with the baseline, and makes the plan.
+func (f *Fix) MakePlan(ctx context.Context) error {
+	if err := f.Operation.MakePlan(ctx); err != nil {
+		return err
+	}
+	return f.revise(ctx)
+}
+
+// AllowDelete makes the plan again, so that it deletes the objects that it held back.
+func (f *Fix) AllowDelete(ctx context.Context) error {
+	if err := f.Operation.AllowDelete(ctx); err != nil {
+		return err
+	}
+	return f.revise(ctx)
+}
+
+// Define makes sure that the cluster can hold the record.
+func (f *Fix) Define(ctx context.Context) (again bool, err error) {
+	if again, err = f.Operation.Define(ctx); err == nil && again {
+		err = f.revise(ctx)
+	}
+	return again, err
+}
+
+// Basis returns what the operation is made from. What drifted is no part of the set, so that its
+// revision describes the whole set.
+func (f *Fix) Basis() Basis {
+	basis := f.Operation.Basis()
+	basis.Options.NoPrune, basis.Partial = false, ""
+	return basis
+}
+
+// CheckEmpty returns nil: nothing is pruned because it is no longer described.
+func (f *Fix) CheckEmpty() error { return nil }
+
+// CheckCurrent returns an error if the set was deployed since the baseline was read, or if its last
+// run did not succeed: then it is not known what the set should be. It is called under the lock of
+// the set, once the plan is made.
+func (f *Fix) CheckCurrent(ctx context.Context) error {
+	b := f.baseline
+	if f.Unfinished() {
+		return fmt.Errorf("the last run of %s did not succeed, so that its objects are not those of %s; "+
+			"nothing was changed: apply again, or roll back, and then fix what drifted", b.Title, b.Text)
+	}
+	if b.Revision == nil {
+		return nil
+	}
+	heads, err := b.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	if number := newestOf(heads); number != b.Revision.Number {
+		return fmt.Errorf("revision %d was written meanwhile; nothing was changed: give the command "+
+			"again", number)
+	}
+	for _, o := range f.drift.Objects {
+		for _, field := range o.Drifted() {
+			if field.Class == drift.Own {
+				return fmt.Errorf("%s was deployed since revision %d without a revision: %s has another %s, "+
+					"which %s set; nothing was changed: apply the set again, and then fix what drifted",
+					b.Title, b.Revision.Number, o.Ref, field.Path, field.Managers[0].Name)
+			}
+		}
+	}
+	return nil
+}
+
+func newestOf(heads []history.Head) int {
+	if len(heads) == 0 {
+		return 0
+	}
+	return heads[0].Number
+}
+
+// revise compares, and reduces the plan of the whole baseline to what drifted.
+func (f *Fix) revise(ctx context.Context) (err error) {
+	if f.drift, err = f.baseline.Find(ctx, f.options.Options); err != nil {
+		return err
+	}
+	r := revision{Fix: f, plan: f.Plan(), drifted: map[object.Ref]*drift.Object{},
+		created: map[object.Ref]bool{}, fixed: f.drift.sources()}
+	for i := range f.drift.Objects {
+		if o := &f.drift.Objects[i]; o.Counts() {
+			r.drifted[o.Ref] = o
+		}
+	}
+	for i := range r.plan.Steps {
+		if step := &r.plan.Steps[i]; step.Op == plan.Create {
+			r.created[step.Ref] = true
+		}
+	}
+	f.left = nil
+	r.mergeVersions()
+	for i := range r.plan.Steps {
+		if err := r.step(&r.plan.Steps[i]); err != nil {
+			return fmt.Errorf("%s: %w", r.plan.Steps[i].Ref, err)
+		}
+	}
+	r.addLeft()
+	return nil
+}
+
+// sources returns the objects that others take values from as they will be after the fix: those
+// that drifted with their desired values, and those that were deleted as the baseline has them.
+func (d *Drift) sources() map[object.Ref]*unstructured.Unstructured {
+	after := map[object.Ref]*unstructured.Unstructured{}
+	for ref, obj := range d.live {
+		after[ref] = obj
+	}
+	for _, o := range d.Objects {
+		switch {
+		case o.Kind == drift.Deleted:
+			after[o.Ref] = d.wanted[o.Ref].Object
+		case o.Kind == drift.Changed:
+			if obj, err := drift.Revert(d.live[o.Ref], o.Drifted()); err == nil {
+				after[o.Ref] = obj
+			}
+		}
+	}
+	return after
+}
+
+// revision reduces the plan of a whole set to what drifted.
+type revision struct {
+	*Fix
+	plan    *plan.Plan
+	drifted map[object.Ref]*drift.Object
+	created map[object.Ref]bool // by the plan of the whole set
+	fixed   map[object.Ref]*unstructured.Unstructured
+}
+
+// step reduces a step of the plan to what drifted.
+func (r *revision) step(step *plan.Step) error {
+	o := r.drifted[step.Ref]
+	switch {
+	case !step.Op.IsObject() || step.Op.External():
+	case step.Op.Removes():
+		if step.Op != plan.Delete || o == nil || o.Kind != drift.Added || !r.options.DeleteAdded {
+			step.Op, step.Patch, step.Wait = plan.Keep, diff.Patch{}, false
+			step.ReasonCode, step.Reason = plan.ReasonExcluded, "it is no part of the set"
+		}
+	case step.Op == plan.Create, step.Op == plan.Skip, r.takesNewValues(step):
+	case o == nil || o.Kind != drift.Changed || o.Deleting:
+		r.leave(step)
+	default:
+		return r.revert(step, o)
+	}
+	return nil
+}
+
+// takesNewValues reports whether the object takes values from one that the plan creates: they may
+// be others than before.
+func (r *revision) takesNewValues(step *plan.Step) bool {
+	for _, s := range step.Substitutions {
+		if r.created[s.Source] {
+			return true
+		}
+	}
+	return false
+}
+
+// leave makes a step change nothing. Nothing waits for that: it may have been unready
+// before.
+func (r *revision) leave(step *plan.Step) {
+	step.Op, step.Want, step.Wait = plan.Unchanged, step.Have, false
+	step.Patch, step.Disown, step.Diff, step.Contested = diff.Patch{}, diff.Patch{}, nil, nil
+	step.FullReplace, step.Force, step.Replace, step.Recreate = false, false, "", nil
+	step.Draft, step.Substitutions, step.Unknown = nil, nil, ""
+	step.ReasonCode, step.Reason, step.ReasonRef = "", "", object.Ref{}
+}
+
+// revert makes a step put back the fields that drifted.
+func (r *revision) revert(step *plan.Step, o *drift.Object) error {
+	wanted, live := r.drift.wanted[o.Ref], r.drift.live[o.Ref]
+	if len(step.Substitutions) > 0 {
+		again, err := r.baseline.compare(wanted, live, r.fixed, r.drift.options)
+		if err != nil {
+			return err
+		}
+		if again == nil || !again.Counts() {
+			r.leave(step)
+			return nil
+		}
+		o = again
+	}
+	replace, recreate, wait := step.Replace, step.Recreate, step.Wait
+	r.leave(step)
+	step.Wait = wait
+	next, err := r.baseline.reverted(*step, live, o.Drifted(), r.plan.Decider == nil)
+	if err != nil {
+		return err
+	}
+	*step = *next
+	step.Replace, step.Recreate = replace, recreate
+	approved := o.Drifted()
+	step.Reverts = func(now *unstructured.Unstructured) (*plan.Step, error) {
+		o, err := r.baseline.compare(wanted, now, r.fixed, r.drift.options)
+		if err != nil {
+			return nil, err
+		}
+		var fields []drift.Field
+		if o != nil {
+			fields = o.Drifted()
+		}
+		for _, field := range fields {
+			if !slices.ContainsFunc(approved, field.Same) {
+				return nil, errors.New("others changed " + field.Path + " since it was compared; give the " +
+					"command again")
+			}
+		}
+		return r.baseline.reverted(*step, now, fields, r.plan.Decider == nil)
+	}
+	return nil
+}
+
+// reverted returns a step that puts back fields of a live object, by a patch or by sending all of
+// the object.
+func (b *Baseline) reverted(
+	step plan.Step, live *unstructured.Unstructured, fields []drift.Field, patches bool,
+) (*plan.Step, error) {
+	want, err := drift.Revert(live, fields)
+	if err != nil {
+		return nil, err
+	}
+	want.SetManagedFields(nil)
+	step.Op, step.Have, step.Want = plan.Update, live, want
+	step.FullReplace, step.Patch = true, diff.Patch{}
+	if len(fields) == 0 {
+		step.Op, step.Want, step.FullReplace = plan.Unchanged, live, false
+		return &step, nil
+	}
+	if patches {
+		step.Patch, err = diff.MergePatch(live, want)
+	}
+	if step.Diff = nil; !step.HoldsSecret() {
+		step.Diff = diff.Between(live, want, diff.Options{IgnoreAnnotations: ownAnnotations})
+	}
+	return &step, err
+}
+
+// mergeVersions makes the steps of objects whose versions are kept concern the newest version: a
+// fix puts its fields back and makes no new version.
+func (r *revision) mergeVersions() {
+	index := r.plan.Index()
+	for live, d := range r.drift.wanted {
+		if !resource.HasAnnotation(d.Object, resource.AnnVersioned) || r.drift.live[live] == nil {
+			continue
+		}
+		for i := range r.plan.Steps {
+			step := &r.plan.Steps[i]
+			if step.Op != plan.Create || step.Ref == live || !isVersionOf(step.Ref, d.Object) {
+				continue
+			}
+			delete(r.created, step.Ref)
+			if _, has := index[live]; has {
+				*step = plan.Step{Op: plan.Barrier, Needs: step.Needs, After: step.After, Rank: step.Rank}
+			} else {
+				step.Ref, step.Op, step.Have = live, plan.Unchanged, r.drift.live[live]
+			}
+		}
+		if i, has := index[live]; has && r.plan.Steps[i].Op.Removes() { // it was to be a former version
+			r.plan.Steps[i].Op, r.plan.Steps[i].Have = plan.Unchanged, r.drift.live[live]
+		}
+	}
+}
+
+// isVersionOf reports whether a reference is to a version of an object.
+func isVersionOf(ref object.Ref, obj *unstructured.Unstructured) bool {
+	base := object.RefOf(obj)
+	suffix, ok := strings.CutPrefix(ref.Name, base.Name+"-ver-")
+	ref.Name = base.Name
+	return ok && ref == base && suffix != ""
+}
+
+// addLeft collects the objects that drifted and that the plan does not change.
+func (r *revision) addLeft() {
+	steps := r.plan.Index()
+	for _, o := range r.Fix.drift.Objects {
+		i, planned := steps[o.Ref]
+		reason := ""
+		switch {
+		case !o.Counts():
+			continue
+		case o.Kind == drift.Added:
+			if planned && r.plan.Steps[i].Op == plan.Delete {
+				continue
+			}
+			reason = "it carries the mark of the app, and was not deployed with it: --delete-added " +
+				"deletes it, the next apply prunes it, and without the label " + r.mark() +
+				" it is no part of the app"
+		case planned && r.plan.Steps[i].Op.Writes():
+			continue
+		case o.Deleting:
+			reason = "it is being deleted: give the command again when it is gone"
+		case planned && r.plan.Steps[i].Reason != "":
+			reason = r.plan.Steps[i].Reason
+		case planned && r.plan.Steps[i].Op == plan.Unchanged:
+			continue // it takes values from an object that is fixed
+		default:
+			reason = "the plan does not have it"
+		}
+		r.Fix.left = append(r.Fix.left, LeftDrift{o.Ref, reason})
+	}
+}
+
+// mark returns the key of the label of the app.
+func (r *revision) mark() string { return r.Fix.drift.options.Mark }
