@@ -18,7 +18,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-helm build-kapp build-kpt build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -56,13 +56,18 @@ test: unit e2e ## all tests
 unit:
 	go test -race $(PACKAGES)
 
-e2e: build
+e2e: build build-helm
 	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
-build-older: build ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
+build-helm build-kapp build-kpt: build-%: ## another tool, from its module, into bin/tools/: on no PATH, since muster is called by these names
+	cd local/tools && go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ $$(go list tool | grep '/$*$$')
+
+build-tools: build-helm build-kapp build-kpt ## all of them
+
+build-older: build build-helm ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
-	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)-older/
+	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)/tools $(BIN)-older/
 	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components
 
 e2e-older: build-older ## the end-to-end tests on an API server of that version

@@ -182,7 +182,7 @@ func params(dir string) testscript.Params {
 		Dir:                 filepath.Join("testdata", dir),
 		Setup:               func(env *testscript.Env) error { return setup(env, dir) },
 		Cmds:                commands(),
-		Condition:           serverAtLeast,
+		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	}

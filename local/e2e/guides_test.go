@@ -27,7 +27,8 @@ var updateDocs = flag.Bool("update-docs", false,
 // folder of its own, in which a copy of the examples is. What readers have and the page does not
 // make is in testdata/docs/PAGE.txtar: files, scripts that a page calls by "after NAME", and in the
 // line "namespace NAME" the namespace in which the page says its reader is. A page whose archive
-// says "run by TEST" is left to this test.
+// says "run by TEST" is left to this test. One with a line "needs TOOL" is skipped unless "make
+// build-tools" has built the tool; its scripts find it in the folder $TOOLS.
 func TestDocs(t *testing.T) {
 	installResourceGroup(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -65,6 +66,11 @@ func testPage(t *testing.T, root, page, name string) {
 	parsed := txtar.Parse(archive)
 	if found := pageElsewhere.FindSubmatch(parsed.Comment); found != nil {
 		t.Skipf("%s runs the commands of this page", found[1])
+	}
+	for _, found := range pageNeeds.FindAllSubmatch(parsed.Comment, -1) {
+		if !hasTool(string(found[1])) {
+			t.Skipf(`the page needs bin/tools/%s: run "make build-tools"`, found[1])
+		}
 	}
 	blocks, err := readBlocks(string(text))
 	if err != nil {
@@ -140,7 +146,7 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 	s.check(os.Mkdir(filepath.Join(s.home, "bin"), 0o755))
 	s.check(os.Mkdir(filepath.Join(s.home, "demo"), 0o755))
 	s.env = append(os.Environ(), "HOME="+s.home, "KUBECONFIG="+kubeconfig, "NS="+s.namespace,
-		"DEMO="+filepath.Join(s.home, "demo"), "TERM=dumb",
+		"DEMO="+filepath.Join(s.home, "demo"), "TOOLS="+filepath.Join(bin, "tools"), "TERM=dumb",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=Ann",
 		"GIT_CONFIG_KEY_1=user.email", "GIT_CONFIG_VALUE_1=ann@example.com",
 		"PATH="+filepath.Join(s.home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -153,6 +159,7 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 var (
 	pageNamespace = regexp.MustCompile(`(?m)^namespace (\S+)$`)
 	pageElsewhere = regexp.MustCompile(`(?m)^run by (.+)$`)
+	pageNeeds     = regexp.MustCompile(`(?m)^needs (\S+)$`)
 )
 
 func (s *docShell) check(err error) {

@@ -21,7 +21,8 @@ import (
 )
 
 // setup creates a namespace for a script ($NS), a kubeconfig with this namespace ($KUBECONFIG) and
-// a home folder ($HOME), and sets the folder of the examples ($EXAMPLES).
+// a home folder ($HOME), and sets the folders of the examples ($EXAMPLES) and of the other tools
+// ($TOOLS).
 func setup(env *testscript.Env, dir string) error {
 	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	began := time.Now()
@@ -47,6 +48,7 @@ func setup(env *testscript.Env, dir string) error {
 	env.Setenv("HOME", home)
 	env.Setenv("EXAMPLES", examples)
 	registry.Setup(env)
+	env.Setenv("TOOLS", filepath.Join(bin, "tools"))
 	return nil
 }
 
@@ -85,6 +87,20 @@ func writeKubeconfig(path, namespace string) error {
 	}
 	config.Contexts[config.CurrentContext].Namespace = namespace
 	return clientcmd.WriteToFile(*config, path)
+}
+
+// condition returns the value of a condition of a script: [tool:helm], or one of serverAtLeast.
+func condition(text string) (bool, error) {
+	if name, ok := strings.CutPrefix(text, "tool:"); ok {
+		return hasTool(name), nil
+	}
+	return serverAtLeast(text)
+}
+
+// hasTool reports whether "make build-tools" has built a tool.
+func hasTool(name string) bool {
+	_, err := os.Stat(filepath.Join(bin, "tools", name))
+	return err == nil
 }
 
 // serverAtLeast returns the value of a condition such as [server:1.36]: whether the API server has
