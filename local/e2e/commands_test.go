@@ -25,6 +25,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"eventually":          eventually,
 		"exits":               exits,
 		"schema":              validateRuns,
+		"shape":               shape,
 		"expand":              expand,
 		"sorted":              sorted,
 		"target":              target,
