@@ -18,7 +18,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test unit e2e build-helm build-kapp build-kpt build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-helm build-kapp build-kpt build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -52,6 +52,10 @@ drift: ## the goldens are what the code makes of their inputs, and no link of th
 	cd local && go test -count=1 ./site
 
 test: unit e2e ## all tests
+
+tools: ## on Debian, as root: the programs of tests that are skipped without them
+	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
+	if [ -n "$$missing" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; fi
 
 unit:
 	go test -race $(PACKAGES)

@@ -76,6 +76,10 @@ var boundaries = map[string]boundary{
 		module: []string{"graph"},
 		why:    "graphs to texts and drawings",
 	},
+	"browser": {
+		level: 0,
+		why:   "support for tests",
+	},
 	"golden": {
 		level: 0,
 		libraries: []string{

@@ -23,12 +23,17 @@ type Node struct {
 	Name    string
 	Join    bool // it only joins others
 	Removed bool // what it stands for is deleted
+
+	// Class, Title and Link are used in drawings for pages alone: classes of CSS, what a pointer
+	// shows, and an address.
+	Class, Title, Link string
 }
 
 // Edge is an edge: node From waits for node To.
 type Edge struct {
 	From, To int
 	Label    string // why; empty if that needs no words
+	Class    string // of CSS, in drawings for pages
 }
 
 // maxReduced is the number of nodes above which implied edges are drawn too: to find them takes the

@@ -8,141 +8,165 @@ import (
 	"unicode/utf8"
 )
 
-// The measures of a drawing, in pixels.
-const (
-	boxHeight   = 28
-	rowHeight   = 40
-	stageGap    = 90
-	margin      = 20
-	titleHeight = 36
-	letterWidth = 7 // of the font, about
-	sweeps      = 4 // of the search for an order with few crossings
-)
-
 // style colours a drawing by the preference of the reader for light or dark.
 const style = `<style>
-svg { background: #fff; font: 12px sans-serif; }
-text { fill: #1f2328; } .title { font-size: 15px; font-weight: bold; } .label { font-size: 10px; }
-rect { fill: #f6f8fa; stroke: #59636e; } .removed { stroke-dasharray: 4; } .join { rx: 14px; }
-path { fill: none; stroke: #59636e; } .cycle { stroke: #cf222e; } marker path { fill: #59636e; }
+svg { background: #fff; font: 12px system-ui, sans-serif; }
+text { fill: #1f2328; } .title { font-size: 15px; font-weight: bold; } .label { fill: #59636e; }
+rect { fill: #f6f8fa; stroke: #818b98; } .removed { stroke-dasharray: 4; } .join { rx: 14px; }
+path { fill: none; stroke: #818b98; stroke-width: 1.25; } .head { stroke: none; fill: #59636e; }
+.why1 { stroke: #0969da; } .why2 { stroke: #1a7f37; stroke-dasharray: 7 3; }
+.why3 { stroke: #8250df; stroke-dasharray: 2 3; } .why4 { stroke: #9a6700; stroke-dasharray: 9 3 2 3; }
+.why5 { stroke: #bf3989; stroke-dasharray: 4 4; } .cycle { stroke: #cf222e; stroke-width: 2; }
 @media (prefers-color-scheme: dark) {
-  svg { background: #0d1117; } text { fill: #e6edf3; } rect { fill: #161b22; stroke: #9198a1; }
-  path { stroke: #9198a1; } .cycle { stroke: #f85149; } marker path { fill: #9198a1; }
+  svg { background: #0d1117; } text { fill: #e6edf3; } .label { fill: #9198a1; }
+  rect { fill: #161b22; stroke: #656c76; } path { stroke: #656c76; } .head { fill: #9198a1; }
+  .why1 { stroke: #4493f8; } .why2 { stroke: #3fb950; } .why3 { stroke: #ab7df8; }
+  .why4 { stroke: #d29922; } .why5 { stroke: #db61a2; } .cycle { stroke: #f85149; }
 }
 </style>
 `
 
-// SVG returns a drawing of the graph: a column for each stage, from left to right.
+// maxReasons is the number of reasons that have a line of their own.
+const maxReasons = 5
+
+// titleHeight is the room for the title and the legend.
+const titleHeight, legendHeight = 44, 24
+
+// SVG returns a drawing of the graph: a column for each stage, from left to right. A legend says
+// which lines stand for which reasons.
 func SVG(g Graph) string {
-	l := newLayout(g)
-	d := &drawing{layout: l, x: make([]int, l.last), y: make([]int, len(g.Nodes))}
-	d.place()
+	reasons := reasonsOf(g)
+	top := titleHeight
+	if len(reasons) > 0 {
+		top += legendHeight
+	}
+	d := newDrawing(g, top)
+	d.reasons = reasons
+	d.width = max(d.width, 2*margin+9*utf8.RuneCountInString(g.Title))
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `+
-		`viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", d.width, d.height, d.width, d.height,
-		escaped(g.Title))
+	d.open(&b)
 	b.WriteString(style)
-	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" ` +
-		`markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>` + "\n")
 	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", margin, margin+8,
 		escaped(g.Title))
-	for k, e := range l.edges {
-		d.writeEdge(&b, e, l.cycles[k])
-	}
-	for i := range g.Nodes {
-		d.writeNode(&b, i)
-	}
+	d.writeLegend(&b)
+	d.writeContent(&b)
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// drawing is a layout with places.
-type drawing struct {
-	*layout
-	x, widths     []int // by stage
-	y             []int // by node
-	width, height int
+// Inline returns a drawing of the graph for a page of HTML, which says how the classes look: those
+// of nodes and edges, and edge, node, head, join, removed and cycle.
+func Inline(g Graph) string {
+	d := newDrawing(g, margin/2)
+	var b strings.Builder
+	d.open(&b)
+	d.writeContent(&b)
+	b.WriteString("</svg>")
+	return b.String()
 }
 
-// place decides where nodes are. Within a stage they are ordered by the middle of their neighbours,
-// so that few edges cross.
-func (d *drawing) place() {
-	columns := make([][]int, d.last)
-	for i, stage := range d.stages {
-		columns[stage-1] = append(columns[stage-1], i)
+func (d *drawing) open(b *strings.Builder) {
+	role := ` role="img"`
+	if slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Link != "" }) {
+		role = ` role="group"` // an image has no links
 	}
-	rows := make([]float64, len(d.Nodes))
-	for _, column := range columns {
-		for row, i := range column {
-			rows[i] = float64(row)
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `+
+		`viewBox="0 0 %d %d"%s aria-label="%s">`+"\n", d.width, d.height, d.width, d.height, role,
+		escaped(d.Title))
+}
+
+// reasonsOf returns the reasons of the edges that have any, the most frequent first: it is drawn as
+// a plain line.
+func reasonsOf(g Graph) []string {
+	counts := map[string]int{}
+	for _, e := range g.Edges {
+		if e.Label != "" {
+			counts[e.Label]++
 		}
 	}
-	near := make([][]int, len(d.Nodes))
-	for _, e := range d.edges {
-		near[e.From], near[e.To] = append(near[e.From], e.To), append(near[e.To], e.From)
+	var reasons []string
+	for reason := range counts {
+		reasons = append(reasons, reason)
 	}
-	for range sweeps {
-		for _, column := range columns {
-			middle := map[int]float64{}
-			for _, i := range column {
-				if middle[i] = rows[i]; len(near[i]) > 0 {
-					middle[i] = 0
-					for _, j := range near[i] {
-						middle[i] += rows[j] / float64(len(near[i]))
-					}
-				}
-			}
-			slices.SortStableFunc(column, func(a, b int) int { return cmp.Compare(middle[a], middle[b]) })
-			for row, i := range column {
-				rows[i] = float64(row)
-			}
-		}
+	slices.SortFunc(reasons, func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	})
+	return reasons
+}
+
+// reasonClass returns the class of the lines of a reason.
+func (d *drawing) reasonClass(reason string) string {
+	if i := slices.Index(d.reasons, reason); i >= 0 {
+		return fmt.Sprintf("why%d", min(i, maxReasons))
 	}
-	d.widths = make([]int, d.last)
-	x, most := margin, 0
-	for stage, column := range columns {
-		for row, i := range column {
-			d.widths[stage] = max(d.widths[stage], 20+letterWidth*utf8.RuneCountInString(d.Nodes[i].Name))
-			d.y[i] = titleHeight + margin + row*rowHeight
-		}
-		d.x[stage] = x
-		x += d.widths[stage] + stageGap
-		most = max(most, len(column))
+	return ""
+}
+
+// writeLegend writes which lines stand for which reasons.
+func (d *drawing) writeLegend(b *strings.Builder) {
+	x, y := margin, margin+8+legendHeight
+	for _, reason := range d.reasons {
+		fmt.Fprintf(b, `<path class="%s" d="M%d %d h28"/><text class="label" x="%d" y="%d">%s</text>`+
+			"\n", d.reasonClass(reason), x, y-4, x+36, y, escaped(reason))
+		x += 36 + letterWidth*utf8.RuneCountInString(reason) + 24
 	}
-	d.width = max(x-stageGap, 2*margin+9*utf8.RuneCountInString(d.Title)) + margin
-	d.height = titleHeight + 2*margin + most*rowHeight
+	d.width = max(d.width, x)
+}
+
+func (d *drawing) writeContent(b *strings.Builder) {
+	for k, e := range d.edges {
+		d.writeEdge(b, e, d.cycles[k])
+	}
+	for i := range d.Nodes {
+		d.writeNode(b, i)
+	}
 }
 
 // writeNode writes the box of a node.
 func (d *drawing) writeNode(b *strings.Builder, i int) {
-	class, stage := "", d.stages[i]-1
-	switch {
-	case d.Nodes[i].Join:
-		class = ` class="join"`
-	case d.Nodes[i].Removed:
-		class = ` class="removed"`
+	node, t := d.Nodes[i], d.nodes[i]
+	classes := strings.TrimSpace("node " + node.Class)
+	if node.Join {
+		classes += " join"
 	}
-	name := escaped(d.Nodes[i].Name)
-	fmt.Fprintf(b, `<g><title>%s</title><rect%s x="%d" y="%d" width="%d" height="%d" rx="6"/>`,
-		name, class, d.x[stage], d.y[i], d.widths[stage], boxHeight)
-	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", d.x[stage]+10, d.y[i]+18, name)
+	if node.Removed {
+		classes += " removed"
+	}
+	open, end := "<g>", "</g>"
+	if node.Link != "" {
+		open, end = `<a href="`+escaped(node.Link)+`">`, "</a>"
+	}
+	x, y := d.x[t.stage], int(t.y)
+	fmt.Fprintf(b, `%s<title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`,
+		open, escaped(cmp.Or(node.Title, node.Name)), classes, x, y-boxHeight/2, d.widths[t.stage],
+		boxHeight)
+	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>%s`+"\n", x+10, y+4, escaped(node.Name), end)
 }
 
-// writeEdge writes the curve of an edge. That of a cycle leads back above the boxes.
+// writeEdge writes the curve of an edge through its lanes. That of a cycle leads back.
 func (d *drawing) writeEdge(b *strings.Builder, e Edge, cycle bool) {
-	from, to := d.stages[e.To]-1, d.stages[e.From]-1
-	x1, y1 := d.x[from]+d.widths[from], d.y[e.To]+boxHeight/2
-	x2, y2 := d.x[to], d.y[e.From]+boxHeight/2
-	bend, class := max(40, (x2-x1)/2), ""
+	from, to := d.nodes[e.To], d.nodes[e.From]
+	classes := strings.TrimSpace("edge " + e.Class + " " + d.reasonClass(e.Label))
+	bend := stageGap / 2
 	if cycle {
-		class, bend = ` class="cycle"`, stageGap/2
+		classes = "edge cycle"
 	}
-	fmt.Fprintf(b, `<path%s marker-end="url(#arrow)" d="M%d %d C%d %d %d %d %d %d"/>`+"\n",
-		class, x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)
+	x, y := d.x[from.stage]+d.widths[from.stage], int(from.y)
+	fmt.Fprintf(b, `<path class="%s" d="M%d %d`, classes, x, y)
+	if !cycle {
+		for stage := from.stage + 1; stage < to.stage; stage++ {
+			lane := d.lanes[[2]int{e.To, stage}]
+			fmt.Fprintf(b, " C%d %d %d %d %d %d H%d", x+bend, y, d.x[stage]-bend, int(lane.y),
+				d.x[stage], int(lane.y), d.x[stage]+d.widths[stage])
+			x, y = d.x[stage]+d.widths[stage], int(lane.y)
+		}
+	}
+	x2, y2 := d.x[to.stage]-6, int(to.y)
+	fmt.Fprintf(b, ` C%d %d %d %d %d %d">`, x+bend, y, x2-bend, y2, x2, y2)
 	if e.Label != "" {
-		fmt.Fprintf(b, `<text class="label" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n",
-			(x1+x2)/2, (y1+y2)/2-4, escaped(e.Label))
+		fmt.Fprintf(b, "<title>%s</title>", escaped(e.Label))
 	}
+	fmt.Fprintf(b, `</path><path class="head" d="M%d %d l-6 -4 v8 z"/>`+"\n", x2+6, y2)
 }
 
 // escaped returns a text of XML.

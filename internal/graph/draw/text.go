@@ -1,6 +1,8 @@
 package draw
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -150,16 +152,17 @@ func DOT(g Graph) string {
 	return b.String()
 }
 
-// quoted returns a string of DOT.
+// quoted returns a string of DOT. Graphviz reads entities of HTML in it.
 func quoted(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "&", "&amp;").Replace(text) +
+		`"`
 }
 
 // Mermaid returns the graph in the language of Mermaid, which GitHub and GitLab draw in Markdown.
 func Mermaid(g Graph) string {
 	l := newLayout(g)
 	var b strings.Builder
-	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart LR\n", quoted(g.Title))
+	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart LR\n", yamlText(g.Title))
 	for i, node := range g.Nodes {
 		open, end := "[", "]"
 		if node.Join {
@@ -187,8 +190,25 @@ func Mermaid(g Graph) string {
 	return b.String()
 }
 
-// mermaidText returns a text between quotes.
+// mermaidText returns a text between quotes, in which Mermaid would read Markdown, HTML and more.
+// It reads #N; as the character N, and has no empty texts.
 func mermaidText(text string) string {
-	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").
-		Replace(text)
+	var b strings.Builder
+	for _, r := range cmp.Or(text, " ") {
+		switch {
+		case r == '\n':
+			b.WriteByte(' ')
+		case r < utf8.RuneSelf && strings.ContainsRune("!\"#$%&'*()+;<=>?@[\\]^`{|}~", r):
+			fmt.Fprintf(&b, "#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// yamlText returns a string of YAML.
+func yamlText(text string) string {
+	data, _ := json.Marshal(text) // a string
+	return string(data)
 }
