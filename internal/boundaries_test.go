@@ -439,11 +439,13 @@ var boundaries = map[string]boundary{
 		level: 4,
 		module: []string{
 			"diff",
+			"graph/draw",
 			"object",
 			"plaintext",
 			"ready",
 		},
-		why: "JSON in, reports out: no cluster, no flags",
+		libraries: []string{"sigs.k8s.io/yaml"},
+		why:       "JSON in, reports out: no cluster, no flags",
 	},
 	"output": {
 		level: 6,

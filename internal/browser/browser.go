@@ -1,8 +1,9 @@
 // Package browser opens pages in Chromium for tests, and provides the scripts of npm that check
 // them.
 //
-// A test that lacks a program is skipped, or fails if the variable MUSTER_TEST_TOOLS is "required",
-// as it is in .ci/run, which installs them.
+// Chromium takes much time on a busy machine, so that these tests are skipped unless the variable
+// MUSTER_TEST_TOOLS is "required", as .ci/run sets it after it has installed the programs. Then a
+// test fails that lacks one.
 package browser
 
 import (
@@ -39,25 +40,26 @@ var (
 // Program returns the path of a program. The test ends if there is none.
 func Program(t *testing.T, name string) string {
 	t.Helper()
+	required(t)
 	path, err := exec.LookPath(name)
 	if err != nil {
-		missing(t, name+" is not installed; 'make tools' installs it on Debian")
+		t.Fatal(name + " is not installed; 'make tools' installs it on Debian")
 	}
 	return path
 }
 
-// missing ends a test that lacks what the reason says.
-func missing(t *testing.T, reason string) {
+// required ends the test unless it may use programs.
+func required(t *testing.T) {
 	t.Helper()
-	if os.Getenv("MUSTER_TEST_TOOLS") == "required" {
-		t.Fatal(reason)
+	if os.Getenv("MUSTER_TEST_TOOLS") != "required" {
+		t.Skip("MUSTER_TEST_TOOLS=required runs the tests that use Chromium, Graphviz and npm")
 	}
-	t.Skip(reason)
 }
 
 // Text returns the text of the script. It is kept in the cache of the user.
 func (s Script) Text(t *testing.T) string {
 	t.Helper()
+	required(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = t.TempDir()
@@ -89,7 +91,7 @@ func (s Script) fetch(t *testing.T) []byte {
 	cmd := exec.Command(npm, "pack", "--silent", "--pack-destination", folder, s.pkg)
 	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm does not provide "+s.pkg+": "+strings.TrimSpace(string(out)))
+		t.Fatalf("npm does not provide %s: %v: %s", s.pkg, err, out)
 	}
 	archives, _ := filepath.Glob(filepath.Join(folder, "*.tgz")) // the pattern is valid
 	if len(archives) != 1 {
@@ -170,7 +172,7 @@ func Check(t *testing.T, page string, w Window) {
 	cmd := exec.Command(Program(t, "chromium"), "--headless", "--no-sandbox", "--disable-gpu",
 		"--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--dump-dom", "--enable-logging=stderr",
-		"--blink-settings=preferredColorScheme="+scheme, "--virtual-time-budget=120000",
+		"--blink-settings=preferredColorScheme="+scheme, "--virtual-time-budget=20000",
 		"--window-size="+w.Width+","+w.Height, "--user-data-dir="+t.TempDir(), "file://"+path)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log

@@ -2,24 +2,24 @@ package report
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// catcher is a script at the beginning of a page that collects errors.
-const catcher = `<script>
-window.problems = [];
-addEventListener("error", (event) => problems.push(event.message));
-addEventListener("securitypolicyviolation", (event) => problems.push("blocked " + event.blockedURI));
-</script>`
+	"golang.org/x/tools/txtar"
+
+	"github.com/muster-deploy/muster/internal/browser"
+)
 
 // probe is a script at the end of a page that uses it as people do, and writes what it found.
 const probe = `<script>
 const check = (ok, text) => { if (!ok) problems.push(text); };
 const rows = Array.from(document.querySelectorAll("ul.objects > li"));
+const choose = (id, value) => {
+  const field = document.getElementById(id);
+  field.value = value;
+  field.dispatchEvent(new Event("change"));
+};
+const first = () => document.querySelector("ul.objects > li").dataset;
 const seen = () => rows.filter((row) => row.getClientRects().length > 0).length;
 const type = (text) => {
   const box = document.getElementById("filter");
@@ -36,12 +36,21 @@ document.getElementById("fold").click();
 check(document.querySelectorAll("ul.objects details[open]").length === 0, "fold all shown");
 document.getElementById("filter").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
 check(seen() === 3000, "escape clears the filter");
-const state = document.getElementById("state");
-state.value = "timed out";
-state.dispatchEvent(new Event("change"));
+choose("state", "timed out");
 check(seen() === 300, "the state leaves " + seen());
-state.value = "";
-state.dispatchEvent(new Event("change"));
+choose("state", "");
+document.querySelector("ul.counts a[data-state=configured]").click();
+check(seen() === 2700, "a count leaves " + seen());
+choose("state", "");
+check(first().state === "timed out", "what failed is not the first");
+choose("order", "place");
+check(first().place === "0", "the first is not that of the plan");
+choose("order", "took");
+check(first().took === "40", "the slowest is not the first");
+choose("order", "rank");
+check(document.querySelectorAll("#graph .node").length === 120, "nodes of the graph");
+check(document.querySelectorAll("#graph .node.bad").length > 100, "nodes that failed");
+check(document.querySelectorAll("#timeline svg a").length === 100, "bars of the timeline");
 const summary = rows[7].querySelector("summary");
 summary.focus();
 check(document.activeElement === summary, "a fold takes the focus of the keyboard");
@@ -52,47 +61,68 @@ check(document.documentElement.scrollWidth <= innerWidth, "the page is wider tha
 for (const field of document.querySelectorAll("input, select")) {
   check(field.labels.length === 1, field.id + " has no label");
 }
+for (const part of document.querySelectorAll(".scroll")) {
+  part.focus();
+  check(document.activeElement === part, "a drawing cannot be scrolled with the keyboard");
+}
 for (const link of document.querySelectorAll("a[href]")) {
   const to = link.getAttribute("href");
   check(to.startsWith("#") && document.getElementById(to.slice(1)), "the link " + to + " leads nowhere");
 }
 check(document.querySelectorAll("main, header, nav").length === 3, "landmarks");
 check(performance.getEntriesByType("resource").length === 0, "the page loads something");
-document.title = "checked: " + problems.join("; ");
+report(Promise.resolve());
+</script></body>`
+
+// audit is a script at the end of a page that checks its accessibility with everything unfolded.
+const audit = `<script>
+document.getElementById("unfold").click();
+report(` + browser.AxeCheck + `);
 </script></body>`
 
 // TestBrowser uses a page with 3,000 objects in Chromium, in a wide window and in one of a phone.
 func TestBrowser(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed; apt-get install chromium installs it")
-	}
-	text := page(readLarge(t))
-	text = strings.Replace(text, "<style>", catcher+"<style>", 1)
-	text = strings.Replace(text, "</body>", probe, 1)
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, size := range map[string]string{"wide": "1280,900", "phone": "500,900"} {
+	for _, name := range []string{"wide", "phone"} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
-				"--enable-logging=stderr", "--virtual-time-budget=20000", "--window-size="+size,
-				"--user-data-dir="+t.TempDir(), "file://"+path)
-			var out, log bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &log
-			if err := cmd.Run(); err != nil {
-				t.Fatalf("%v: %s", err, log.String())
-			}
-			_, title, _ := strings.Cut(out.String(), "<title>")
-			if title, _, _ = strings.Cut(title, "</title>"); title != "checked: " {
-				t.Errorf("the page says %q", title)
-			}
-			for line := range strings.Lines(log.String()) {
-				if strings.Contains(line, ":CONSOLE") {
-					t.Errorf("the console has a message: %s", line)
-				}
-			}
+			text := strings.Replace(page(readLarge(t)), "<style>", browser.Catcher+"<style>", 1)
+			browser.Check(t, strings.Replace(text, "</body>", probe, 1), browser.Windows[name])
 		})
 	}
+}
+
+// TestAccessible checks pages of the archives by the rules of WCAG, light and dark, wide and
+// narrow.
+func TestAccessible(t *testing.T) {
+	head := browser.Catcher + "<script>" + browser.Axe.Text(t) + "</script><style>"
+	for _, name := range []string{"failed", "plan"} {
+		for window, w := range browser.Windows {
+			if name == "plan" && window != "phone-dark" {
+				continue // it looks like the other one
+			}
+			t.Run(name+"-"+window, func(t *testing.T) {
+				text := strings.Replace(page(readArchive(t, name)), "<style>", head, 1)
+				browser.Check(t, strings.Replace(text, "</body>", audit, 1), w)
+			})
+		}
+	}
+}
+
+// readArchive reads the recording in an archive.
+func readArchive(t *testing.T, name string) []*Run {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range archive.Files {
+		if file.Name == "run.jsonl" || file.Name == "plan.json" {
+			runs, err := Read(bytes.NewReader(file.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return runs
+		}
+	}
+	t.Fatal("the archive has no recording")
+	return nil
 }

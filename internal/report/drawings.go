@@ -5,18 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/graph/draw"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // The limits of drawings. A page with more would be slow, and nobody would see anything in it.
 const (
-	maxNodes = 400
-	maxBars  = 150
-)
-
-// The measures of the graph in pixels.
-const (
-	nodeWidth, nodeHeight = 210.0, 26.0
-	columnGap, rowGap     = 70.0, 8.0
+	maxNodes = 120
+	maxBars  = 100
 )
 
 // graph draws the objects that wait for others, and those that they wait for: a column for each
@@ -29,52 +26,79 @@ func (p *pageOf) graph(w *writer, r *Run) {
 		w.html(`<p class="soft">No object waits for another.</p>`)
 		return
 	}
-	w.element(`p class="soft"`, fmt.Sprintf("Arrows lead from an object to those that wait for it. "+
-		"%d objects wait for no other and are not drawn.", alone))
-	if more := len(nodes) - maxNodes; more > 0 {
-		w.element("p", fmt.Sprintf("%d more objects are not drawn; each object below lists what it "+
-			"waits for.", more))
-		nodes = nodes[:maxNodes]
+	text := "Lines lead from an object to those that wait for it; what other lines imply is left out."
+	if alone > 0 {
+		text += fmt.Sprintf(" Not drawn: %d without dependencies.", alone)
 	}
-	levels := r.levels()
-	places, rows := map[*Object][2]float64{}, map[int]int{}
-	width, height := 0.0, 0.0
-	for _, o := range nodes {
-		level := levels[o]
-		x := 10 + float64(level)*(nodeWidth+columnGap)
-		y := 10 + float64(rows[level])*(nodeHeight+rowGap)
-		rows[level]++
-		places[o] = [2]float64{x, y}
-		width, height = max(width, x+nodeWidth+10), max(height, y+nodeHeight+10)
+	path := r.CriticalPath()
+	if len(path) > 1 {
+		text += " The critical path is bold."
+	}
+	w.element(`p class="soft"`, text)
+	if more := len(nodes) - maxNodes; more > 0 {
+		nodes = r.important(nodes, path)
+		w.element(`p class="note"`, fmt.Sprintf("This is a part of the graph: what failed, what that "+
+			"waits for, the critical path, and what changed. %d more objects are not drawn; each object "+
+			"above lists what it waits for.", more))
 	}
 	w.html(`<div class="scroll" tabindex="0" role="group" aria-label="Graph of dependencies">`,
-		`<svg width="`, number(width), `" height="`, number(height),
-		`" aria-label="Graph of dependencies">`)
-	for _, o := range nodes {
+		draw.Inline(p.drawing(r, nodes, path)), "</div>")
+}
+
+// drawing returns the graph of some objects.
+func (p *pageOf) drawing(r *Run, nodes, path []*Object) draw.Graph {
+	g, numbers := draw.Graph{Title: "Dependencies"}, map[*Object]int{}
+	for i, o := range nodes {
+		numbers[o] = i
+		node := draw.Node{
+			Name: o.sign() + " " + shorten(o.Short(), 36), Removed: o.removes(), Class: o.State.class(),
+			Title: plaintext.Line(o.Ref.String() + ": " + string(o.State)), Link: "#" + p.id(o),
+		}
+		if slices.Contains(path, o) {
+			node.Class += " critical"
+		}
+		g.Nodes = append(g.Nodes, node)
+	}
+	for i, o := range nodes {
 		for _, ref := range o.Needs {
-			from, drawn := places[r.byRef[ref]]
+			need := r.byRef[ref]
+			to, drawn := numbers[need]
 			if !drawn {
 				continue
 			}
-			to := places[o]
-			x1, y1 := from[0]+nodeWidth, from[1]+nodeHeight/2
-			x2, y2 := to[0], to[1]+nodeHeight/2
-			w.html(`<path class="edge" d="M`, number(x1), " ", number(y1), " C", number(x1+columnGap/2),
-				" ", number(y1), " ", number(x2-columnGap/2), " ", number(y2), " ", number(x2-5), " ",
-				number(y2), " m-5 -4 l6 4 l-6 4", `"/>`)
+			edge := draw.Edge{From: i, To: to}
+			if at := slices.Index(path, o); at > 0 && path[at-1] == need {
+				edge.Class = "critical"
+			}
+			g.Edges = append(g.Edges, edge)
 		}
 	}
-	for _, o := range nodes {
-		at := places[o]
-		w.html(`<a href="#`, p.id(o), `"><title>`)
-		w.text(o.Ref.String() + ": " + string(o.State))
-		w.html(`</title><rect class="node `, o.State.class(), `" x="`, number(at[0]), `" y="`,
-			number(at[1]), `" width="`, number(nodeWidth), `" height="`, number(nodeHeight),
-			`" rx="4"/><text x="`, number(at[0]+8), `" y="`, number(at[1]+17), `">`)
-		w.text(o.sign() + " " + shorten(o.Short(), 30))
-		w.html("</text></a>")
+	return g
+}
+
+// important returns at most maxNodes of the nodes of the graph, in their order: those that failed
+// with all that they wait for, the critical path, those that change, and then the others.
+func (r *Run) important(nodes, path []*Object) []*Object {
+	chosen := map[*Object]bool{}
+	var choose func(o *Object)
+	choose = func(o *Object) {
+		if o == nil || chosen[o] || len(chosen) == maxNodes {
+			return
+		}
+		chosen[o] = true
+		for _, ref := range o.Needs {
+			choose(r.byRef[ref])
+		}
 	}
-	w.html("</svg></div>")
+	for _, o := range slices.Backward(path) {
+		choose(o)
+	}
+	for _, o := range r.byImportance() {
+		if slices.Contains(nodes, o) {
+			choose(o)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(o *Object) bool { return !chosen[o] })
 }
 
 // connected returns the objects with an edge, and the number of the others.
@@ -95,21 +119,6 @@ func (r *Run) connected() (nodes []*Object, alone int) {
 		}
 	}
 	return nodes, alone
-}
-
-// levels returns the length of the longest chain of objects that each object waits for. A plan
-// lists an object after those that it needs; others count as if they had no needs.
-func (r *Run) levels() map[*Object]int {
-	levels, known := map[*Object]int{}, map[*Object]bool{}
-	for _, o := range r.Objects {
-		for _, ref := range o.Needs {
-			if need := r.byRef[ref]; known[need] {
-				levels[o] = max(levels[o], levels[need]+1)
-			}
-		}
-		known[o] = true
-	}
-	return levels
 }
 
 // before returns the object whose end an object waited for last, and when that was.
@@ -138,7 +147,7 @@ func (r *Run) before(o *Object) (*Object, float64) {
 // removes reports whether the object leaves the set.
 func (o *Object) removes() bool {
 	switch o.Operation {
-	case "delete", "orphan", "keep", "await-deleted":
+	case "delete", "orphan", "keep", "await-deleted", "prune":
 		return true
 	default:
 		return false
@@ -185,7 +194,7 @@ func (p *pageOf) timeline(w *writer, r *Run) {
 	bars := r.bars(path)
 	if more := r.timed() - len(bars); more > 0 {
 		w.element(`p class="soft"`, fmt.Sprintf(
-			"The %d objects that took longest; %d more are not drawn.", len(bars), more))
+			"The critical path, what failed and what took longest; %d more objects are not drawn.", more))
 	}
 	p.drawBars(w, r, bars, path)
 }
@@ -201,8 +210,8 @@ func (r *Run) timed() int {
 	return n
 }
 
-// bars returns the objects of the timeline: the critical path, and those that took longest, in the
-// order in which they began.
+// bars returns the objects of the timeline: the critical path, those that failed, and those that
+// took longest, in the order in which they began.
 func (r *Run) bars(path []*Object) []*Object {
 	bars := slices.DeleteFunc(slices.Clone(r.Objects), func(o *Object) bool { return o.took() == 0 })
 	starts := map[*Object]float64{}
@@ -211,7 +220,7 @@ func (r *Run) bars(path []*Object) []*Object {
 	}
 	if len(bars) > maxBars {
 		slices.SortStableFunc(bars, func(a, b *Object) int {
-			return cmp.Or(order(slices.Contains(path, b), slices.Contains(path, a)),
+			return cmp.Or(order(slices.Contains(path, b), slices.Contains(path, a)), order(b.Bad(), a.Bad()),
 				cmp.Compare(b.took()-starts[b], a.took()-starts[a]))
 		})
 		bars = bars[:maxBars]
@@ -229,7 +238,7 @@ func (p *pageOf) drawBars(w *writer, r *Run, bars, path []*Object) {
 	w.html(`<p class="soft">From the left: the wait for other objects, the write, the time until `,
 		`it was ready or gone. The critical path is outlined.</p>`,
 		`<div class="scroll" tabindex="0" role="group" aria-label="Timeline"><svg width="`,
-		number(left+scale+20), `" height="`, number(height), `" aria-label="Timeline">`)
+		number(left+scale+20), `" height="`, number(height), `" role="group" aria-label="Timeline">`)
 	for i := range 5 {
 		x := left + scale*float64(i)/4
 		w.html(`<line class="axis" x1="`, number(x), `" x2="`, number(x), `" y1="20" y2="`,

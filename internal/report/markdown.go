@@ -1,9 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
@@ -17,6 +22,7 @@ const (
 // The limits of single parts.
 const (
 	maxDiffLines   = 200
+	maxDiffLine    = 400 // bytes
 	maxDetailBytes = 8_000
 	maxNames       = 20 // of objects that change in the same way
 )
@@ -196,7 +202,8 @@ type diffGroup struct {
 	objects []*Object
 }
 
-// diffGroups returns the differences, those of most objects first.
+// diffGroups returns the differences: of objects that change, then of those that are deleted, then
+// of those that are created.
 func (r *Run) diffGroups() []diffGroup {
 	var groups []diffGroup
 	places := map[string]int{}
@@ -213,21 +220,60 @@ func (r *Run) diffGroups() []diffGroup {
 		}
 		groups[i].objects = append(groups[i].objects, o)
 	}
+	slices.SortStableFunc(groups, func(a, b diffGroup) int {
+		return cmp.Or(order(a.objects[0].isCreated(), b.objects[0].isCreated()),
+			order(a.objects[0].removes(), b.objects[0].removes()))
+	})
 	return groups
 }
 
-// diffLines returns the differences of an object, a line for each value.
+// isCreated reports whether the object did not exist before.
+func (o *Object) isCreated() bool { return o.Operation == "create" }
+
+// diffLines returns the differences of an object, a line for each value. Fields of the object that
+// are added or removed as a whole, as all are of an object that is created or deleted, are YAML.
 func (o *Object) diffLines() []string {
+	if o.State == Kept { // the plan was to delete it
+		return nil
+	}
 	if o.Hidden != "" {
 		return []string{"# " + plaintext.Line(o.Hidden)}
 	}
 	var lines []string
 	for _, c := range o.Changes {
-		for line := range strings.Lines(c.String()) {
+		text := c.String()
+		if whole := wholeField(c); whole != "" {
+			text = whole
+		}
+		for line := range strings.Lines(text) {
 			lines = append(lines, plaintext.Line(strings.TrimSuffix(line, "\n")))
 		}
 	}
+	if o.Omitted > 0 {
+		lines = append(lines, fmt.Sprintf("# %d long values are not shown", o.Omitted))
+	}
 	return lines
+}
+
+// wholeField returns the YAML of a field at the top of an object that is added or removed, with its
+// sign before each line, and "" for other changes.
+func wholeField(c diff.FieldChange) string {
+	name, sign, value := strings.TrimPrefix(c.Path, "."), "+ ", c.New
+	if c.Kind == diff.Removed {
+		sign, value = "- ", c.Old
+	}
+	if c.Kind == diff.Changed || strings.ContainsAny(name, ".[") || len(name)+1 != len(c.Path) {
+		return ""
+	}
+	text, err := yaml.Marshal(map[string]any{name: value})
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		b.WriteString(sign + clip(strings.TrimSuffix(line, "\n"), maxDiffLine) + "\n")
+	}
+	return b.String()
 }
 
 // text returns the lines of the difference, at most maxDiffLines. Renderers of differences colour

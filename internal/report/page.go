@@ -64,7 +64,12 @@ func page(runs []*Run) string {
 	w.element("title", firstLine(title))
 	w.html("<style>", style, "</style></head><body>",
 		`<a class="skip" href="#objects">Skip to the objects</a>`)
-	p := pageOf{runs: runs, ids: map[*Object]string{}}
+	p := pageOf{runs: runs, ids: map[*Object]string{}, places: map[*Object]int{}}
+	for _, r := range runs {
+		for _, o := range r.Objects {
+			p.places[o] = len(p.places)
+		}
+	}
 	p.header(&w)
 	w.html("<main>")
 	p.causes(&w)
@@ -83,8 +88,9 @@ func page(runs []*Run) string {
 
 // pageOf holds what the parts of a page share.
 type pageOf struct {
-	runs []*Run
-	ids  map[*Object]string
+	runs   []*Run
+	ids    map[*Object]string
+	places map[*Object]int // in the plan
 }
 
 // id returns the anchor of an object.
@@ -102,45 +108,75 @@ func (p *pageOf) header(w *writer) {
 		if i > 0 {
 			heading = "h2"
 		}
-		w.element(heading, firstLine(r.Headline()))
-		word, class := cmp.Or(string(r.Outcome), "unfinished"), "bad"
-		if r.PlanOnly {
-			word, class = "planned", "none"
-		}
-		if r.Outcome == Succeeded {
-			class = "good"
-		}
-		w.html(`<p><span class="outcome `, class, `">`)
-		w.text(word)
-		w.html(`</span></p><dl class="facts">`)
-		facts := [][2]string{{"Set", r.Set}, {"Namespace", r.Namespace}, {"Cluster", r.Cluster},
-			{"Folder", r.Folder}, {"Duration", Seconds(r.Elapsed)}, {"Error", r.Error}}
-		if r.Recovery != nil {
-			facts = append(facts, [2]string{"Recovery", r.Recovery.String()})
-		}
-		if !r.Began.IsZero() {
-			facts = append(facts, [2]string{"Began", r.Began.UTC().Format(time.RFC3339)})
-		}
-		for _, fact := range facts {
-			if fact[1] != "" {
-				w.html("<dt>", fact[0], "</dt>")
-				w.element("dd", fact[1])
-			}
-		}
-		w.html(`</dl><ul class="counts" aria-label="Objects by state">`)
-		for _, c := range r.Counts() {
-			w.html("<li><b>", fmt.Sprint(c.Count), `</b> <span class="`, c.State.class(), `">`)
-			w.text(cmp.Or(countWords[c.State], string(c.State)))
-			w.html("</span></li>")
-		}
-		w.html("</ul>")
+		w.element(heading, firstLine(r.Title()))
+		p.outcome(w, r)
+		p.counts(w, r)
+		p.facts(w, r)
 	}
-	w.html(`<nav aria-label="Sections"><ul>`)
+	w.html(`</header><nav aria-label="Sections"><ul>`)
 	for _, link := range [][2]string{{"causes", "Causes"}, {"objects", "Objects"},
 		{"graph", "Dependencies"}, {"timeline", "Timeline"}} {
 		w.html(`<li><a href="#`, link[0], `">`, link[1], "</a></li>")
 	}
-	w.html("</ul></nav></header>")
+	w.html("</ul></nav>")
+}
+
+// outcome writes how a run ended.
+func (p *pageOf) outcome(w *writer, r *Run) {
+	word, class := cmp.Or(string(r.Outcome), "unfinished"), "bad"
+	if r.PlanOnly {
+		word, class = "planned", "none"
+	}
+	if r.Outcome == Succeeded {
+		class = "good"
+	}
+	w.html(`<p class="result"><span class="outcome `, class, `">`)
+	w.text(word)
+	w.html("</span> ")
+	if took := Seconds(r.Elapsed); took != "" && !r.PlanOnly {
+		w.text("after " + took)
+	}
+	w.html("</p>")
+	if r.Error != "" {
+		w.element(`pre class="error"`, clip(r.Error, maxDetailBytes))
+	}
+}
+
+// counts writes how many objects have which state, as a bar and as links that filter the objects.
+func (p *pageOf) counts(w *writer, r *Run) {
+	w.html(`<div class="bar" aria-hidden="true">`)
+	for _, c := range r.Counts() {
+		w.html(`<span class="`, c.State.class(), `" style="flex-grow:`, fmt.Sprint(c.Count), `"></span>`)
+	}
+	w.html(`</div><ul class="counts" aria-label="Objects by state">`)
+	for _, c := range r.Counts() {
+		w.html(`<li><a href="#objects" data-state=`, attribute(string(c.State)), `><b class="`,
+			c.State.class(), `">`, fmt.Sprint(c.Count), "</b> ")
+		w.text(cmp.Or(countWords[c.State], string(c.State)))
+		w.html("</a></li>")
+	}
+	w.html("</ul>")
+}
+
+// facts writes what is known about a run.
+func (p *pageOf) facts(w *writer, r *Run) {
+	facts := [][2]string{{"Set", r.Set}, {"Namespace", r.Namespace}, {"Cluster", r.Cluster},
+		{"Folder", r.Folder}}
+	if r.Recovery != nil {
+		facts = append(facts, [2]string{"Recovery", r.Recovery.String()})
+	}
+	if !r.Began.IsZero() {
+		facts = append(facts, [2]string{"Began", r.Began.UTC().Format(time.RFC3339)})
+	}
+	w.html(`<dl class="facts">`)
+	for _, fact := range facts {
+		if fact[1] != "" {
+			w.html("<div><dt>", fact[0], "</dt>")
+			w.element("dd", fact[1])
+			w.html("</div>")
+		}
+	}
+	w.html("</dl>")
 }
 
 // class returns the class of the colour of a state.
@@ -179,21 +215,22 @@ func (p *pageOf) cause(w *writer, r *Run, d Detail) {
 	}
 	w.html(`">`)
 	w.element("h3", d.Title())
-	if source := d.Objects[0].Source; source != "" {
-		w.html("<p>")
-		w.element("code", source)
-		w.html("</p>")
-	}
-	w.element("pre", clip(d.Text, maxDetailBytes))
+	w.element(`p class="reason"`, clip(d.Text, maxDetailBytes))
 	if len(d.Log) > 0 {
-		w.element(`pre aria-label="Last log lines"`, strings.Join(d.Log, "\n"))
+		w.element(`pre class="log" role="group" aria-label="Last log lines"`, strings.Join(d.Log, "\n"))
+	}
+	w.html(`<dl class="facts">`)
+	if source := d.Objects[0].Source; source != "" {
+		w.html("<div><dt>File</dt><dd>")
+		w.element("code", source)
+		w.html("</dd></div>")
 	}
 	if d.Next != "" {
-		w.html("<p>Next: ")
+		w.html("<div><dt>Next</dt><dd>")
 		w.element("code", d.Next)
-		w.html("</p>")
+		w.html("</dd></div>")
 	}
-	w.html("<p>")
+	w.html("<div><dt>Objects</dt><dd>")
 	for i, problem := range d.Objects {
 		if i == 5*maxNames {
 			w.text(fmt.Sprintf(" and %d more", len(d.Objects)-i))
@@ -204,7 +241,7 @@ func (p *pageOf) cause(w *writer, r *Run, d Detail) {
 		}
 		p.link(w, r, problem.Ref)
 	}
-	w.html("</p></article>")
+	w.html("</dd></div></dl></article>")
 }
 
 // link writes a link to an object.
@@ -221,8 +258,21 @@ func (p *pageOf) link(w *writer, r *Run, ref object.Ref) {
 
 func (p *pageOf) objects(w *writer) {
 	w.html(`<section id="objects" aria-labelledby="objects-title" tabindex="-1">`,
-		`<h2 id="objects-title">Objects</h2>`, `<div class="tools" hidden role="search">`,
-		`<div><label for="filter">Filter by kind, name, namespace or message</label>`,
+		`<h2 id="objects-title">Objects</h2>`)
+	p.tools(w)
+	w.html(`<ul class="objects">`)
+	for _, r := range p.runs {
+		for _, o := range r.byImportance() {
+			p.object(w, r, o)
+		}
+	}
+	w.html("</ul></section>")
+}
+
+// tools writes the fields that filter and order the objects. They need the script.
+func (p *pageOf) tools(w *writer) {
+	w.html(`<div class="tools" hidden role="search">`,
+		`<div class="wide"><label for="filter">Filter by kind, name, namespace or message</label>`,
 		`<input id="filter" type="search" autocomplete="off" spellcheck="false"></div>`,
 		`<div><label for="state">State</label><select id="state"><option value="">all</option>`,
 		`<option value="changed">changed</option>`)
@@ -237,15 +287,33 @@ func (p *pageOf) objects(w *writer) {
 	for _, s := range states {
 		w.element(`option value="`+xmlText(string(s))+`"`, string(s))
 	}
-	w.html(`</select></div><div><button type="button" id="unfold">Unfold all</button> `,
+	w.html(`</select></div><div><label for="order">Order</label><select id="order">`,
+		`<option value="rank">failed first</option><option value="place">as planned</option>`,
+		`<option value="took">slowest first</option></select></div>`,
+		`<div class="buttons"><button type="button" id="unfold">Unfold all</button> `,
 		`<button type="button" id="fold">Fold all</button></div>`,
-		`<p id="shown" role="status"></p></div><ul class="objects">`)
-	for _, r := range p.runs {
-		for _, o := range r.Objects {
-			p.object(w, r, o)
-		}
+		`<p id="shown" role="status"></p></div>`)
+}
+
+// rank returns the importance of an object for a reader, 0 for the most important.
+func (o *Object) rank() int {
+	switch {
+	case o.Bad():
+		return 0
+	case o.State == Skipped || o.State == Kept || o.State == Pending || o.State == Waiting:
+		return 1
+	case o.Changed():
+		return 2
+	default:
+		return 3
 	}
-	w.html("</ul></section>")
+}
+
+// byImportance returns the objects, those that failed first, then those that change.
+func (r *Run) byImportance() []*Object {
+	return slices.SortedStableFunc(slices.Values(r.Objects), func(a, b *Object) int {
+		return cmp.Compare(a.rank(), b.rank())
+	})
 }
 
 func (p *pageOf) object(w *writer, r *Run, o *Object) {
@@ -256,16 +324,35 @@ func (p *pageOf) object(w *writer, r *Run, o *Object) {
 	search := strings.ToLower(strings.Join([]string{o.Kind, o.Group, o.Ref.String(), string(o.State),
 		o.Source, firstLine(o.reason())}, " "))
 	w.html(`<li id="`, p.id(o), `" data-state=`, attribute(string(o.State)), ` data-changed="`,
-		changed, `" data-text=`, attribute(search), `><details><summary>`,
-		`<span class="state `, o.State.class(),
-		`">`, o.sign(), " ")
+		changed, `" data-place="`, fmt.Sprint(p.places[o]), `" data-rank="`, fmt.Sprint(o.rank()),
+		`" data-took="`, fmt.Sprint(o.took()), `" data-text=`, attribute(search),
+		`><details><summary><span class="state `, o.State.class(), `">`, o.sign(), " ")
 	w.text(string(o.State))
+	w.html(`</span><span class="name"><span class="soft">`)
+	place, found := strings.CutSuffix(plaintext.Line(o.Ref.String()), plaintext.Line(o.Name))
+	if !found {
+		place = ""
+	}
+	w.WriteString(xmlText(place))
 	w.html("</span>")
-	w.text(o.Ref.String())
+	w.text(o.Name)
+	if reason := firstLine(o.reason()); reason != "" && o.rank() < 2 {
+		w.element(`span class="why"`, clip(reason, maxReasonBytes))
+	}
+	w.html("</span>")
 	if o.took() > 0 {
 		w.element(`span class="after"`, "after "+Seconds(o.took()))
 	}
 	w.html("</summary><div>")
+	p.content(w, r, o)
+	w.html("</div></details></li>\n")
+}
+
+// maxReasonBytes limits the reason beside the name of an object.
+const maxReasonBytes = 200
+
+// content writes what a fold shows of an object.
+func (p *pageOf) content(w *writer, r *Run, o *Object) {
 	if o.Source != "" {
 		w.html("<p>Source: ")
 		w.element("code", o.Source)
@@ -277,15 +364,7 @@ func (p *pageOf) object(w *writer, r *Run, o *Object) {
 		}
 	}
 	p.evidence(w, o.Ref, o.Causes)
-	if lines := o.diffLines(); len(lines) > 0 {
-		w.html(`<pre aria-label="Differences">`)
-		for _, line := range lines[:min(len(lines), maxDiffLines)] {
-			class := map[byte]string{'+': "add", '-': "del", '~': "mod"}[line[0]]
-			w.element(`span class="`+class+`"`, line)
-			w.html("\n")
-		}
-		w.html("</pre>")
-	}
+	p.differences(w, o)
 	if len(o.Needs) > 0 {
 		w.html("<p>Waits for: ")
 		for i, ref := range o.Needs[:min(len(o.Needs), maxNames)] {
@@ -299,14 +378,30 @@ func (p *pageOf) object(w *writer, r *Run, o *Object) {
 		}
 		w.html("</p>")
 	}
-	w.html("</div></details></li>\n")
+}
+
+// differences writes how an object changes.
+func (p *pageOf) differences(w *writer, o *Object) {
+	lines := o.diffLines()
+	if len(lines) == 0 {
+		return
+	}
+	w.html(`<pre class="diff" role="group" aria-label="Differences">`)
+	for _, line := range lines[:min(len(lines), maxDiffLines)] {
+		class := map[byte]string{'+': "add", '-': "del", '~': "mod"}[line[0]]
+		w.html(`<span class="`, class, `">`, xmlText(line), "</span>\n")
+	}
+	if more := len(lines) - maxDiffLines; more > 0 {
+		w.text(fmt.Sprintf("… and %d more lines", more))
+	}
+	w.html("</pre>")
 }
 
 func (p *pageOf) evidence(w *writer, ref object.Ref, causes []ready.Cause) {
 	for _, c := range causes {
 		w.element("p", CauseText(ref, c))
 		if len(c.Log) > 0 {
-			w.element(`pre aria-label="Last log lines"`, strings.Join(c.Log, "\n"))
+			w.element(`pre class="log" role="group" aria-label="Last log lines"`, strings.Join(c.Log, "\n"))
 		}
 	}
 }

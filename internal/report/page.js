@@ -1,10 +1,9 @@
 "use strict";
 (() => {
-  const box = document.getElementById("filter");
-  const state = document.getElementById("state");
-  const shown = document.getElementById("shown");
-  const rows = Array.from(document.querySelectorAll("ul.objects > li"));
-  if (!box) return;
+  const field = (name) => document.getElementById(name);
+  const box = field("filter"), state = field("state"), order = field("order"), shown = field("shown");
+  const list = document.querySelector("ul.objects");
+  const rows = Array.from(list.children);
   document.querySelector(".tools").hidden = false;
   const texts = rows.map((row) => row.dataset.text);
   function filter() {
@@ -18,6 +17,12 @@
       if (hit) count++;
     });
     shown.textContent = `${count} of ${rows.length} objects`;
+  }
+  function sort() {
+    const key = order.value, sign = key === "took" ? -1 : 1;
+    const sorted = rows.slice().sort((a, b) =>
+      sign * (a.dataset[key] - b.dataset[key]) || a.dataset.place - b.dataset.place);
+    list.append(...sorted);
   }
   function fold(open) {
     for (const row of rows) {
@@ -33,11 +38,15 @@
   }
   box.addEventListener("input", filter);
   state.addEventListener("change", filter);
+  order.addEventListener("change", sort);
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { box.value = ""; filter(); }
   });
-  document.getElementById("unfold").addEventListener("click", () => fold(true));
-  document.getElementById("fold").addEventListener("click", () => fold(false));
+  for (const link of document.querySelectorAll("ul.counts a")) {
+    link.addEventListener("click", () => { state.value = link.dataset.state; filter(); });
+  }
+  field("unfold").addEventListener("click", () => fold(true));
+  field("fold").addEventListener("click", () => fold(false));
   window.addEventListener("hashchange", reveal);
   filter();
   reveal();

@@ -98,7 +98,8 @@ func GitLabSection(name, title string, now time.Time) Section {
 }
 
 // logParts returns the log of a recorded run: a section for what was applied, and one for what was
-// deleted.
+// deleted. It has the differences of objects that change; the content of others is in the other
+// reports.
 func (r *Run) logParts() (titles []string, texts []string) {
 	applied, removed := "", ""
 	for _, o := range r.Objects {
@@ -110,13 +111,14 @@ func (r *Run) logParts() (titles []string, texts []string) {
 			line += ": " + reason
 		}
 		line += "\n"
-		for _, text := range o.diffLines() {
-			line += "    " + text + "\n"
+		if !o.isCreated() && !o.removes() {
+			for _, text := range o.diffLines() {
+				line += "    " + text + "\n"
+			}
 		}
-		switch o.Operation {
-		case "delete", "orphan", "keep", "await-deleted", "prune":
+		if o.removes() {
 			removed += line
-		default:
+		} else {
 			applied += line
 		}
 	}

@@ -48,6 +48,7 @@ type line struct {
 	Message   string        `json:"message"`
 	Error     string        `json:"error"`
 	Hidden    string        `json:"hidden"`
+	Omitted   int           `json:"omitted"`
 	Needs     []object.Ref  `json:"needs"`
 	Changes   diff.Diff     `json:"changes"`
 	Causes    []ready.Cause `json:"causes"`
@@ -175,7 +176,7 @@ func (r *Run) add(l *line) {
 	case "planned":
 		o := r.object(l.Ref)
 		o.Operation, o.Source, o.Message = l.Operation, l.Source, l.Message
-		o.Needs, o.Changes, o.Hidden = l.Needs, l.Changes, l.Hidden
+		o.Needs, o.Changes, o.Omitted, o.Hidden = l.Needs, l.Changes, l.Omitted, l.Hidden
 	case "apply", "prune", "delete":
 		r.object(l.Ref).act(l)
 	case "wait":

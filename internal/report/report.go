@@ -111,8 +111,9 @@ type Object struct {
 	State     State
 	Source    string
 	Needs     []object.Ref // objects of the set that it waits for
-	Changes   diff.Diff
-	Hidden    string // why the changes are not shown
+	Changes   diff.Diff    // from nothing if the object is created, to nothing if it is deleted
+	Omitted   int          // number of values that the changes leave out
+	Hidden    string       // why the changes are not shown
 	Message   string
 	Error     string
 	Causes    []ready.Cause

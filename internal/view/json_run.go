@@ -76,12 +76,68 @@ func (j JSONLines) begin(h RunHeader, p *plan.Plan, dryRun bool) error {
 		run["restores"] = h.Restores
 	}
 	err := j.write(run)
+	room := maxContents
 	for i := range p.Steps {
 		if err == nil && p.Steps[i].Ref != (object.Ref{}) {
-			err = j.write(plannedEntry(p, i))
+			e := plannedEntry(p, i)
+			room -= addContent(e, p, &p.Steps[i], room)
+			err = j.write(e)
 		}
 	}
 	return err
+}
+
+// The limits in bytes of the content that is shown of an object that is created or deleted, and of
+// all such objects of a run.
+const (
+	maxContent  = 16 << 10
+	maxContents = 4 << 20
+)
+
+// contentOmitted is printed instead of the content of an object if that of others is too long.
+const contentOmitted = "its content is not shown, because that of others is long"
+
+// addContent adds to the line of a step how its object changes, and returns the length of what is
+// limited. Of an update in a server-side apply only the server knows the result.
+func addContent(e entry, p *plan.Plan, step *plan.Step, room int) int {
+	have, want := step.Have, step.Want
+	switch step.Op {
+	case plan.Update:
+		if p.ServerSide {
+			return 0
+		}
+	case plan.Create:
+		have = nil
+	case plan.Delete:
+		want = nil
+	default:
+		return 0
+	}
+	if step.Sensitive {
+		e["hidden"] = ContentHidden
+		return 0
+	}
+	changes := diff.Between(have, want, diff.Options{
+		IgnoreAnnotations: append([]string{p.LastApplied}, p.Bookkeeping...),
+	})
+	if step.Op == plan.Update {
+		if len(changes) > 0 {
+			e["changes"] = changes
+		}
+		return 0
+	}
+	if len(changes) > 0 && room < maxContent {
+		e["hidden"] = contentOmitted
+		return 0
+	}
+	kept, omitted := changes.Limit(maxContent)
+	if len(kept) > 0 {
+		e["changes"] = kept
+	}
+	if omitted > 0 {
+		e["omitted"] = omitted
+	}
+	return kept.Size()
 }
 
 // plannedEntry returns the line of one step of a plan.
@@ -97,18 +153,6 @@ func plannedEntry(p *plan.Plan, i int) entry {
 	}
 	if needs := NeedsOf(p, step); needs != nil {
 		e["needs"] = needs
-	}
-	switch {
-	case step.Op != plan.Update || p.ServerSide: // the server knows the result of its merge
-	case step.Sensitive:
-		e["hidden"] = ContentHidden
-	default:
-		changes := diff.Between(step.Have, step.Want, diff.Options{
-			IgnoreAnnotations: append([]string{p.LastApplied}, p.Bookkeeping...),
-		})
-		if len(changes) > 0 {
-			e["changes"] = changes
-		}
 	}
 	return e
 }

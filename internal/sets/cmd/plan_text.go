@@ -255,10 +255,10 @@ func planDocument(outlooks []view.Outlook, p *plan.Plan, h view.RunHeader) plann
 			planned.Error = o.Err.Error()
 		}
 		switch o.Verb() {
-		case view.ToCreate, view.ToConfigure, view.ToRecreate:
+		case view.ToCreate, view.ToConfigure, view.ToRecreate, view.ToPrune:
 			before, after := o.Comparable()
 			planned.Changes = diff.Between(before, after, diff.Options{})
-			if len(planned.Changes) == 0 && planned.Reason == "" {
+			if len(planned.Changes) == 0 && planned.Reason == "" && o.Verb() != view.ToPrune {
 				planned.Reason = noDiffReason(o)
 			}
 		}
