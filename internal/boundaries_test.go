@@ -58,6 +58,10 @@ var boundaries = map[string]boundary{
 		level: 0,
 		why:   "texts to texts",
 	},
+	"crash": {
+		level: 0,
+		why:   "panics to whoever handles them",
+	},
 	"object": {
 		level:     0,
 		libraries: []string{machinery},
@@ -173,6 +177,7 @@ var boundaries = map[string]boundary{
 	"cluster": {
 		level: 1,
 		module: []string{
+			"crash",
 			"object",
 			"suggest",
 		},
@@ -197,6 +202,7 @@ var boundaries = map[string]boundary{
 		level: 2,
 		module: []string{
 			"cluster",
+			"crash",
 			"object",
 		},
 		libraries: []string{machinery},
@@ -261,6 +267,7 @@ var boundaries = map[string]boundary{
 		level: 4,
 		module: []string{
 			"cluster",
+			"crash",
 			"event",
 			"object",
 		},
@@ -318,6 +325,7 @@ var boundaries = map[string]boundary{
 		level: 4,
 		module: []string{
 			"cluster",
+			"crash",
 			"diff",
 			"event",
 			"mutation",
@@ -413,6 +421,7 @@ var boundaries = map[string]boundary{
 		level: 5,
 		module: []string{
 			"cluster",
+			"crash",
 			"engine",
 			"event",
 			"fullscreen",
@@ -671,6 +680,7 @@ var boundaries = map[string]boundary{
 			"artifact/cmd",
 			"cli",
 			"cluster",
+			"crash",
 			"diff",
 			"engine",
 			"event",
@@ -684,6 +694,7 @@ var boundaries = map[string]boundary{
 			"packages/commands",
 			"plaintext",
 			"plan",
+			"podlogs",
 			"ready",
 			"report",
 			"sets",

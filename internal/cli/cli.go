@@ -19,8 +19,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/fullscreen"
 	"github.com/muster-deploy/muster/internal/plaintext"
@@ -49,7 +51,11 @@ func ProcessEnv() *Env {
 		Getenv: os.Getenv, Now: time.Now, Restorer: new(fullscreen.Restorer),
 	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		env.Err = &view.TerminalWriter{Out: os.Stderr}
+		err := &view.TerminalWriter{Out: os.Stderr}
+		if env.IsASCII() {
+			err.Out = asciiTerminal{os.Stderr}
+		}
+		env.Err = err
 	}
 	return env
 }
@@ -199,11 +205,7 @@ func (p Program) command(env *Env, kube *Kube, name string) *cobra.Command {
 func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			env.Restorer.Restore()
-			fmt.Fprintf(env.Err, "error: internal error: %v; GOTRACEBACK=all prints where\n", cause)
-			if env.Getenv("GOTRACEBACK") != "" {
-				fmt.Fprintf(env.Err, "%s", debug.Stack())
-			}
+			env.crash(cause, debug.Stack())
 			code = ExitError
 		}
 	}()
@@ -211,12 +213,32 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 	limitGarbage()
 	ctx, stop := interruptible(env)
 	defer stop()
+	exit := func(cause any, stack []byte) {
+		env.crash(cause, stack)
+		os.Exit(ExitError)
+	}
+	ctx = crash.With(ctx, exit)
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, // in goroutines of the libraries
+		func(_ context.Context, cause any) { exit(cause, debug.Stack()) })
 	if run, ok := programs[env.Name()]; ok {
 		return run(ctx, env, newKube(env))
 	}
 	root := NewRoot(env, programs, groups)
 	cmd, err := root.ExecuteContextC(ctx)
 	return env.PrintError(err, printsJSON(cmd))
+}
+
+// crash restores the terminal and prints a panic. What was written beside a screen is lost.
+func (e *Env) crash(cause any, stack []byte) {
+	e.Restorer.Restore()
+	out := e.Err
+	if terminal, ok := out.(*view.TerminalWriter); ok {
+		out = terminal.Out
+	}
+	fmt.Fprintf(out, "error: internal error: %v; GOTRACEBACK=all prints where\n", cause)
+	if e.Getenv("GOTRACEBACK") != "" {
+		fmt.Fprintf(out, "%s", stack)
+	}
 }
 
 // native is the annotation of commands whose output and errors are not those of another tool.
@@ -271,7 +293,11 @@ that you give to any set of manifests.`,
 		if !root.ContainsGroup(group.Title) {
 			root.AddGroup(&cobra.Group{ID: group.Title, Title: group.Title + ":"})
 		}
-		for _, cmd := range group.Commands(env, kube) {
+		as := env
+		if group.Name == "" {
+			as = env.inLocale()
+		}
+		for _, cmd := range group.Commands(as, kube) {
 			cmd.GroupID = group.Title
 			if group.Name == "" { // the others have the texts of the tools whose name they have
 				cmd.SetFlagErrorFunc(flagError)

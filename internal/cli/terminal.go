@@ -8,24 +8,58 @@ import (
 	"golang.org/x/term"
 
 	"github.com/muster-deploy/muster/internal/fullscreen"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
 // IsTerminal reports whether the standard output is a terminal.
 func (e *Env) IsTerminal() bool {
-	file, ok := e.Out.(*os.File)
+	file, ok := e.outFile()
 	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// outFile returns the file that is the standard output.
+func (e *Env) outFile() (*os.File, bool) {
+	if ascii, ok := e.Out.(asciiTerminal); ok {
+		return ascii.file, true
+	}
+	file, ok := e.Out.(*os.File)
+	return file, ok
+}
+
+// asciiTerminal writes to a terminal whose locale has no characters but those of ASCII.
+type asciiTerminal struct{ file *os.File }
+
+// Write writes a text. The whole of a character has to be in it.
+func (t asciiTerminal) Write(data []byte) (int, error) {
+	if _, err := t.file.WriteString(plaintext.ASCII(string(data))); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// inLocale returns the environment with a standard output that is written in the characters of the
+// locale, if it is a terminal. Files and pipes have the same characters in all locales.
+func (e *Env) inLocale() *Env {
+	file, ok := e.Out.(*os.File)
+	if !ok || !e.IsTerminal() || !e.IsASCII() {
+		return e
+	}
+	as := *e
+	as.Out = asciiTerminal{file}
+	return &as
 }
 
 // Terminal returns the properties of the standard output. It has colour only on a terminal that is
 // not dumb, and not if NO_COLOR is set.
 func (e *Env) Terminal() view.Terminal {
-	file, ok := e.Out.(*os.File)
+	file, ok := e.outFile()
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return view.Terminal{}
 	}
 	dumb := os.Getenv("TERM") == "dumb"
-	t := view.Terminal{Live: !dumb, Colour: !dumb && os.Getenv("NO_COLOR") == ""}
+	_, ascii := e.Out.(asciiTerminal)
+	t := view.Terminal{Live: !dumb, Colour: !dumb && os.Getenv("NO_COLOR") == "", ASCII: ascii}
 	t.Stderr, _ = e.Err.(*view.TerminalWriter)
 	size := func() (width, height int) {
 		width, height, _ = term.GetSize(int(file.Fd())) // without a size there is no limit
@@ -42,7 +76,7 @@ var plainTerminals = []string{"", "dumb", "unknown", "emacs"}
 // Fullscreen returns the options of a screen on the standard output. It reports false if that is no
 // terminal on which screens are drawn, or if the variable CI says that nobody looks at it.
 func (e *Env) Fullscreen() (fullscreen.Options, bool) {
-	out, ok := e.Out.(*os.File)
+	out, ok := e.outFile()
 	in, isFile := e.In.(*os.File)
 	ci := strings.ToLower(e.Getenv("CI"))
 	if !ok || !isFile || !e.IsTerminal() || slices.Contains(plainTerminals, e.Getenv("TERM")) ||

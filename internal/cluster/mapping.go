@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/crash"
 )
 
 // Kind describes one kind, as the server or a definition to be applied declares it.
@@ -188,7 +190,10 @@ func (c *Client) ensureDiscovered(ctx context.Context, force bool) error {
 		c.asking = asked
 		// It serves all callers, so it does not end with one of them; each waits for its own
 		// context.
-		go c.runDiscovery(context.WithoutCancel(ctx), asked)
+		go func() {
+			defer crash.Catch(ctx)
+			c.runDiscovery(context.WithoutCancel(ctx), asked)
+		}()
 	}
 	c.mu.Unlock()
 	select {

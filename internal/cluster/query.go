@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -38,6 +39,7 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, handle func(ObjectEven
 	}
 	// Nobody waits for this goroutine: it ends with the context.
 	go func() {
+		defer crash.Catch(ctx)
 		kind, err := c.Kind(ctx, s.Kind)
 		if err != nil {
 			w.listed(err)

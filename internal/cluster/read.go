@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -130,6 +131,7 @@ func (r *snapshotReader) all(ctx context.Context, batches []*batch) error {
 	group.SetLimit(readRequests)
 	for _, b := range batches {
 		group.Go(func() error {
+			defer crash.Catch(ctx)
 			if err := r.room.Acquire(ctx, b.firstPage()); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -58,7 +59,10 @@ func (c *Client) Watch(ctx context.Context, refs []object.Ref, handle func(Objec
 		}
 	}
 	// Nobody waits for this goroutine: it ends with the context.
-	go w.run(ctx)
+	go func() {
+		defer crash.Catch(ctx)
+		w.run(ctx)
+	}()
 }
 
 // watcher is one watch of one kind, in a namespace or in all.

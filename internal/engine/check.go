@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -40,7 +41,10 @@ func (r *run) startCheck(ctx context.Context) {
 	r.unchecked = nil
 	r.inFlight++
 	// The loop waits for this goroutine: it ends with its one message.
-	go func() { r.messages <- message{checked: r.check(context.WithoutCancel(ctx), steps)} }()
+	go func() {
+		defer crash.Catch(ctx)
+		r.messages <- message{checked: r.check(context.WithoutCancel(ctx), steps)}
+	}()
 }
 
 // check reads the objects of unchanged steps and decides about those that have changed.
@@ -125,6 +129,7 @@ func (r *run) startLastRead(ctx context.Context, now time.Time) {
 	r.overdue, r.lastReading = nil, true
 	// It ends with its message, or with the context.
 	go func() {
+		defer crash.Catch(ctx)
 		done.seen = r.readAgain(ctx, done.steps)
 		select {
 		case r.messages <- message{lastRead: done}:

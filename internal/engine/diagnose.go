@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -222,6 +223,7 @@ func (l *logReader) readLater(ctx context.Context, step int, causes []ready.Caus
 	}
 	// It sends its one quote, or ends with the context.
 	go func() {
+		defer crash.Catch(ctx)
 		l.add(ctx, causes)
 		select {
 		case l.quotes <- logQuote{step, causes}:
@@ -237,7 +239,11 @@ func (l *logReader) read(ctx context.Context, all [][]ready.Cause) {
 	logs.SetLimit(concurrentLogs)
 	for _, causes := range all {
 		if l.wants(causes) {
-			logs.Go(func() error { l.add(ctx, causes); return nil })
+			logs.Go(func() error {
+				defer crash.Catch(ctx)
+				l.add(ctx, causes)
+				return nil
+			})
 		}
 	}
 	_ = logs.Wait() // the functions return no error

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -278,6 +279,7 @@ func (r *run) begin(ctx context.Context, i int) {
 		// The loop waits for this goroutine: it ends with its one message. The write is not cut
 		// short by an interrupt.
 		go func() {
+			defer crash.Catch(ctx)
 			done := r.act(context.WithoutCancel(ctx), step, known)
 			r.messages <- message{step: i, done: done}
 		}()

@@ -9,6 +9,7 @@ package fullscreen
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -59,6 +60,7 @@ type Screen struct {
 	entered bool       // the terminal is in the state for drawing
 	closed  bool       // nothing is drawn any more
 	broken  bool       // the terminal cannot be written
+	err     error      // why the content cannot be drawn
 	frame   frame
 }
 
@@ -92,6 +94,17 @@ func (s *Screen) Close() {
 	<-s.done
 }
 
+// Done returns a channel that is closed when nothing is drawn any more: after Close, or if the
+// content cannot be drawn.
+func (s *Screen) Done() <-chan struct{} { return s.done }
+
+// Err returns why the content could not be drawn: it has panicked. Nil means that it was drawn.
+func (s *Screen) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
 // Broken reports whether the terminal could not be written.
 func (s *Screen) Broken() bool {
 	s.mu.Lock()
@@ -99,11 +112,19 @@ func (s *Screen) Broken() bool {
 	return s.broken
 }
 
-// run draws frames until the screen is closed. A panic of the content restores the terminal first.
+// run draws frames until the screen is closed. A panic of the content ends the drawing and nothing
+// else.
 func (s *Screen) run() {
 	defer close(s.done)
 	defer s.options.Restorer.set(nil)
 	defer s.restore()
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.err = fmt.Errorf("draw the screen: internal error: %v", cause)
+		}
+	}()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, screenSignals...)
 	defer signal.Stop(signals)

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -246,6 +247,7 @@ func (l *Lock) During(ctx context.Context) (context.Context, context.CancelFunc)
 // renewals renews the lock until Release.
 func (l *Lock) renewals(ctx context.Context) {
 	defer close(l.done)
+	defer crash.Catch(ctx)
 	ticker := time.NewTicker(RenewPeriod)
 	defer ticker.Stop()
 	last := time.Now()

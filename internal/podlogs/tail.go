@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -165,7 +166,10 @@ func (t *Tail) watchNamespaces(ctx context.Context, selector string, namespaces 
 	var all sync.WaitGroup
 	for i, namespace := range namespaces {
 		// Wait below waits for it
-		all.Go(func() { errs[i] = t.watchPods(ctx, selector, namespace) })
+		all.Go(func() {
+			defer crash.Catch(ctx)
+			errs[i] = t.watchPods(ctx, selector, namespace)
+		})
 	}
 	all.Wait()
 	forbidden := &ForbiddenError{}
@@ -203,6 +207,7 @@ func (t *Tail) observe(ctx context.Context, ref object.Ref, pod *unstructured.Un
 	}
 	t.pods[ref] = p
 	t.running.Go(func() { // Run waits for it
+		defer crash.Catch(ctx)
 		chosen, ok := t.Choose(ctx, pod)
 		if !ok {
 			t.forget(p)
@@ -210,7 +215,10 @@ func (t *Tail) observe(ctx context.Context, ref object.Ref, pod *unstructured.Un
 		}
 		for _, name := range containerNames(pod) {
 			if chosen(name) {
-				t.running.Go(func() { t.tail(ctx, p, Container{ref, name}) }) // Run waits for it
+				t.running.Go(func() { // Run waits for it
+					defer crash.Catch(ctx)
+					t.tail(ctx, p, Container{ref, name})
+				})
 			}
 		}
 	})

@@ -194,7 +194,7 @@ func (t *table) text() string {
 			}
 		}
 		if t.terminal.Width > 0 && spanLength(line) > t.terminal.Width {
-			line = append(cutSpans(line, t.terminal.Width-1), Span{Text: "…"})
+			line = t.terminal.fitLine(line)
 			t.truncated[owners[r]] = true
 		}
 		text := t.terminal.colourSpans(line)

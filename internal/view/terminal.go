@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -18,8 +19,9 @@ const (
 type Terminal struct {
 	Live   bool // lines can be drawn over
 	Colour bool
-	Width  int // in columns; 0 is without limit
-	Height int // in lines; 0 is without limit
+	ASCII  bool // other characters are not shown
+	Width  int  // in columns; 0 is without limit
+	Height int  // in lines; 0 is without limit
 	// Size returns the width and height of now, since users resize windows. Nil means that they stay.
 	Size   func() (width, height int)
 	Stderr *TerminalWriter // other output to the same terminal; nil if none
@@ -28,9 +30,26 @@ type Terminal struct {
 // fit cuts a line to the width of the screen.
 func (t Terminal) fit(line string) string {
 	if runes := []rune(line); t.Width > 0 && len(runes) > t.Width {
-		return string(runes[:t.Width-1]) + "…"
+		return string(runes[:max(0, t.Width-len([]rune(t.ellipsis())))]) + t.ellipsis()
 	}
 	return line
+}
+
+// fitLine cuts the spans of a line to the width of the screen.
+func (t Terminal) fitLine(line []Span) []Span {
+	if t.Width == 0 || spanLength(line) <= t.Width {
+		return line
+	}
+	mark := t.ellipsis()
+	return append(cutSpans(line, max(0, t.Width-len([]rune(mark)))), Span{Text: mark})
+}
+
+// ellipsis returns the sign of a line that is cut.
+func (t Terminal) ellipsis() string {
+	if t.ASCII {
+		return plaintext.ASCII("…")
+	}
+	return "…"
 }
 
 // colourStates colours the states in a text.

@@ -63,10 +63,7 @@ func LiveTree(roots []*livetree.Node, t Terminal, o TreeOptions) string {
 		if line.reason != "" {
 			spans = append(spans, Span{Text: "  " + line.reason})
 		}
-		if t.Width > 0 && spanLength(spans) > t.Width {
-			spans = append(cutSpans(spans, t.Width-1), Span{Text: "…"})
-		}
-		b.WriteString(strings.TrimRight(t.colourSpans(spans), " ") + "\n")
+		b.WriteString(strings.TrimRight(t.colourSpans(t.fitLine(spans)), " ") + "\n")
 	}
 	return b.String()
 }

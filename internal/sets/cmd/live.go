@@ -30,7 +30,7 @@ func (r run) live(p *plan.Plan, show view.RunOptions) view.Printer {
 	title := r.command + " " + show.Header.Set + ", " + show.Header.Cluster
 	state := live.NewRun(p, live.Options{
 		Title: title, Now: r.env.Now, ASCII: r.env.IsASCII(),
-		Reason: view.PlainReason, Notice: cli.UnreachableLine,
+		Reason: view.PlainReason, Notice: cli.UnreachableLine, Logs: r.logs.reader(p),
 	})
 	beside, _ := r.env.Err.(*view.TerminalWriter)
 	o := view.PhaseOptions{Waits: !show.NoWait}
@@ -86,7 +86,9 @@ type question struct {
 	shown   setflags.Shown
 	held    []object.Ref // objects that hold others, and would be deleted
 	defines string       // what is done to the definition of records; empty for nothing
-	text    string
+
+	reviewed []string // notes about what the plan does
+	text     string
 }
 
 // notes returns the lines below the plan.
@@ -100,7 +102,7 @@ func (q question) notes() (lines []string) {
 	if q.defines != "" {
 		lines = append(lines, q.defines)
 	}
-	return lines
+	return append(lines, q.reviewed...)
 }
 
 // printPlan prints the plan.

@@ -108,9 +108,7 @@ func (f *rollbackFlags) run(
 		}
 		return f.checkPruned(op)
 	}
-	r.review = func(ctx context.Context, outlooks []view.Outlook) error {
-		return f.review(ctx, env, outlooks)
-	}
+	r.review = f.review
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	}
@@ -145,7 +143,9 @@ func (f *rollbackFlags) show(
 	if err := p.printAll(ctx, env, r.outputs, planned{t, op, "", outlooks}); err != nil {
 		return err
 	}
-	f.printNotes(ctx, env, outlooks)
+	for _, note := range f.notes(ctx, outlooks) {
+		env.Notice(note)
+	}
 	result := p.result(outlooks)
 	if text := shortfall(outlooks); text != "" {
 		fmt.Fprintln(env.Err, "error: "+text)
@@ -301,12 +301,12 @@ func (f *rollbackFlags) checkLosses(env *cli.Env, p *plan.Plan) error {
 	return nil
 }
 
-// review prints notes about a plan, and returns an error if an object would fail, unless the rest
-// may be restored.
+// review returns notes about a plan, and an error if an object would fail, unless the rest may be
+// restored.
 func (f *rollbackFlags) review(
-	ctx context.Context, env *cli.Env, outlooks []view.Outlook,
-) error {
-	f.printNotes(ctx, env, outlooks)
+	ctx context.Context, outlooks []view.Outlook,
+) (notes []string, err error) {
+	notes = f.notes(ctx, outlooks)
 	failing := 0
 	for _, o := range outlooks {
 		if o.Verb() == view.ToFail {
@@ -314,30 +314,31 @@ func (f *rollbackFlags) review(
 		}
 	}
 	if failing == 0 || f.partial {
-		return nil
+		return notes, nil
 	}
 	objects := "1 object"
 	if failing > 1 {
 		objects = fmt.Sprintf("%d objects", failing)
 	}
-	return fmt.Errorf("%s of revision %d cannot be restored, as the plan says; nothing was changed\n"+
-		"--partial restores the rest", objects, f.target.Revision.Number)
+	return notes, fmt.Errorf("%s of revision %d cannot be restored, as the plan says; nothing was "+
+		"changed\n--partial restores the rest", objects, f.target.Revision.Number)
 }
 
 // claimKind is the kind of volume claims.
 var claimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 
-// printNotes prints what a plan does not show: data that is gone, and what undoes the rollback.
-func (f *rollbackFlags) printNotes(ctx context.Context, env *cli.Env, outlooks []view.Outlook) {
+// notes returns what a plan does not show: data that is gone, and what undoes the rollback.
+func (f *rollbackFlags) notes(ctx context.Context, outlooks []view.Outlook) (lines []string) {
 	for _, o := range outlooks {
 		created := o.Step.Op == plan.Create || o.Verb() == view.ToRecreate
 		if created && o.Step.Ref.GroupKind() == claimKind {
-			env.Notice(fmt.Sprintf("note: %s is created without data: that of the deleted claim is not "+
-				"restored", o.Step.Ref))
+			lines = append(lines, fmt.Sprintf("note: %s is created without data: that of the deleted "+
+				"claim is not restored", o.Step.Ref))
 		}
 	}
 	r := f.target
 	if line := r.UndoneBy(ctx, r.cluster, r.request, r.heads); line != "" {
-		env.Notice("note: " + line)
+		lines = append(lines, "note: "+line)
 	}
+	return lines
 }

@@ -59,15 +59,16 @@ type run struct {
 	show    view.RunOptions
 	outputs *output.Outputs // the readers
 	wording wording         // of what is printed
+	logs    *logSource      // for the screen
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	// check looks at the plan before anything is asked or run.
 	check  func(context.Context, sets.Operation) error
 	access string // how to find out about missing permissions, or ""
 
-	// review looks at what the plan would do, which is printed, before anything is asked or run; nil
-	// if the plan is only printed before a question.
-	review func(context.Context, []view.Outlook) error
+	// review looks at what the plan would do before anything is asked or run, and returns notes that
+	// are printed below the plan; nil if the plan is only printed before a question.
+	review func(context.Context, []view.Outlook) (notes []string, err error)
 
 	differences setflags.Differences // of the plan, before it is confirmed
 
@@ -99,7 +100,9 @@ func newRun(env *cli.Env, command string, readers []output.Reader, w wording) (r
 
 // newRunTo returns a run that is printed to outputs.
 func newRunTo(env *cli.Env, command string, outputs *output.Outputs, w wording) run {
-	r := run{env: env, command: command, outputs: outputs, wording: w}
+	r := run{
+		env: env, command: command, outputs: outputs, wording: w, logs: &logSource{now: env.Now},
+	}
 	form, terminal := *env, env.Terminal()
 	if !terminal.Live && outputs.Stdout() != output.Quiet {
 		r.heartbeat = view.NewHeartbeat(env.Out, env.Err)
@@ -220,6 +223,10 @@ func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) er
 	t.Print(r.env, r.show.Output, op)
 	r.show.Header.Set, r.show.Header.Cluster = t.Set, t.Place
 	r.show.Header.Namespace = t.Namespace
+	r.logs.cluster = t.Cluster
+	r.logs.begin = func() (context.Context, context.CancelFunc) {
+		return context.WithCancel(context.WithoutCancel(ctx)) // an interrupted run has logs too
+	}
 	if r.validation != nil {
 		if err := r.validation.check(ctx, r.env, t.Cluster, op); err != nil {
 			return err
@@ -351,21 +358,20 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 		return o.Verb().Changes() || o.Verb() == view.ToFail
 	})
 	asks := !r.yes && r.env.IsInteractive() && (changes || q.defines != "")
-	if r.review == nil && asks {
+	var refused error
+	if r.review != nil {
+		q.reviewed, refused = r.review(ctx, outlooks)
+	}
+	if asks && refused == nil {
 		return agreement(r.agrees(ctx, q))
 	}
 	if err := r.printPlan(ctx, q); err != nil {
 		return err
 	}
-	if r.review != nil {
-		if err := r.review(ctx, outlooks); err != nil {
-			return err
-		}
+	for _, note := range q.reviewed {
+		r.env.Notice(note)
 	}
-	if !asks {
-		return nil
-	}
-	return agreement(r.agreesBelow(ctx, q)) // what the review has printed has to be seen
+	return refused
 }
 
 // agreement returns the error of a question whose answer is not yes.

@@ -71,10 +71,10 @@ func spell(lines []fullscreen.Line, ascii bool) []fullscreen.Line {
 		for i := range line {
 			line[i].Text = strings.Map(func(c rune) rune {
 				if c > '~' {
-					return '?'
+					return '?' // its width would not be known
 				}
 				return c
-			}, line[i].Text)
+			}, plaintext.ASCII(line[i].Text))
 		}
 	}
 	return lines
@@ -98,6 +98,9 @@ func (r *Run) lines(columns, rows int) []fullscreen.Line {
 	}
 	height := rows - len(head) - len(foot)
 	body := r.help(height)
+	if body == nil && r.log != nil {
+		body = r.log.body(columns, height, r.options.ASCII)
+	}
 	if body == nil {
 		body = r.body(forms, columns, height)
 	}
@@ -108,6 +111,9 @@ func (r *Run) lines(columns, rows int) []fullscreen.Line {
 }
 
 func (r *Run) message() string {
+	if r.hint != "" {
+		return r.hint
+	}
 	if r.notice != "" {
 		return plaintext.Line(r.notice)
 	}
@@ -181,7 +187,9 @@ func (r *Run) bar(columns int) fullscreen.Line {
 // keysLine returns the most important keys that fit, or the filter while it is typed.
 func (r *Run) keysLine(columns int) fullscreen.Line {
 	if r.list.typing {
-		return fullscreen.Line{{Text: "/" + r.list.filter + "_"}}
+		return fullscreen.Line{
+			{Text: "/" + r.list.filter + "_"}, {Text: "  Enter keep  Esc all", Style: fullscreen.Faint},
+		}
 	}
 	arrows := "↑↓"
 	if r.options.ASCII {
@@ -191,8 +199,12 @@ func (r *Run) keysLine(columns int) fullscreen.Line {
 	if r.list.filter != "" {
 		text = "/" + r.list.filter + "  Esc all"
 	}
-	keys := []string{"? keys", "Ctrl-C stop", arrows + " select", "Enter fold", "l logs",
+	keys := []string{"? keys", "Ctrl-C stop", arrows + " select", "Enter unfold", "l log",
 		"f problems", "/ filter"}
+	if r.log != nil {
+		text = "Esc back"
+		keys = []string{arrows + " scroll", "G follow", r.log.state(), "? keys"}
+	}
 	for _, key := range keys {
 		if text == "" {
 			text = key
@@ -208,9 +220,13 @@ func (r *Run) help(height int) []fullscreen.Line {
 	if !r.list.help {
 		return nil
 	}
-	lines := make([]fullscreen.Line, 0, len(runKeys))
-	for _, k := range runKeys {
-		lines = append(lines, fullscreen.Line{{Text: fmt.Sprintf("  %-16s %s", k[0], k[1])}})
+	keys := runKeys
+	if r.log != nil {
+		keys = logKeys
+	}
+	lines := make([]fullscreen.Line, 0, len(keys))
+	for _, k := range keys {
+		lines = append(lines, fullscreen.Line{{Text: fmt.Sprintf("  %-19s %s", k[0], k[1])}})
 	}
 	return lines[:min(len(lines), height)]
 }
@@ -221,7 +237,7 @@ var runKeys = [][2]string{
 	{"PgUp PgDn, b Space", "one page up or down"},
 	{"Home End, g G", "the first or the last object"},
 	{"Enter, Right Left", "unfold or fold a section or an object"},
-	{"l", "show or hide the last log lines of containers that failed"},
+	{"l", "show the log of the object's pods as it grows; Esc closes it"},
 	{"f", "show only what failed or is not ready, or everything"},
 	{"/", "filter objects by name; Enter keeps the filter"},
 	{"Esc", "show everything again"},
@@ -377,8 +393,8 @@ func (r *Run) objectLine(
 // detailIndent indents the details of an object.
 const detailIndent = "     "
 
-// details returns the lines below an object: its source, all of its status, the causes and, on
-// request, the ends of logs.
+// details returns the lines below an object: its source, all of its status, and the causes with the
+// ends of logs.
 func (r *Run) details(i, columns int) []fullscreen.Line {
 	w, step := &r.rows[i], &r.state.Plan.Steps[i]
 	var texts []string
@@ -400,19 +416,11 @@ func (r *Run) details(i, columns int) []fullscreen.Line {
 	if w.status.State != "" {
 		add(strings.TrimSuffix(string(w.status.State)+": "+w.status.Message, ": "))
 	}
-	logs := 0
 	for _, c := range w.causes {
-		logs += len(c.Log)
-		if !r.list.logs {
-			c.Log = nil
-		}
 		e := event.Event{Ref: step.Ref, Status: w.status, Causes: []ready.Cause{c}}
 		for _, line := range view.Causes(e) {
 			add(strings.TrimPrefix(line, "    "))
 		}
-	}
-	if logs > 0 && !r.list.logs {
-		add("l shows " + count(logs, "log line"))
 	}
 	if len(texts) == 0 {
 		texts = []string{"nothing is known about it yet"}
@@ -449,9 +457,10 @@ func ellipsis(text string, columns int, ascii bool) string {
 	}
 	mark := "…"
 	if ascii {
-		mark = "~"
+		text, mark = plaintext.ASCII(text), plaintext.ASCII(mark)
 	}
-	return fullscreen.Cut(text, max(0, columns-1)) + fullscreen.Cut(mark, max(0, columns))
+	room := max(0, columns-fullscreen.Width(mark))
+	return fullscreen.Cut(text, room) + fullscreen.Cut(mark, max(0, columns))
 }
 
 // pad fills a text up with spaces.

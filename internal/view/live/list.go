@@ -16,7 +16,6 @@ type item struct {
 type list struct {
 	folded   [sections]bool
 	problems bool   // only objects with problems are shown
-	logs     bool   // details include lines of logs
 	filter   string // in lower case; of names
 	typing   bool   // the filter is being typed
 	help     bool   // the keys are shown
@@ -80,7 +79,13 @@ func (r *Run) Key(k fullscreen.Key) {
 		return
 	}
 	help := l.help
-	l.help = k == '?' && !help
+	l.help, r.hint = k == '?' && !help, ""
+	if r.log != nil {
+		if !help && r.log.key(k) {
+			r.closeLog()
+		}
+		return
+	}
 	all, _ := r.items()
 	switch k {
 	case fullscreen.Up, 'k':
@@ -98,7 +103,7 @@ func (r *Run) Key(k fullscreen.Key) {
 	case fullscreen.Enter, fullscreen.Right, fullscreen.Left:
 		r.unfold(all, k)
 	case 'l':
-		r.toggleLogs(all)
+		r.openLog(all)
 	case 'f':
 		l.problems = !l.problems
 	case '/':
@@ -154,21 +159,4 @@ func (r *Run) unfold(all []item, k fullscreen.Key) {
 		return
 	}
 	w.open = k == fullscreen.Right || k == fullscreen.Enter && !w.open
-}
-
-// toggleLogs shows or hides the lines of logs, those of the selected object at once.
-func (r *Run) toggleLogs(all []item) {
-	if len(all) == 0 {
-		return
-	}
-	r.selectItem(all, 0)
-	it := r.list.selected
-	if it.step < 0 {
-		r.list.logs = !r.list.logs
-		return
-	}
-	w := &r.rows[it.step]
-	if r.list.logs = !r.list.logs || !w.open; r.list.logs {
-		w.open = true
-	}
 }

@@ -24,6 +24,9 @@ type Options struct {
 	ASCII  bool                     // the terminal shows no other characters
 	Reason view.ReasonFunc          // why a write failed or was skipped
 	Notice func(event.Event) string // about the run; empty if there is nothing to say
+	// Logs begins to add the lines of the logs of a step's pods, until the returned function is
+	// called. It must not block. Nil if no logs can be read.
+	Logs func(step int, to *Log) (stop func())
 }
 
 // section is a part of the list of objects.
@@ -69,6 +72,9 @@ type Run struct {
 	total   int
 	notice  string // of the last event
 	warning string // the last line written to the standard error
+	hint    string // about the last key
+	log     *Log   // nil unless a log is shown instead of the list
+	changed func() // called when what is shown has changed; it does not block
 
 	list list
 }
@@ -78,7 +84,7 @@ func NewRun(p *plan.Plan, o Options) *Run {
 	r := &Run{
 		options: o, began: o.Now(), state: view.NewRunState(p),
 		rows: make([]row, len(p.Steps)), unmet: make([]int, len(p.Steps)),
-		waiters: map[int][]int{},
+		waiters: map[int][]int{}, changed: func() {},
 	}
 	name := nameOf(p)
 	for i := range p.Steps {
@@ -222,6 +228,20 @@ func (r *Run) end(e event.Event) {
 	default:
 		r.settle(e.Step, skipped)
 	}
+}
+
+// notify lets a function be called when what is shown has changed without an event or a key.
+func (r *Run) notify(changed func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = changed
+}
+
+// close ends the reading of logs.
+func (r *Run) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closeLog()
 }
 
 // Warn shows the last line of a text that was written beside the screen.

@@ -30,6 +30,8 @@ import (
 //	refused STEP ERROR       the server refuses the object
 //	retried STEP ERROR       its write is sent again
 //	lost ERROR, warn TEXT    a message about the run, and one beside it
+//	log CONTAINER TEXT       a line comes in the log that is shown; - is no container
+//	closed NUMBER            how many logs are not read any more
 //	after DURATION           time passes
 //	keys KEY...              keys are typed
 //	show NAME                the screen is an output, in each size
@@ -82,6 +84,8 @@ type script struct {
 	destroy bool
 	plan    *plan.Plan
 	run     *live.Run
+	log     *live.Log // that was opened last
+	stopped int       // how many logs were closed
 	now     time.Time
 	out     map[string]string
 }
@@ -99,6 +103,10 @@ func (s *script) start() {
 			return "still trying: " + e.Err.Error()
 		}
 		return ""
+	}
+	s.options.Logs = func(_ int, to *live.Log) func() {
+		s.log = to
+		return func() { s.stopped++ }
 	}
 	s.run = live.NewRun(s.plan, s.options)
 }
@@ -141,6 +149,17 @@ func (s *script) do(what, rest string) error {
 				k = fullscreen.Key([]rune(name)[0])
 			}
 			s.run.Key(k)
+		}
+	case "log":
+		container, text, _ := strings.Cut(rest, " ")
+		line := live.LogLine{Container: container, Text: text}
+		if container == "-" {
+			line = live.LogLine{Text: text, Note: true}
+		}
+		s.log.Add(line)
+	case "closed":
+		if fmt.Sprint(s.stopped) != rest {
+			return fmt.Errorf("%d logs were closed", s.stopped)
 		}
 	case "warn":
 		s.run.Warn(rest + "\n")

@@ -2,12 +2,14 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/fullscreen"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -25,6 +27,7 @@ func Printer(
 	if p.screen, err = fullscreen.Open(o, run); err != nil {
 		return nil, err
 	}
+	run.notify(p.screen.Changed)
 	p.release = beside.Divert(func(text string) {
 		run.Warn(text)
 		p.screen.Changed()
@@ -52,12 +55,17 @@ func (p *printer) Event(e event.Event) {
 }
 
 // Close restores the terminal and prints the summary. A terminal that disappeared during the run is
-// no error: nobody misses the summary.
+// no error: nobody misses the summary. A run that could not be drawn is one.
 func (p *printer) Close(failed error) error {
 	p.screen.Close()
+	p.run.close()
 	p.release()
-	err := p.summary.Close(failed)
-	if _, wrote := p.out.Write(p.text.Bytes()); wrote != nil && !p.screen.Broken() && err == nil {
+	err := cmp.Or(p.summary.Close(failed), p.screen.Err())
+	text := p.text.String()
+	if p.run.options.ASCII {
+		text = plaintext.ASCII(text)
+	}
+	if _, wrote := p.out.WriteString(text); wrote != nil && !p.screen.Broken() && err == nil {
 		return wrote
 	}
 	return err

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,6 +51,8 @@ func Ask(
 	select {
 	case <-a.answered:
 		return a.answer, nil
+	case <-screen.Done():
+		return "", cmp.Or(screen.Err(), fullscreen.ErrUnsupported)
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -172,7 +175,7 @@ func (a *asking) body(columns, height int) []fullscreen.Line {
 	if a.help {
 		var lines []fullscreen.Line
 		for _, k := range questionKeys {
-			lines = append(lines, fullscreen.Line{{Text: fmt.Sprintf("  %-18s %s", k[0], k[1])}})
+			lines = append(lines, fullscreen.Line{{Text: fmt.Sprintf("  %-19s %s", k[0], k[1])}})
 		}
 		return lines
 	}
