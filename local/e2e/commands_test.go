@@ -30,6 +30,8 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sorted":              sorted,
 		"target":              target,
 		"terminal":            terminal,
+		"tmux":                tmux,
+		"rollout":             rollout,
 		"compare":             compare,
 		"replay":              replay,
 		"replayapp":           replayApp,
