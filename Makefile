@@ -54,7 +54,7 @@ drift: ## the goldens are what the code makes of their inputs, and no link of th
 test: unit e2e ## all tests
 
 tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
-	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
+	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
 	if [ -n "$$missing" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; fi
 
 unit:
