@@ -31,9 +31,7 @@ var updateScreens = flag.Bool("update-screens", false, "rewrite testdata/screens
 //	run COMMAND [ARGUMENT]...   run a command beside it until it succeeds
 func tmux(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 3, neg, "tmux COLUMNS ROWS FILE")
-	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
-	defer cancel()
-	w := &tmuxWindow{ts: ts, ctx: ctx, socket: ts.MkAbs("tmux"), saved: map[string]bool{}}
+	w := &tmuxWindow{ts: ts, socket: ts.MkAbs("tmux"), saved: map[string]bool{}}
 	w.tmux("-f", "/dev/null", "new-session", "-d", "-x", args[0], "-y", args[1],
 		"env PS1='$ ' bash --noprofile --norc")
 	defer w.kill()
@@ -49,7 +47,6 @@ func tmux(ts *testscript.TestScript, neg bool, args []string) {
 // tmuxWindow is a window of a tmux server of its own.
 type tmuxWindow struct {
 	ts     *testscript.TestScript
-	ctx    context.Context
 	socket string
 	saved  map[string]bool // the screens that were rewritten
 }
@@ -62,7 +59,9 @@ var othersVariables = []string{
 
 // tmux runs a command of tmux and returns its output.
 func (w *tmuxWindow) tmux(args ...string) string {
-	cmd := exec.CommandContext(w.ctx, "tmux", append([]string{"-u", "-S", w.socket}, args...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-S", w.socket}, args...)...)
 	cmd.Dir = w.ts.MkAbs(".")
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -122,10 +121,8 @@ const captureInterval = 100 * time.Millisecond
 func (w *tmuxWindow) await(met func() bool) bool {
 	pause := time.NewTicker(captureInterval)
 	defer pause.Stop()
-	for !met() {
-		select {
-		case <-pause.C:
-		case <-w.ctx.Done():
+	for last := time.Now().Add(hangTimeout); !met(); <-pause.C {
+		if time.Now().After(last) {
 			return false
 		}
 	}
