@@ -298,6 +298,7 @@ var boundaries = map[string]boundary{
 			"apps/config",
 			"apps/input",
 			"apps/resource",
+			"artifact",
 			"boundedio",
 			"manifest",
 			"manifest/kustomize",
@@ -619,6 +620,8 @@ var boundaries = map[string]boundary{
 	"sets/setflags": {
 		level: 8,
 		module: []string{
+			"artifact",
+			"artifact/source",
 			"cli",
 			"cluster",
 			"history",
@@ -643,6 +646,7 @@ var boundaries = map[string]boundary{
 			"access",
 			"apps",
 			"apps/filter",
+			"artifact",
 			"boundedio",
 			"cli",
 			"cluster",

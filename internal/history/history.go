@@ -112,7 +112,8 @@ type Meta struct {
 	Command string `json:"command,omitempty"`
 	Message string `json:"message,omitempty"`
 	Git     *Git   `json:"git,omitempty"`
-	// Artifact is the digest of the OCI artifact that the objects come from.
+	// Artifact is the OCI artifact that the objects come from, with its digest; several have spaces
+	// between them.
 	Artifact string `json:"artifact,omitempty"`
 	CI       string `json:"ci,omitempty"` // address of the job of a pipeline
 

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -144,6 +145,7 @@ func (s *source) inventories() *contents {
 
 // Manifests are options of reading manifests that are no package, by the rules of packages.
 type Manifests struct {
+	Name    string                        // what errors call a folder; empty for its path
 	Unnamed func(obj map[string]any) bool // objects that need no name; nil: none
 	Warn    func(text string)             // receives warnings; nil ignores them
 }
@@ -156,12 +158,13 @@ func (m Manifests) LoadFolder(dir string) ([]manifest.Object, error) {
 		return nil, err
 	}
 	s.warn, s.unnamed = m.Warn, m.Unnamed
+	name := cmp.Or(m.Name, dir)
 	found, err := s.manifests()
 	errs := []error{s.problems, err}
 	if section := s.kptfile.Inventory; section != nil && section.Name != "" {
-		errs = append(errs, &StrayInventoryError{inventory.KptfileName, dir})
+		errs = append(errs, &StrayInventoryError{inventory.KptfileName, name})
 	}
-	objects, err := withoutInventories(found, dir)
+	objects, err := withoutInventories(found, name)
 	return objects, errors.Join(append(errs, err)...)
 }
 

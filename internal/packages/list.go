@@ -2,6 +2,8 @@ package packages
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -95,6 +97,33 @@ func FindInventory(
 		}
 	}
 	return nil, &NoRecordError{Namespace: namespace, Name: name}
+}
+
+// RecordInventory returns the inventory with a name that is stored in a namespace or, if there is
+// none, that of a new ResourceGroup. Its ID depends on both names alone, so that all who begin with
+// it mean the same.
+func RecordInventory(
+	ctx context.Context, c Cluster, namespace, name string,
+) (*inventory.Inventory, error) {
+	inv, err := FindInventory(ctx, c, namespace, name)
+	if none := (*NoRecordError)(nil); !errors.As(err, &none) {
+		return inv, err
+	}
+	if _, err := definitionServed(ctx, c); err != nil { // else there may be one
+		return nil, fmt.Errorf("find the record %s in namespace %s: %w", name, namespace, err)
+	}
+	return NewInventory(namespace, name)
+}
+
+// NewInventory returns the inventory of a ResourceGroup that a record has not been stored in yet.
+func NewInventory(namespace, name string) (*inventory.Inventory, error) {
+	sum := sha256.Sum256([]byte(namespace + ":" + name))
+	inv, err := InitOptions{Name: name, ID: hex.EncodeToString(sum[:20])}.inventory(namespace)
+	if err != nil {
+		return nil, fmt.Errorf("name the record of the package: %w", err)
+	}
+	inv.Annotations, inv.Source = map[string]string{}, "the name of the record"
+	return inv, nil
 }
 
 // NoRecordError reports that there is no record of a package with a name.

@@ -35,6 +35,8 @@ type Input struct {
 	Folder string
 	Stream io.Reader
 	Notice func(string) // receives warnings; nil ignores them
+	// Inventory is that of the package, whatever the folder describes; nil for what it describes.
+	Inventory *inventory.Inventory
 }
 
 // warn prints a warning of one or more lines.
@@ -53,7 +55,12 @@ func Open(ctx context.Context, in Input) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv, err := c.inventory()
+	inv, err := in.Inventory, error(nil)
+	if inv == nil {
+		inv, err = c.inventory()
+	} else if len(c.usedFormats()) > 0 {
+		in.warn("the inventory in the artifact is ignored: it is that of another record")
+	}
 	if none := (*NoInventoryError)(nil); c.problems != nil && errors.As(err, &none) {
 		err = nil // it may be in what is broken
 	}

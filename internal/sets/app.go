@@ -34,7 +34,7 @@ type appSet struct {
 func openApp(ctx context.Context, r Request) (Set, error) {
 	s := &appSet{request: r}
 	var err error
-	s.objects, err = files.Read(ctx, files.Options{Paths: r.Files, Stdin: r.Stream, Warn: r.warn})
+	s.objects, err = files.Read(ctx, r.fileOptions(r.Files...))
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func OpenBaseline(
 
 // openFiles returns the files of a set as a baseline.
 func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
-	if r.Record != "" {
+	if r.Record != "" && !r.NamesArtifact() {
 		return nil, errors.New("--record names a package without its folder, so that there are no " +
 			"files to compare with; name the folder instead, or leave out --against")
 	}
@@ -126,7 +126,7 @@ func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
 		return nil, fmt.Errorf("no manifests are given for the app %q: name files or folders with -f",
 			r.App)
 	}
-	set, err := Open(ctx, r)
+	set, err := OpenIn(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}

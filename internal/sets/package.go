@@ -34,7 +34,13 @@ func openPackage(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.CheckAppAnnotations(), checkRecords(p.Objects)); err != nil {
+	return newPackageSet(ctx, r, p)
+}
+
+// newPackageSet returns the set of a package that was read, with its rules.
+func newPackageSet(ctx context.Context, r Request, p *packages.Package) (Set, error) {
+	err := errors.Join(p.CheckAppAnnotations(), checkRecords(p.Objects))
+	if err != nil {
 		return nil, err
 	}
 	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}

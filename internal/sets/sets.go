@@ -23,6 +23,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/files"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -39,8 +40,10 @@ type Request struct {
 	Files  []string  // of an app; of a package its folder alone
 	App    string    // the name of an app; empty for a package
 	Group  string    // of the app; empty for none
-	Record string    // the name of a package's record; empty if its folder is known
+	Record string    // the name of a package's record; empty if its folder has it
 	Stream io.Reader // the standard input
+	// Artifacts are those whose files are in folders of Files.
+	Artifacts map[string]files.Artifact
 
 	Namespace string // of the flag or the context
 	Enforced  bool   // a flag gave the namespace
@@ -141,12 +144,20 @@ type Operation interface {
 	Check(context.Context, *packages.SavedPlan) error
 }
 
-// Open reads the set of a request.
+// Open reads the set of a request. The record of a package in an artifact is taken to be new: OpenIn
+// asks the cluster.
 func Open(ctx context.Context, r Request) (Set, error) {
-	if r.App != "" {
+	switch {
+	case r.App != "":
 		return openApp(ctx, r)
+	case !r.NamesArtifact():
+		return openPackage(ctx, r)
 	}
-	return openPackage(ctx, r)
+	inv, err := packages.NewInventory(r.Namespace, r.Record)
+	if err != nil {
+		return nil, err
+	}
+	return openArtifact(ctx, r, inv)
 }
 
 // checkRecords returns an error for each record of an app among manifests: who deploys it takes
@@ -199,10 +210,12 @@ func (r Request) input() packages.Input {
 	return packages.Input{Folder: r.folder(), Stream: r.Stream, Notice: r.Notice}
 }
 
-// scope returns how objects get their namespaces. For an app, a flag names the namespace of the
-// record: objects may name others.
+// scope returns how objects get their namespaces. For an app, and for a package that is named by its
+// record, a flag names the namespace of the record: objects may name others.
 func (r Request) scope() packages.Scope {
-	return packages.Scope{Namespace: r.Namespace, Enforced: r.Enforced && r.App == ""}
+	return packages.Scope{
+		Namespace: r.Namespace, Enforced: r.Enforced && r.App == "" && r.Record == "",
+	}
 }
 
 // warn passes a warning to the user.

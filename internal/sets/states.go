@@ -83,7 +83,7 @@ func (s *States) openOwn(ctx context.Context, _ string) (*State, error) {
 		return nil, fmt.Errorf("%q means the manifests of the set, but only its record is named: give "+
 			"its files, or the path of a folder", Folder)
 	}
-	set, err := Open(ctx, s.Request)
+	set, err := OpenIn(ctx, s.Cluster, s.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +131,9 @@ func (s *States) openFiles(ctx context.Context, path string) (*State, error) {
 	r := s.Request
 	r.Files = []string{path}
 	state := &State{Title: path, Short: shortName(path)}
+	if fetched, ok := r.Artifacts[path]; ok {
+		state.Title, state.Short = fetched.Name, "artifact"
+	}
 	if r.App != "" {
 		var err error
 		state.set, err = openApp(ctx, r)
@@ -159,9 +162,12 @@ func (s *States) openFiles(ctx context.Context, path string) (*State, error) {
 func (s *States) packageSet(ctx context.Context) (*packageSet, error) {
 	var set Set
 	var err error
-	if s.Request.Record != "" {
+	switch {
+	case s.Request.NamesArtifact():
+		set, err = OpenIn(ctx, s.Cluster, s.Request)
+	case s.Request.Record != "":
 		set, _, err = s.base(ctx)
-	} else {
+	default:
 		set, err = OpenRecord(ctx, s.Request)
 	}
 	if err != nil {
@@ -172,7 +178,8 @@ func (s *States) packageSet(ctx context.Context) (*packageSet, error) {
 
 // readPackage returns the objects of a folder, which may be a package, or of other manifests.
 func (s *States) readPackage(ctx context.Context, path string) ([]manifest.Object, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	_, fetched := s.Request.Artifacts[path]
+	if info, err := os.Stat(path); err == nil && info.IsDir() && !fetched {
 		p, err := packages.Open(ctx, packages.Input{Folder: path, Notice: s.Request.Notice})
 		if none := (*packages.NoInventoryError)(nil); !errors.As(err, &none) {
 			if err != nil {
@@ -181,9 +188,7 @@ func (s *States) readPackage(ctx context.Context, path string) ([]manifest.Objec
 			return p.Objects, nil
 		}
 	}
-	return files.Read(ctx, files.Options{
-		Paths: []string{path}, Stdin: s.Request.Stream, Warn: s.Request.warn,
-	})
+	return files.Read(ctx, s.Request.fileOptions(path))
 }
 
 // explain adds to the error of a path that does not exist what else a state can be.

@@ -17,6 +17,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/muster-deploy/muster/local/registry"
 )
 
 var updateDocs = flag.Bool("update-docs", false,
@@ -26,9 +28,10 @@ var updateDocs = flag.Bool("update-docs", false,
 // the page, and compares their output with what the page shows. Every page has a namespace and a
 // folder of its own, in which a copy of the examples is. What readers have and the page does not
 // make is in testdata/docs/PAGE.txtar: files, scripts that a page calls by "after NAME", and in the
-// line "namespace NAME" the namespace in which the page says its reader is. A page whose archive
-// says "run by TEST" is left to this test. One with a line "needs TOOL" is skipped unless "make
-// build-tools" has built the tool; its scripts find it in the folder $TOOLS.
+// line "namespace NAME" the namespace in which the page says its reader is. A line "registry NAME"
+// starts a registry that the page calls so. A page whose archive says "run by TEST" is left to this
+// test. One with a line "needs TOOL" is skipped unless "make build-tools" has built the tool; its
+// scripts find it in the folder $TOOLS.
 func TestDocs(t *testing.T) {
 	installResourceGroup(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -129,6 +132,8 @@ type docShell struct {
 	home      string
 	namespace string // where the commands run
 	shown     string // the namespace of the reader
+	registry  string // the name of the registry of the reader; empty for none
+	address   string // of the registry where the commands run
 	env       []string
 }
 
@@ -137,6 +142,12 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 	s := &docShell{t: t, page: page, shown: "default", dir: t.TempDir(), home: t.TempDir()}
 	if found := pageNamespace.FindSubmatch(archive.Comment); found != nil {
 		s.shown = string(found[1])
+	}
+	if found := pageRegistry.FindSubmatch(archive.Comment); found != nil {
+		server, err := registry.Start("", "")
+		s.check(err)
+		t.Cleanup(server.Close)
+		s.registry, s.address = string(found[1]), server.Address
 	}
 	s.namespace = rand.String(len(s.shown)) // as long, for the columns of tables
 	s.check(createNamespace(t.Cleanup, s.namespace))
@@ -158,6 +169,7 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 
 var (
 	pageNamespace = regexp.MustCompile(`(?m)^namespace (\S+)$`)
+	pageRegistry  = regexp.MustCompile(`(?m)^registry (\S+)$`)
 	pageElsewhere = regexp.MustCompile(`(?m)^run by (.+)$`)
 	pageNeeds     = regexp.MustCompile(`(?m)^needs (\S+)$`)
 )
@@ -225,6 +237,9 @@ func (s *docShell) run(block docBlock) (printed []string, same bool) {
 
 // shell runs commands where the commands before them ended: in their folder, with their variables.
 func (s *docShell) shell(commands string) (string, error) {
+	if s.registry != "" {
+		commands = strings.ReplaceAll(commands, s.registry, s.address)
+	}
 	state := filepath.Join(s.home, "state")
 	script := fmt.Sprintf(`test ! -e %[1]q || . %[1]q
 trap 'code=$?; { export -p; printf "cd %%q\n" "$PWD"; } >%[1]q; exit $code' EXIT
@@ -250,6 +265,9 @@ func shellExit(err error) (int, error) {
 func (s *docShell) readerLines(out string) []string {
 	out = strings.NewReplacer(s.dir, "/home/me", s.home, "/home/me").Replace(out)
 	out = regexp.MustCompile(`\b`+s.namespace+`\b`).ReplaceAllString(out, s.shown)
+	if s.registry != "" {
+		out = strings.ReplaceAll(out, s.address, s.registry)
+	}
 	out = localServer.ReplaceAllString(out, "https://127.0.0.1:45413")
 	out = strings.TrimRight(out, "\n")
 	if out == "" {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -103,6 +104,12 @@ func (s *Server) PushImage(name, target, dir string) error {
 		return s.put(target, string(types.OCIManifestSchema1), []byte("this is none"))
 	case "index":
 		return s.put(target, string(types.OCIImageIndex), []byte(`{"schemaVersion":2,"manifests":[]}`))
+	}
+	if name == "copied" { // with its image, as imgpkg copy makes it
+		if err := s.push(repository(target)+":image", empty.Image); err != nil {
+			return err
+		}
+		name = "bundle"
 	}
 	build, ok := images[name]
 	if !ok {

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -111,6 +110,15 @@ var images = map[string]func(dir string) v1.Image{
 		more := file("added.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: added}\n")
 		return imageOf(types.OCILayer, folderArchive(dir), archiveOf(more...))
 	},
+	"bundle": func(dir string) v1.Image {
+		digest, err := empty.Image.Digest()
+		if err != nil {
+			panic(err)
+		}
+		lock := "apiVersion: imgpkg.carvel.dev/v1alpha1\nkind: ImagesLock\nimages:\n- image: " +
+			"example.com/nginx@" + digest.String() + "\n  annotations: {kbld.carvel.dev/id: nginx:1.29}\n"
+		return imageOf(types.OCILayer, folderArchive(dir), archiveOf(file(".imgpkg/images.yml", lock)...))
+	},
 	"chart": func(dir string) v1.Image {
 		return imageOf("application/vnd.cncf.helm.chart.content.v1.tar+gzip", folderArchive(dir))
 	},
@@ -134,7 +142,6 @@ func (s *Server) push(name string, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	repository, _, _ := strings.Cut(name, ":")
 	for _, layer := range layers {
 		content, err := layer.Compressed()
 		if err != nil {
@@ -144,7 +151,7 @@ func (s *Server) push(name string, image v1.Image) error {
 		if err != nil {
 			return err
 		}
-		if err := s.upload(repository, text); err != nil {
+		if err := s.upload(repository(name), text); err != nil {
 			return err
 		}
 	}
@@ -152,18 +159,24 @@ func (s *Server) push(name string, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	if err := s.upload(repository, config); err != nil {
+	if err := s.upload(repository(name), config); err != nil {
 		return err
 	}
-	manifest, err := image.Manifest()
+	manifest, err := image.RawManifest()
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(manifest)
+	mediaType, err := image.MediaType()
 	if err != nil {
 		return err
 	}
-	return s.put(name, string(manifest.MediaType), text)
+	return s.put(name, string(mediaType), manifest)
+}
+
+// repository returns the repository of a name with a tag.
+func repository(name string) string {
+	repository, _, _ := strings.Cut(name, ":")
+	return repository
 }
 
 // upload uploads a content.

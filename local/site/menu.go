@@ -26,7 +26,7 @@ var menu = []struct {
 		"docs/guides/ordering.md", "docs/guides/ci.md", "docs/guides/going-back.md", "docs/guides"}},
 	{"Help", []string{"docs/troubleshooting.md", "docs/errors.md", "docs/exit-codes.md"}},
 	{"Reference", []string{"docs/features.md", "docs/packages.md", "docs/apps.md",
-		"docs/commands.md", "docs/inspecting.md", "docs/history.md", "docs/drift.md", "docs/output.md",
+		"docs/commands.md", "docs/artifacts.md", "docs/inspecting.md", "docs/history.md", "docs/drift.md", "docs/output.md",
 		"docs/locks.md", "docs/ytt.md", "docs/compat-kpt.md", "docs/compat-kapp.md"}},
 	{"Command reference", []string{"docs/reference"}},
 	{"How it works", []string{"docs/architecture.md", "docs/performance.md", "docs/reliability.md",

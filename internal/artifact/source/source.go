@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -209,4 +210,17 @@ func progress(env *cli.Env) func(done, total int64) {
 			fmt.Fprint(terminal, "\r\x1b[K")
 		}
 	}
+}
+
+// Demands reports whether the flags demand something of artifacts.
+func (f *Flags) Demands() bool { return f.requireDigest || f.verify.Value != "" }
+
+// References returns the references, with digests, of the artifacts that were fetched.
+func (f *Flags) References() []string {
+	var all []string
+	for _, a := range f.opened {
+		all = append(all, a.Reference.String())
+	}
+	slices.Sort(all)
+	return all
 }

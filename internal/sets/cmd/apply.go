@@ -63,7 +63,7 @@ func newApplyFlags(kinds []string) applyFlags {
 func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := newApplyFlags(output.RunKinds)
 	cmd := &cobra.Command{
-		Use:     "apply [FOLDER | -] | -a NAME -f FILE...",
+		Use:     "apply [FOLDER | -] | -a NAME -f FILE... | oci://... --record NAME",
 		Aliases: []string{"deploy"},
 		Short:   "Apply a package or an app: create, update, wait until ready, prune",
 		Long: `Apply the package in a folder (default: the working folder) or on the standard input
@@ -71,6 +71,9 @@ func newApply(env *cli.Env, kube *cli.Kube) *cobra.Command {
 their kinds and dependencies and waited for until they are ready; objects that the set deployed
 earlier and no longer has are pruned. On a terminal the plan is shown first, and applied after you
 have confirmed it.
+
+The folder of either may be in an OCI artifact, oci://REGISTRY/REPOSITORY:TAG or @DIGEST, with
+//FOLDER for a folder in it. A package in an artifact needs --record, the name of its record.
 
 --on-failure=rollback restores the last revision in the history that succeeded after a run that has
 changed objects and failed. A run that was interrupted is not rolled back.
@@ -154,6 +157,7 @@ func (f *applyFlags) run(
 	if mode == engine.DryRunNone {
 		r.recover = f.recovery(env, kube)
 	}
+	f.history.sources = f.Artifacts.References
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}

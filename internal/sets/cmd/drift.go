@@ -19,7 +19,7 @@ type driftFlags struct {
 func newDrift(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := driftFlags{DriftFlags: inspect.NewDriftFlags(), apply: newApplyFlags(output.RunKinds)}
 	cmd := &cobra.Command{
-		Use:   "drift [FOLDER] | -a NAME | --record NAME",
+		Use:   "drift [FOLDER] | -a NAME | --record NAME [--against oci://...]",
 		Short: "Show what others changed in the objects of a package or an app, and put it back",
 		Long: `Compare the objects of a set in the cluster with its last good revision, and show each field that
 others changed, with the program that owns it. The set is the package in a folder (default: the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ type historyFlags struct {
 	secrets cli.Choice
 	keep    bool // of destroy
 
-	restores int // the revision that the run restores; 0 is none
+	restores int             // the revision that the run restores; 0 is none
+	sources  func() []string // returns the references of artifacts that were fetched; nil for none
 }
 
 // newHistoryFlags returns the flags with defaults.
@@ -80,6 +82,9 @@ func (f *historyFlags) recorder(
 				User: kube.User(ctx, t.Cluster), Login: env.Login(), Host: host, Tool: cli.Version(),
 				Command: origin.Command(env.Args), Message: f.message, CI: env.Job(),
 				Parent: f.restores, Restores: f.restores,
+			}
+			if f.sources != nil {
+				m.Artifact = strings.Join(f.sources(), " ")
 			}
 			if folder != "" {
 				m.Git = origin.Git(ctx, folder, env.Getenv)

@@ -167,7 +167,7 @@ func (f *rollbackFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (t setflags.Target, op sets.Operation, err error) {
 	f.validation.apply(kube)
-	request, err := f.Request(env, kube, args, f.RuleFiles)
+	request, err := f.Request(ctx, env, kube, args, f.RuleFiles)
 	if err != nil {
 		return t, nil, err
 	}

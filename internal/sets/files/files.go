@@ -6,6 +6,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
@@ -32,8 +34,26 @@ type Options struct {
 	// Paths are folders, files, http:// and https:// URLs, and "-" for Stdin. A file that is named
 	// itself may be a pipe, as the shell's <(…); one in a folder may not.
 	Paths []string
-	Stdin io.Reader         // nil means empty
-	Warn  func(text string) // receives warnings; nil ignores them
+	// Artifacts are those of the folders that come from a registry.
+	Artifacts map[string]Artifact
+	Stdin     io.Reader         // nil means empty
+	Warn      func(text string) // receives warnings; nil ignores them
+}
+
+// Artifact is a folder with the files of an artifact.
+type Artifact struct {
+	Reference string          // with the whole digest
+	Name      string          // what errors and places call it
+	Images    artifact.Images // of an imgpkg bundle; else nil
+}
+
+// Adorn puts the name before the places of the objects of the folder, and replaces the images of a
+// bundle.
+func (a Artifact) Adorn(objects []manifest.Object) {
+	for i := range objects {
+		objects[i].Origin.Path = a.Name + "/" + objects[i].Origin.Path
+		a.Images.Rewrite(objects[i].Object)
+	}
 }
 
 // Read returns the objects of all paths, in their order. The error joins the problems of all. Files
@@ -95,21 +115,27 @@ func (o Options) read(ctx context.Context, file string) ([]manifest.Object, erro
 
 // readFolder returns the objects of a folder.
 func (o Options) readFolder(dir string, options packages.Manifests) ([]manifest.Object, error) {
-	if len(o.Paths) == 1 {
+	fetched, ok := o.Artifacts[dir]
+	if len(o.Paths) == 1 && !ok {
 		return options.LoadFolder(dir)
 	}
-	if o.Warn != nil {
-		options.Warn = func(text string) { o.Warn(dir + ": " + text) }
+	name := cmp.Or(fetched.Name, dir)
+	if options.Name = fetched.Name; o.Warn != nil {
+		options.Warn = func(text string) { o.Warn(name + ": " + text) }
 	}
 	objects, err := options.LoadFolder(dir)
+	if ok {
+		fetched.Adorn(objects)
+		return objects, Prefixed(name, err)
+	}
 	for i := range objects {
 		objects[i].Origin.Path = path.Join(filepath.ToSlash(dir), objects[i].Origin.Path)
 	}
-	return objects, prefixed(dir, err)
+	return objects, Prefixed(dir, err)
 }
 
-// prefixed returns an error with a prefix before each of the errors that it joins.
-func prefixed(prefix string, err error) error {
+// Prefixed returns an error with a prefix before each of the errors that it joins.
+func Prefixed(prefix string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
@@ -119,7 +145,7 @@ func prefixed(prefix string, err error) error {
 	}
 	var errs []error
 	for _, err := range joined.Unwrap() {
-		errs = append(errs, prefixed(prefix, err))
+		errs = append(errs, Prefixed(prefix, err))
 	}
 	return errors.Join(errs...)
 }

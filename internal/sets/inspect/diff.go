@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/history"
@@ -38,7 +39,7 @@ func NewDiff(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{view.OutputText, cli.OutputJSON, cli.OutputYAML},
 	}}
 	cmd := &cobra.Command{
-		Use:   "diff [FOLDER] | -a NAME [-f FILE...] | --record NAME",
+		Use:   "diff [FOLDER] | -a NAME [-f FILE...] | --record NAME [oci://...] | oci://... oci://...",
 		Short: "Show how two states of a set differ",
 		Long: `Show how two states of a set differ: what leads from one (--from) to the other (--to). The set
 is the package in a folder (default: the working folder), an app (-a), or a package without its
@@ -50,6 +51,7 @@ folder (--record). A state is
   last    its newest revision
   good    the newest revision that succeeded
   PATH    another folder or file, such as an older copy; ./6 is a folder, 6 a revision
+  oci://  an artifact, by its tag or digest; two as arguments are compared as sets of their own
 
 Without --from and --to the cluster is compared with the files: what an apply would change. Without
 files the last revision is compared with the cluster: what has changed since. Nothing is changed.
@@ -67,14 +69,22 @@ Exit codes:
 		Example: "  " + env.Name() + " diff wordpress\n" +
 			"  " + env.Name() + " diff wordpress --from 6 --to 8\n" +
 			"  " + env.Name() + " diff -a web --from good --to live --exit-code\n" +
-			"  " + env.Name() + " diff --record wordpress --diff-tool 'diff -ru'",
-		Args:              cobra.MaximumNArgs(1),
+			"  " + env.Name() + " diff --record wordpress --diff-tool 'diff -ru'\n" +
+			"  " + env.Name() + " diff oci://registry.example.com/shop:1.4.0 " +
+			"oci://registry.example.com/shop:1.5.0",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && artifact.IsReference(args[0]) && artifact.IsReference(args[1]) {
+				return nil
+			}
+			return cobra.MaximumNArgs(1)(cmd, args)
+		},
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
 	}
 	f.AddRecord(cmd)
+	f.AddArtifacts(cmd)
 	f.Differences.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "",
@@ -96,9 +106,22 @@ func (f *diffFlags) run(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
+	if len(args) == 2 {
+		if err := f.compareTwo(args); err != nil {
+			return err
+		}
+		args = nil
+	}
 	s, err := f.states(ctx, env, kube, args)
 	if err != nil {
 		return err
+	}
+	for _, state := range []*string{&f.from, &f.to} {
+		if artifact.IsReference(*state) {
+			if *state, err = f.FetchInto(ctx, env, &s.Request, *state); err != nil {
+				return err
+			}
+		}
 	}
 	f.complete(s)
 	from, err := s.Open(ctx, f.from)
@@ -122,11 +145,21 @@ func (f *diffFlags) run(
 	return nil
 }
 
+// compareTwo lets two artifacts be compared, as manifests without a record.
+func (f *diffFlags) compareTwo(args []string) error {
+	if f.from != "" || f.to != "" || f.Record != "" || len(f.Files) > 0 || f.Kustomize != "" {
+		return errors.New("two artifacts are compared with each other: omit the other files, --record, " +
+			"--from and --to")
+	}
+	f.from, f.to, f.App = args[0], args[1], cmp.Or(f.App, "artifacts")
+	return nil
+}
+
 // states connects and returns the states of the set.
 func (f *diffFlags) states(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*sets.States, error) {
-	r, err := f.Request(env, kube, args, nil)
+	r, err := f.Request(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, err
 	}

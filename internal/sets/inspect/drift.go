@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/drift"
@@ -53,9 +54,10 @@ func NewDriftFlags() DriftFlags {
 // Add adds the flags to a command.
 func (f *DriftFlags) Add(cmd *cobra.Command) {
 	f.AddRecord(cmd)
+	f.AddArtifacts(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.Against, "against", f.Against, "What the cluster is compared with: the number "+
-		"of a revision, good for the last good one, or . for the files of the set")
+		"of a revision, good for the last good one, . for the files of the set, or an artifact (oci://)")
 	f.include.AddTo(cmd, "include", "Count differences that are otherwise left alone")
 	flags.StringVar(&f.managers, "managers", "", "File with classes of field managers, in addition "+
 		"to the known ones")
@@ -154,8 +156,13 @@ func (f *DriftFlags) Open(
 		return nil, err
 	}
 	var err error
-	if r.Request, err = f.Request(env, kube, args, nil); err != nil {
+	if r.Request, err = f.Request(ctx, env, kube, args, nil); err != nil {
 		return nil, err
+	}
+	if artifact.IsReference(f.Against) {
+		if err := f.againstArtifact(ctx, env, &r.Request); err != nil {
+			return nil, err
+		}
 	}
 	if f.Against == sets.AgainstFiles || f.Record != "" {
 		r.Cluster, err = f.Connect(ctx, env, kube, nil)
@@ -167,6 +174,18 @@ func (f *DriftFlags) Open(
 	}
 	r.Baseline, err = sets.OpenBaseline(ctx, r.Cluster, r.Request, f.Against)
 	return r, err
+}
+
+// againstArtifact makes the files of an artifact the files of the set.
+func (f *DriftFlags) againstArtifact(
+	ctx context.Context, env *cli.Env, r *sets.Request,
+) error {
+	if r.App == "" && r.Record == "" {
+		return fmt.Errorf("--against %s: name the package by its record, with --record NAME", f.Against)
+	}
+	dir, err := f.FetchInto(ctx, env, r, f.Against)
+	r.Files, f.Against = []string{dir}, sets.AgainstFiles
+	return err
 }
 
 // readAudit reads the audit log that the flag names.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/history"
@@ -184,8 +185,7 @@ func fromText(m history.Meta) string {
 		return fmt.Sprintf("revision %d", m.Restores)
 	}
 	if m.Artifact != "" {
-		_, digest, _ := strings.Cut(m.Artifact, ":")
-		return "oci " + digest[:min(shortDigest, len(digest))]
+		return "oci " + artifactText(m.Artifact)
 	}
 	if m.Git == nil {
 		return ""
@@ -195,6 +195,26 @@ func fromText(m history.Meta) string {
 		text += " (modified)"
 	}
 	return strings.TrimSpace(text)
+}
+
+// artifactText returns the last part of the name of an artifact, its tag, and the beginning of its
+// digest; of several, the first and how many others there are.
+func artifactText(text string) string {
+	all := strings.Fields(text)
+	r, err := artifact.Parse(all[0])
+	if err != nil {
+		return text
+	}
+	name, sum := path.Base(r.Repository), r.Digest.String()
+	if r.Tag != "" {
+		name += ":" + r.Tag
+	}
+	algorithm, digest, _ := strings.Cut(sum, ":")
+	name += "@" + algorithm + ":" + digest[:min(shortDigest, len(digest))]
+	if len(all) > 1 {
+		name += fmt.Sprintf(" +%d", len(all)-1)
+	}
+	return name
 }
 
 // changedText returns how many objects a run changed in which way, and the kind of a single one.

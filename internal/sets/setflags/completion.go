@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
@@ -128,11 +130,14 @@ func (f *Flags) CompleteRevisionArgument(kube *cli.Kube) cobra.CompletionFunc {
 // revisions returns the numbers of the revisions of the set, the newest first, each with its age,
 // outcome and author.
 func (f *Flags) revisions(cmd *cobra.Command, kube *cli.Kube, args []string) []string {
+	if slices.ContainsFunc(slices.Concat(f.Files, args), artifact.IsReference) {
+		return nil // nothing is fetched for a completion
+	}
 	quiet := &cli.Env{ // a completion prints nothing else
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: os.Getenv, Now: time.Now,
 	}
 	return kube.Ask(cmd, func(ctx context.Context, c *cluster.Client) []string {
-		r, err := f.Request(quiet, kube, args, nil)
+		r, err := f.Request(ctx, quiet, kube, args, nil)
 		if err != nil {
 			return nil
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/artifact/source"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -32,13 +34,30 @@ type Flags struct {
 	Group     string // of the app
 	Record    string
 	Cluster   cli.ClusterGuard
+	Artifacts source.Flags
+
+	hasArtifacts bool // the command takes artifacts
 }
 
-// AddFiles adds the flags for a set with its files.
+// AddFiles adds the flags for a set with its files, which may be in an artifact.
 func (f *Flags) AddFiles(cmd *cobra.Command) {
+	f.addFiles(cmd)
+	cmd.Flags().StringVar(&f.Record, "record", "",
+		"Name of the record, in the namespace of -n, of a package in an artifact (oci://)")
+	f.AddArtifacts(cmd)
+}
+
+// AddArtifacts adds the flags for sets in artifacts to a command that has those for files.
+func (f *Flags) AddArtifacts(cmd *cobra.Command) {
+	f.hasArtifacts = true
+	f.Artifacts.Add(cmd)
+}
+
+// addFiles adds the flags for a set with its files.
+func (f *Flags) addFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.Files, "filename", "f", nil,
-		"Folder of the package; with --app: folders, files, URLs or - with manifests (can repeat)")
+	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "Folder of the package; with --app: "+
+		"folders, files, URLs, oci:// or - with manifests (can repeat)")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "file" { // as kapp calls it
 			name = "filename"
@@ -51,7 +70,7 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 
 // AddRecord adds the flags for a set without its files.
 func (f *Flags) AddRecord(cmd *cobra.Command) {
-	f.AddFiles(cmd)
+	f.addFiles(cmd)
 	f.addRecordFlag(cmd)
 }
 
@@ -79,10 +98,10 @@ func AddSelector(cmd *cobra.Command) {
 		"Only objects that this label query selects; the same as --filter-labels (example: x=y)")
 }
 
-// Request returns the request for the set that the flags and arguments name. Readiness rules may be
-// in ruleFiles.
+// Request returns the request for the set that the flags and arguments name, and fetches the
+// artifacts among them. Readiness rules may be in ruleFiles.
 func (f *Flags) Request(
-	env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Request, error) {
 	namespace, explicit, err := kube.Namespace()
 	r := sets.Request{
@@ -99,22 +118,31 @@ func (f *Flags) Request(
 		return r, err
 	case f.App != "" && f.Record != "":
 		return r, errors.New("--app names an app and --record a package: give one of them")
+	case f.Record != "" && len(r.Files) == 1 && artifact.IsReference(r.Files[0]):
+		return r, f.fetch(ctx, env, &r)
 	case f.Record != "" && len(r.Files) > 0:
 		return r, errors.New("--record names a package without its folder: give one of them")
 	case f.App != "" || f.Record != "":
-		return r, nil
+		return r, f.fetch(ctx, env, &r)
 	case len(r.Files) > 1:
 		return r, fmt.Errorf("a package is one folder, but %s were given; several files are deployed "+
 			"as an app: give its name with -a", strings.Join(r.Files, " and "))
 	case len(r.Files) == 0:
 		r.Files = []string{"."}
 	}
-	return r, checkPackage(r.Files[0])
+	if err := checkPackage(r.Files[0]); err != nil {
+		return r, err
+	}
+	return r, f.fetch(ctx, env, &r)
 }
 
 // checkPackage returns an error for an argument that is no folder, and says what it could be meant
 // for.
 func checkPackage(arg string) error {
+	if artifact.IsReference(arg) {
+		return fmt.Errorf("%s: an artifact does not say which record is its own: name it with --record "+
+			"NAME and -n NAMESPACE, or deploy it as an app, with -a NAME -f %s", arg, arg)
+	}
 	if strings.Contains(arg, "://") {
 		return fmt.Errorf("%s: a package is a folder; manifests at a URL are deployed as an app: give "+
 			"its name with -a, as in -a NAME -f URL", arg)
@@ -131,12 +159,20 @@ func checkPackage(arg string) error {
 func (f *Flags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Set, sets.Cluster, error) {
-	r, err := f.Request(env, kube, args, ruleFiles)
+	r, err := f.Request(ctx, env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := checkFiles(r); err != nil {
 		return nil, nil, err
+	}
+	if r.NamesArtifact() {
+		c, err := f.Connect(ctx, env, kube, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := sets.OpenIn(ctx, c, r)
+		return set, c, err
 	}
 	set, err := sets.Open(ctx, r)
 	if err != nil {
@@ -150,7 +186,7 @@ func (f *Flags) Open(
 func (f *Flags) OpenOffline(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (sets.Set, error) {
-	r, err := f.Request(env, kube, args, nil)
+	r, err := f.Request(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +197,14 @@ func (f *Flags) OpenOffline(
 	return set, hintFolder(err)
 }
 
-// checkFiles returns an error for an app without files.
+// checkFiles returns an error for a set without files.
 func checkFiles(r sets.Request) error {
-	if r.App == "" || len(r.Files) > 0 {
+	switch {
+	case len(r.Files) > 0:
 		return nil
+	case r.Record != "":
+		return errors.New("--record names the record of a package in an artifact: give the artifact, " +
+			"oci://REGISTRY/REPOSITORY:TAG; a folder says which record is its own")
 	}
 	return fmt.Errorf("no manifests are given for the app %q: name files or folders with -f", r.App)
 }
@@ -173,7 +213,7 @@ func checkFiles(r sets.Request) error {
 func (f *Flags) OpenRecord(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Set, sets.Cluster, error) {
-	r, err := f.Request(env, kube, args, ruleFiles)
+	r, err := f.Request(ctx, env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,7 +246,7 @@ func (f *Flags) OpenNamed(ctx context.Context, r sets.Request) (sets.Set, error)
 func (f *Flags) ReadyRules(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) ([]ready.Rule, error) {
-	r, err := f.Request(env, kube, args, nil)
+	r, err := f.Request(ctx, env, kube, args, nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -235,7 +275,7 @@ func (f *Flags) OpenHistory(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (s *history.Store, title string, err error) {
 	if f.Record != "" {
-		r, err := f.Request(env, kube, args, nil)
+		r, err := f.Request(ctx, env, kube, args, nil)
 		if err != nil {
 			return nil, "", err
 		}
