@@ -603,6 +603,7 @@ var boundaries = map[string]boundary{
 			"manifest",
 			"mutation",
 			"object",
+			"owner",
 			"packages",
 			"packages/inventory",
 			"plaintext",

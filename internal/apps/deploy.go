@@ -35,7 +35,9 @@ type DeployRequest struct {
 	// AdoptFrom names the apps in the namespace of this app whose objects it may adopt; empty for
 	// those that OverrideOwnership allows.
 	AdoptFrom      []string
-	ScopeSelectors bool // add the label of the app to selectors
+	ScopeSelectors bool   // add the label of the app to selectors
+	LabelValue     string // of the label of a new app; empty for one that nobody has
+	ObjectLabels   bool   // a new app labels only its objects, as app.App.LabelsOnlyObjects says
 
 	Run          RunOptions
 	Review       Review

@@ -134,6 +134,7 @@ func (d *Deployment) open(ctx context.Context) (err error) {
 	d.record = app.Request{
 		Name: d.req.App.Name, Namespace: d.req.App.Namespace, PreviousName: d.req.PrevName,
 		Labels: d.req.Labels, Group: d.req.Group, DryRun: true,
+		LabelValue: d.req.LabelValue, ObjectLabels: d.req.ObjectLabels,
 	}
 	d.app, err = d.Records.Ensure(ctx, d.record)
 	return err

@@ -99,19 +99,26 @@ func (d *Deployment) kindOf(
 	}
 }
 
-// label adds the labels of the app to a resource and its selectors. A resource that somebody else
-// creates gets only the latter.
+// label adds the labels of the app to a resource and, unless the app labels its objects alone, to
+// its selectors. A resource that somebody else creates gets only the latter.
 func (d *Deployment) label(r resource.Resource) error {
 	key, value, err := d.app.Label()
 	if err != nil {
 		return err
 	}
-	if !resource.IsExternal(r.Unstructured) {
-		association := resource.Association(resource.Key(r.Unstructured))
-		labels := map[string]string{key: value, resource.LabelAssociation: association}
+	external, alone := resource.IsExternal(r.Unstructured), d.app.LabelsOnlyObjects()
+	association := resource.Association(resource.Key(r.Unstructured))
+	labels := map[string]string{key: value, resource.LabelAssociation: association}
+	switch {
+	case alone && !external:
+		d.config.AddObjectLabels(r.Unstructured, labels)
+	case !external:
 		if err := d.config.AddOwnershipLabels(r.Unstructured, labels); err != nil {
 			return err
 		}
+	}
+	if alone {
+		return nil
 	}
 	return d.config.AddScopingLabels(r.Unstructured, map[string]string{key: value},
 		d.req.ScopeSelectors)

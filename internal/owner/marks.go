@@ -10,6 +10,13 @@ const (
 	appRecordSuffix     = ".apps.k14s.io"       // of the names of some records
 )
 
+// appAnnotations are what kapp records on the objects of apps. It means nothing once an object has
+// another owner.
+var appAnnotations = []string{
+	"kapp.k14s.io/identity", "kapp.k14s.io/original", "kapp.k14s.io/original-diff-md5",
+	"kapp.k14s.io/original-diff", "kapp.k14s.io/original-diff-full",
+}
+
 // The marks of Helm. The label app.kubernetes.io/managed-by is no mark: charts that are only
 // rendered have it too.
 const (

@@ -61,6 +61,11 @@ func MarksOf(owners []Owner) (labels, annotations []string) {
 	return labels, annotations
 }
 
+// IsOwnMark reports whether a label or an annotation is the mark of packages or apps.
+func IsOwnMark(key string) bool {
+	return key == inventoryAnnotation || key == appLabel || key == associationLabel
+}
+
 // Is reports whether two owners are the same set.
 func (o Owner) Is(other Owner) bool {
 	return o.Kind == other.Kind && o.ID == other.ID && o.Name == other.Name &&
@@ -81,7 +86,8 @@ func Of(obj *unstructured.Unstructured) []Owner {
 	}
 	if id := labels.Get(appLabel); id != "" {
 		owners = append(owners, Owner{
-			Kind: App, ID: id, Labels: []string{appLabel, associationLabel}})
+			Kind: App, ID: id, Labels: []string{appLabel, associationLabel},
+			Annotations: appAnnotations})
 	}
 	for _, mark := range fluxMarks {
 		if name := labels.Get(mark.name); name != "" {

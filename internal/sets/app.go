@@ -28,6 +28,9 @@ type appSet struct {
 
 	ruleFiles []packages.RuleFile // of the rules
 	manifests []plan.Desired      // of a revision: the objects as their files had them; else nil
+
+	label        string // the value of the label of a new app; empty for one that nobody has
+	objectLabels bool   // a new app labels its objects alone
 }
 
 // openApp reads the files of an app and its rules.
@@ -99,6 +102,7 @@ func (s *appSet) PrepareApply(
 				AllowEmpty: true, // CheckEmpty looks at the plan
 				Adopt:      o.Adoption() != plan.AdoptNone, ScopeSelectors: true,
 				OverrideOwnership: o.Adoption() == plan.AdoptAll, AdoptObjects: o.Adopted,
+				LabelValue: s.label, ObjectLabels: s.objectLabels,
 				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
 			})
 		},

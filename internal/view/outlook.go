@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,6 +123,29 @@ func (o Outlook) BeforeAfter() (before, after *unstructured.Unstructured) {
 func (o Outlook) Comparable() (before, after *unstructured.Unstructured) {
 	before, after = o.BeforeAfter()
 	return diff.Comparable(before, after, diff.Options{IgnoreAnnotations: o.bookkeeping})
+}
+
+// ChangesOnlyMarks reports whether the operation leaves the object, or changes nothing of it but
+// labels and annotations that the function matches, and annotations in which tools record what they
+// applied.
+func (o Outlook) ChangesOnlyMarks(isMark func(key string) bool) bool {
+	if o.outcome != event.Succeeded || o.Step.Have == nil || o.after == nil || o.recreates {
+		return o.Verb() == ToLeave
+	}
+	before, after := o.Step.Have.DeepCopy(), o.after.DeepCopy()
+	for _, obj := range []*unstructured.Unstructured{before, after} {
+		for _, field := range []string{"labels", "annotations"} {
+			values, _, _ := unstructured.NestedMap(obj.Object, "metadata", field)
+			maps.DeleteFunc(values, func(key string, _ any) bool {
+				return isMark(key) || slices.Contains(o.bookkeeping, key)
+			})
+			unstructured.RemoveNestedField(obj.Object, "metadata", field)
+			if len(values) > 0 {
+				_ = unstructured.SetNestedMap(obj.Object, values, "metadata", field) // it was one
+			}
+		}
+	}
+	return len(diff.Between(before, after, diff.Options{})) == 0
 }
 
 // Verb is the operation of an outlook, as plans print it.

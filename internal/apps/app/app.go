@@ -37,6 +37,26 @@ type App struct {
 	selector  labels.Selector            // of an app without a record
 	used      used                       // the kinds that the next write adds
 	running   *unstructured.Unstructured // the record of the running deployment, if any
+
+	objectLabels bool // of a new app: see LabelsOnlyObjects
+}
+
+// annLabels on the record of an app says where the label of the app is added. With labelsOfObjects
+// it is added to the metadata of objects alone; without the annotation also to pod templates and
+// selectors, as kapp does. kapp keeps the annotation and ignores it.
+const (
+	annLabels       = "muster.dev/labels"
+	labelsOfObjects = "objects"
+)
+
+// LabelsOnlyObjects reports whether the label of the app belongs on objects alone, and not on their
+// pod templates and selectors. So it is for an app whose objects were deployed by others: another
+// label on a template would restart pods, and selectors cannot change.
+func (a *App) LabelsOnlyObjects() bool {
+	if a.stored == nil {
+		return a.objectLabels
+	}
+	return a.stored.GetAnnotations()[annLabels] == labelsOfObjects
 }
 
 // Exists reports whether the app has a record. An app with only a selector always exists.

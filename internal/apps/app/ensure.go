@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,6 +21,8 @@ type Request struct {
 	PreviousName    string            // a former name of the app; empty for none
 	Labels          map[string]string // of the record; present values cannot change
 	Group           string            // the app group; empty for none
+	LabelValue      string            // of a new app's label; empty for one that nobody has
+	ObjectLabels    bool              // a new app labels only its objects, not their templates
 	DryRun          bool              // write nothing, neither now nor with the returned app
 }
 
@@ -116,18 +119,21 @@ func (a *App) create(ctx context.Context, r Request) error {
 	if !a.IsNew {
 		m = Meta{
 			LabelKey:   resource.LabelApp,
-			LabelValue: strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10),
+			LabelValue: cmp.Or(r.LabelValue, strconv.FormatInt(a.store.Now().UTC().UnixNano(), 10)),
 			UsedGKs:    &[]schema.GroupKind{},
 		}
 	}
 	planned := a.IsNew
 	record := newRecord(a.Name, a.Namespace, a.store.FullNames)
 	annotate(record, map[string]string{resource.AnnChangesUseLabel: ""})
+	if r.ObjectLabels {
+		annotate(record, map[string]string{annLabels: labelsOfObjects})
+	}
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
 	if err := mergeLabels(record, r.labels()); err != nil {
 		return err
 	}
-	a.IsNew, a.Meta, a.used = true, m, m.used()
+	a.IsNew, a.Meta, a.used, a.objectLabels = true, m, m.used(), r.ObjectLabels
 	if r.DryRun {
 		return nil
 	}

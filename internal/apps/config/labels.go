@@ -36,6 +36,18 @@ func (c *Config) AddOwnershipLabels(obj *unstructured.Unstructured,
 	return nil
 }
 
+// AddObjectLabels adds labels to the metadata of an object in place, and the additional labels of
+// the configuration, which do not replace those.
+func (c *Config) AddObjectLabels(obj *unstructured.Unstructured, labels map[string]string) {
+	all := obj.GetLabels()
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, c.labels)
+	maps.Copy(all, labels)
+	obj.SetLabels(all)
+}
+
 // AddScopingLabels adds labels in place to the selectors that label scoping rules name, where the
 // object has them. It ignores the built-in rules unless defaults is true.
 func (c *Config) AddScopingLabels(obj *unstructured.Unstructured, labels map[string]string,

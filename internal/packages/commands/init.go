@@ -136,13 +136,17 @@ type NewInventory struct {
 // PrepareInventory returns the inventory that the native init would write for a folder.
 func PrepareInventory(env *cli.Env, kube *cli.Kube, dir string) (*NewInventory, error) {
 	name := folderName(dir)
-	i, err := packages.PrepareInit(dir,
-		packages.InitOptions{Name: name, File: inventoryFile, Now: env.Now})
+	i, err := packages.PrepareInit(dir, InventoryOptions(env, dir))
 	if err != nil {
 		return nil, err
 	}
 	namespace, err := inventoryNamespace(kube, i)
 	return &NewInventory{name, namespace, filepath.Join(dir, inventoryFile), i}, err
+}
+
+// InventoryOptions returns the options of a new inventory with the name of a folder.
+func InventoryOptions(env *cli.Env, dir string) packages.InitOptions {
+	return packages.InitOptions{Name: folderName(dir), File: inventoryFile, Now: env.Now}
 }
 
 // Write writes the file of the inventory.

@@ -36,6 +36,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newReport(env),
 		newDestroy(env, kube),
 		newRename(env, kube),
+		newConvert(env, kube),
 		inspect.NewLabel(env, kube),
 		newGroups(env, kube),
 		inspect.NewCheckAccess(env, kube),

@@ -1,0 +1,254 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/view"
+)
+
+// Handover moves the objects of one set to another, of the other kind, without changing anything
+// but the marks that say who owns them. At every moment a record covers them: the new one is
+// written before the first mark, and the old one is deleted after the last. An interrupted handover
+// is continued by another.
+type Handover struct {
+	From, To Set
+	// Written returns a line for each file that holds what only the cluster held: data of Secrets.
+	Written []string
+
+	cluster Cluster
+	members *object.Set // of From
+	locked  lock.Set    // of From
+	begin   func() error
+	end     func() (file string, err error)
+}
+
+// ToApp returns the handover of the package in a folder to an app of a name, whose record is in the
+// namespace of the package's.
+func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, error) {
+	opened, err := openPackage(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	from := opened.(*packageSet)
+	request := r
+	request.App, request.Files, request.Namespace = name, nil, from.inventory.Ref.Namespace
+	to := &appSet{
+		request: request, objects: from.pkg.Objects, rules: from.rules, ruleFiles: from.ruleFiles,
+		label: templateLabel(from.pkg.Objects),
+	}
+	to.objectLabels = to.label == ""
+	h := &Handover{
+		From: from, To: to, cluster: c, begin: func() error { return nil },
+		end: func() (string, error) {
+			if r.folder() == packages.Stdin {
+				return "", nil
+			}
+			return packages.RemoveInventory(r.folder(), from.inventory)
+		},
+	}
+	return h, h.list(ctx)
+}
+
+// ToPackage returns the handover of an app to a package in a folder. The folder is written with the
+// objects as the app deployed them, unless it has an inventory already.
+func ToPackage(
+	ctx context.Context, c Cluster, r Request, folder string, o packages.InitOptions,
+) (*Handover, error) {
+	from := &appSet{request: r}
+	request := r
+	request.App, request.Files = "", []string{folder}
+	h := &Handover{
+		From: from, cluster: c, begin: func() error { return nil },
+		end: func() (string, error) { return "", nil },
+	}
+	if err := h.list(ctx); err != nil {
+		return nil, err
+	}
+	written, err := openPackage(ctx, request)
+	if err == nil { // an earlier handover has written it
+		h.To = written
+		return h, nil
+	}
+	objects, err := from.client(c).Applied(ctx, from.name())
+	if err != nil {
+		return nil, from.nativeError(err)
+	}
+	draft, err := packages.NewDraft(folder, r.Namespace, o, objects)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := packages.ReadRuleFiles(ctx, r.Rules)
+	if err != nil {
+		return nil, err
+	}
+	to := &packageSet{
+		request: request, inventory: draft.Inventory, pkg: &draft.Package, ruleFiles: rules,
+	}
+	if to.rules, err = packages.ParseRules(rules); err != nil {
+		return nil, err
+	}
+	h.To, h.Written = to, draft.Secrets()
+	h.begin = func() error { return draft.Write(o.File) }
+	return h, nil
+}
+
+// list reads which objects the old set has, and what it locks.
+func (h *Handover) list(ctx context.Context) error {
+	targets, err := h.From.Targets(ctx, h.cluster)
+	if err != nil {
+		return err
+	}
+	h.members, h.locked = targets.All, targets.Locks[0]
+	return nil
+}
+
+// Lock returns what is locked of the old set meanwhile. It is taken before the new set's.
+func (h *Handover) Lock() lock.Set { return h.locked }
+
+// PrepareApply returns the operation that marks the objects as those of the new set.
+func (h *Handover) PrepareApply(
+	ctx context.Context, o packages.ApplyOptions,
+) (Operation, error) {
+	o.Adopted = h.members
+	op, err := h.To.PrepareApply(ctx, h.cluster, o)
+	if err != nil {
+		return nil, err
+	}
+	return &handoverOperation{op, h.begin}, nil
+}
+
+// handoverOperation writes the files of a new package before the cluster is changed.
+type handoverOperation struct {
+	Operation
+	begin func() error
+}
+
+// Run runs the plan.
+func (o *handoverOperation) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	if options.DryRun == engine.DryRunNone {
+		if err := o.begin(); err != nil {
+			return event.Summary{}, err
+		}
+	}
+	return o.Operation.Run(ctx, options, sink)
+}
+
+// HandoverError reports objects that a handover would change, create, or lose.
+type HandoverError struct {
+	To      string // title of the new set
+	Objects []string
+}
+
+func (e *HandoverError) Error() string {
+	lines := []string{fmt.Sprintf("not only the marks of the objects would change, as those of %s; "+
+		"nothing was changed", e.To)}
+	for _, line := range e.Objects[:min(len(e.Objects), maxLosses)] {
+		lines = append(lines, "  "+line)
+	}
+	if more := len(e.Objects) - maxLosses; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more", more))
+	}
+	return strings.Join(append(lines, "apply the set first, and then give the command again"),
+		"\n")
+}
+
+// Check returns a *HandoverError unless a plan changes nothing but marks, and has all objects of
+// the old set.
+func (h *Handover) Check(outlooks []view.Outlook) error {
+	e := &HandoverError{To: h.To.Title()}
+	desired := object.NewSet()
+	for _, o := range outlooks {
+		desired.Insert(o.Step.Ref)
+		switch verb := o.Verb(); {
+		case verb == view.ToCreate:
+			e.Objects = append(e.Objects, o.Step.Ref.String()+" does not exist, and would be created")
+		case verb == view.ToFail:
+			e.Objects = append(e.Objects, fmt.Sprintf("%s would fail: %v", o.Step.Ref, o.Err))
+		case verb == view.ToSkip && !h.members.Has(o.Step.Ref):
+		case !o.ChangesOnlyMarks(isOwnMark):
+			e.Objects = append(e.Objects, o.Step.Ref.String()+" would be changed: muster plan shows how")
+		}
+	}
+	for _, ref := range h.members.Refs() {
+		if !desired.Has(ref) {
+			e.Objects = append(e.Objects,
+				ref.String()+" was deployed, and the files do not describe it")
+		}
+	}
+	if len(e.Objects) == 0 {
+		return nil
+	}
+	return e
+}
+
+// isOwnMark reports whether a label or an annotation says which package or app owns an object, or
+// what it applied.
+func isOwnMark(key string) bool {
+	return owner.IsOwnMark(key) || slices.Contains(resource.Bookkeeping[:], key) ||
+		key == resource.AnnVersioned || key == resource.AnnVersionedKeep ||
+		key == resource.AnnNumVersions || key == resource.AnnKubectlApplied
+}
+
+// Finish deletes the record of the old set, and what describes it in files. It returns the file
+// that it changed or removed, or "".
+func (h *Handover) Finish(ctx context.Context) (file string, err error) {
+	switch from := h.From.(type) {
+	case *packageSet:
+		err = packages.Forget(ctx, h.cluster, from.inventory)
+	case *appSet:
+		err = from.client(h.cluster).Forget(ctx, from.name())
+	}
+	if err != nil {
+		return "", fmt.Errorf("the objects belong to %s, but the record of %s was not deleted: %w; give "+
+			"the command again", h.To.Title(), h.From.Title(), err)
+	}
+	file, err = h.end()
+	if err != nil {
+		return "", fmt.Errorf("the objects belong to %s, but the inventory of %s is left: %w",
+			h.To.Title(), h.From.Title(), err)
+	}
+	return file, nil
+}
+
+// templatePaths are the labels of pod templates.
+var templatePaths = [][]string{
+	{"spec", "template", "metadata", "labels"},
+	{"spec", "jobTemplate", "spec", "template", "metadata", "labels"},
+}
+
+// templateLabel returns the value of the label of apps that all pod templates of manifests have, as
+// an app that was converted leaves them; empty if they have none, or different ones.
+func templateLabel(objects []manifest.Object) string {
+	values := map[string]bool{}
+	for _, obj := range objects {
+		for _, path := range templatePaths {
+			if _, found, _ := unstructured.NestedMap(obj.Object, path[:len(path)-2]...); found {
+				value, _, _ := unstructured.NestedString(obj.Object, append(path[:len(path):len(path)],
+					resource.LabelApp)...)
+				values[value] = true
+			}
+		}
+	}
+	if len(values) != 1 {
+		return ""
+	}
+	for value := range values {
+		return value
+	}
+	return ""
+}
