@@ -16,7 +16,7 @@ import (
 )
 
 // How many requests a rollback sends, about.
-const ofRollback = 40
+const ofRollback = 16
 
 // TestCrashRollback kills rollbacks, and applies with --on-failure=rollback while these roll back,
 // at a random request: of objects, of the record, of the parts of a revision, of its head, and of
