@@ -6,7 +6,7 @@ LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... .
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
-OUTLINED    := github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
+OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
 VERSION     :=
 RELEASE_URL :=
@@ -18,7 +18,7 @@ STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-helm build-kapp build-kpt build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-helm build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -60,16 +60,14 @@ tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=r
 unit:
 	go test -race $(PACKAGES)
 
-e2e: build build-helm
+e2e: build
 	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
-build-helm build-kapp build-kpt: build-%: ## another tool, from its module, into bin/tools/: on no PATH, since muster is called by these names
-	cd local/tools && go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ $$(go list tool | grep '/$*$$')
+build-helm: ## Helm, from its module, for tests of coming from it, into bin/tools/
+	cd local/tools && go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ tool
 
-build-tools: build-helm build-kapp build-kpt ## all of them
-
-build-older: build build-helm ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
+build-older: build ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
 	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)/tools $(BIN)-older/
 	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components

@@ -81,7 +81,8 @@ func (e *MembersError) Error() string {
 }
 
 // Forget deletes the record of an app and those of its deployments. It fails with a *MembersError
-// if an object of the app is left: nothing would find it any more. An app that does not exist is none.
+// if an object of the app is left: nothing would find it any more. An app that does not exist is no
+// error.
 func (c *Client) Forget(ctx context.Context, name Name) error {
 	target, err := c.Find(ctx, name)
 	if err != nil || !target.Exists() {

@@ -169,8 +169,8 @@ type Step struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // limit of the wait; 0: that of the run
 
 	// Reverts marks an update that puts back some fields of a live object and changes nothing else. It
-	// returns the same update of a newer state of the object, if others have changed that since the plan
-	// was made. The manager of the plan stays the applier of the fields if it applied the object.
+	// returns the same update of a newer state of the object, if others have changed that since the
+	// plan was made. The manager of the plan stays the applier of the fields if it applied the object.
 	Reverts func(live *unstructured.Unstructured) (*Step, error) `json:"-"`
 
 	// Tag is a value of the dialect that made the plan. Every event about the step carries it.

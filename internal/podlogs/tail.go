@@ -48,12 +48,13 @@ const (
 	Stopped Event = "stopped" // the container has, and may start again
 	Ended   Event = "ended"   // all that was asked for was read
 	Broken  Event = "broken"  // the log broke off
+	Refused Event = "refused" // the log that was waited for must not be read
 	Absent  Event = "absent"  // the container was not restarted, so that it has no previous log
 )
 
 // Printer prints the logs of containers. Its functions are called from several goroutines.
 type Printer interface {
-	// Event prints what happens with a log. Waiting and Broken may have an error.
+	// Event prints what happens with a log. Waiting, Refused and Broken may have an error.
 	Event(c Container, e Event, err error)
 	// Line prints a line of a log. Only the last one may lack its newline.
 	Line(c Container, text string)
@@ -243,7 +244,7 @@ const (
 
 // tail prints the log of a container once it runs, and the logs of its restarts.
 func (t *Tail) tail(ctx context.Context, p *podState, c Container) {
-	noted, ended := false, false
+	noted, refused, ended := false, false, false
 	read := "" // the run of the container that was read last
 	for since := t.Log.Since; ctx.Err() == nil; {
 		pod, changed := p.state()
@@ -282,9 +283,12 @@ func (t *Tail) tail(ctx context.Context, p *podState, c Container) {
 			return
 		case !noted:
 			t.Printer.Event(c, Waiting, err)
-			if noted = true; !t.Log.Follow {
+			if noted, refused = true, err != nil; !t.Log.Follow {
 				return
 			}
+		case apierrors.IsForbidden(err) && !refused:
+			t.Printer.Event(c, Refused, err)
+			refused = true
 		}
 		var retry <-chan time.Time
 		if readable {

@@ -144,8 +144,8 @@ type Operation interface {
 	Check(context.Context, *packages.SavedPlan) error
 }
 
-// Open reads the set of a request. The record of a package in an artifact is taken to be new: OpenIn
-// asks the cluster.
+// Open reads the set of a request. The record of a package in an artifact is taken to be new:
+// OpenIn asks the cluster.
 func Open(ctx context.Context, r Request) (Set, error) {
 	switch {
 	case r.App != "":
@@ -210,8 +210,8 @@ func (r Request) input() packages.Input {
 	return packages.Input{Folder: r.folder(), Stream: r.Stream, Notice: r.Notice}
 }
 
-// scope returns how objects get their namespaces. For an app, and for a package that is named by its
-// record, a flag names the namespace of the record: objects may name others.
+// scope returns how objects get their namespaces. For an app, and for a package that is named by
+// its record, a flag names the namespace of the record: objects may name others.
 func (r Request) scope() packages.Scope {
 	return packages.Scope{
 		Namespace: r.Namespace, Enforced: r.Enforced && r.App == "" && r.Record == "",

@@ -97,7 +97,7 @@ func condition(text string) (bool, error) {
 	return serverAtLeast(text)
 }
 
-// hasTool reports whether "make build-tools" has built a tool.
+// hasTool reports whether a tool is in bin/tools, where "make build-helm" puts Helm.
 func hasTool(name string) bool {
 	_, err := os.Stat(filepath.Join(bin, "tools", name))
 	return err == nil

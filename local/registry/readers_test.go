@@ -55,8 +55,8 @@ var readers = map[string]func(t *testing.T, image v1.Image, layers []v1.Layer, d
 	},
 }
 
-// TestReaders pushes a folder, and unpacks the artifact by the rules of each tool and by muster: all
-// get the same files.
+// TestReaders pushes a folder, and unpacks the artifact by the rules of each tool and by muster:
+// all get the same files.
 func TestReaders(t *testing.T) {
 	server, err := Start("", "")
 	check(t, err)

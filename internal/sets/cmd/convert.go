@@ -118,8 +118,8 @@ func (f *convertFlags) run(
 		return f.history.recorder(env, kube, t, op, "")
 	}
 	r.check = func(context.Context, sets.Operation) error { return nil }
-	r.review = func(_ context.Context, outlooks []view.Outlook) error {
-		return f.handover.Check(outlooks)
+	r.review = func(_ context.Context, outlooks []view.Outlook) ([]string, error) {
+		return nil, f.handover.Check(outlooks)
 	}
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, client)
@@ -142,7 +142,7 @@ func (f *convertFlags) run(
 func (f *convertFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (sets.Cluster, error) {
-	request, err := f.Request(env, kube, args[:1], nil)
+	request, err := f.Request(ctx, env, kube, args[:1], nil)
 	if err != nil {
 		return nil, err
 	}

@@ -178,26 +178,31 @@ func (x *fixing) check(ctx context.Context) error {
 			return nil
 		}
 	}
-	x.printLeft()
+	for _, note := range x.left() {
+		x.env.Notice(note)
+	}
 	return errNothingToFix
 }
 
-// printLeft prints the objects that drifted and are not changed.
-func (x *fixing) printLeft() {
+// left returns a note for each object that drifted and is not changed.
+func (x *fixing) left() (notes []string) {
 	for _, left := range x.fix.Left() {
-		x.env.Notice(fmt.Sprintf("note: %s is not changed: %s", left.Ref, left.Reason))
+		notes = append(notes, fmt.Sprintf("note: %s is not changed: %s", left.Ref, left.Reason))
 	}
+	return notes
 }
 
-// review prints what is not put back, and returns an error if an object would fail.
-func (x *fixing) review(_ context.Context, outlooks []view.Outlook) error {
-	x.printLeft()
+// review returns what is not put back, and an error if an object would fail.
+func (x *fixing) review(
+	_ context.Context, outlooks []view.Outlook,
+) (notes []string, err error) {
 	for _, o := range outlooks {
 		if o.Verb() == view.ToFail {
-			return fmt.Errorf("%s cannot be put back, as the plan says; nothing was changed", o.Step.Ref)
+			err = fmt.Errorf("%s cannot be put back, as the plan says; nothing was changed", o.Step.Ref)
+			break
 		}
 	}
-	return nil
+	return x.left(), err
 }
 
 // show prints what a fix would do.
@@ -225,7 +230,9 @@ func (x *fixing) show(
 	if err := p.printAll(ctx, x.env, r.outputs, planned{t, op, "", outlooks}); err != nil {
 		return err
 	}
-	x.printLeft()
+	for _, note := range x.left() {
+		x.env.Notice(note)
+	}
 	result := p.result(outlooks)
 	if text := shortfall(outlooks); text != "" {
 		fmt.Fprintln(x.env.Err, "error: "+text)

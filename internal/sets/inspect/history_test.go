@@ -24,8 +24,9 @@ func TestHistoryTable(t *testing.T) {
 			Git: &history.Git{Commit: "77ab010", Dirty: true}, Outcome: history.Succeeded,
 			Changes: []history.Change{{Op: "configured", Kind: "Job", Count: 2},
 				{Op: "created", Kind: "Job", Count: 1}, {Op: "orphaned", Kind: "Job", Count: 1}}}},
-		{Meta: history.Meta{Number: 7, Time: now, Artifact: "sha256:1c2d3e4f50",
-			Outcome: history.Failed, Failures: []string{strings.Repeat("ü", 200)}}},
+		{Meta: history.Meta{Number: 7, Time: now, Outcome: history.Failed,
+			Artifact: "oci://example.com/team/shop:1.4.0@sha256:1c2d3e4f" + strings.Repeat("0", 56),
+			Failures: []string{strings.Repeat("ü", 200)}}},
 		{Meta: history.Meta{Number: 6}, Err: errors.New("of its part a, which is missing")},
 	}
 	var out strings.Builder
@@ -42,7 +43,7 @@ func TestHistoryTable(t *testing.T) {
 		"9 2m ci-bot (run 812) 9f31c2a main ~1 deployment " +
 			"failed: deployment.apps/web: ImagePull BackOff",
 		"8 2d ann 77ab010 (modified) +1 ~2 -1 ok, pinned",
-		"7 0s - oci 1c2d3e4 - failed: " + strings.Repeat("ü", maxOutcome-len("failed: ")) + " ...",
+		"7 0s - oci shop:1.4.0@sha256:1c2d3e4 - failed: " + strings.Repeat("ü", maxOutcome-len("failed: ")) + " ...",
 		"6 - - - - unreadable: of its part a, which is missing",
 		"",
 	}
