@@ -104,11 +104,11 @@ func removeToolAnnotations(obj manifest.Object) {
 // Inventories are never left out.
 func skipLocal(obj map[string]any) bool { return isLocal(obj) && !isInventoryObject(obj) }
 
-// These are the version and the kind of the list of images in an imgpkg bundle, which is no object of a cluster.
+// The list of the images of an imgpkg bundle, which is no object of a cluster.
 const imagesLockVersion, imagesLockKind = "imgpkg.carvel.dev/v1alpha1", "ImagesLock"
 
-// isLocal reports whether an object is marked as local configuration, or is the list of images of an
-// imgpkg bundle. A true without quotes counts.
+// isLocal reports whether an object is marked as local configuration, or is the list of images of
+// an imgpkg bundle. A true without quotes counts.
 func isLocal(obj map[string]any) bool {
 	if obj["apiVersion"] == imagesLockVersion && obj["kind"] == imagesLockKind {
 		return true

@@ -43,7 +43,8 @@ func TestHistoryTable(t *testing.T) {
 		"9 2m ci-bot (run 812) 9f31c2a main ~1 deployment " +
 			"failed: deployment.apps/web: ImagePull BackOff",
 		"8 2d ann 77ab010 (modified) +1 ~2 -1 ok, pinned",
-		"7 0s - oci shop:1.4.0@sha256:1c2d3e4 - failed: " + strings.Repeat("ü", maxOutcome-len("failed: ")) + " ...",
+		"7 0s - oci shop:1.4.0@sha256:1c2d3e4 - failed: " +
+			strings.Repeat("ü", maxOutcome-len("failed: ")) + " ...",
 		"6 - - - - unreadable: of its part a, which is missing",
 		"",
 	}
