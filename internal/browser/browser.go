@@ -2,7 +2,7 @@
 // them.
 //
 // Chromium takes much time on a busy machine, so that these tests are skipped unless the variable
-// MUSTER_TEST_TOOLS is "required", as .ci/run sets it after it has installed the programs. Then a
+// MUSTER_TEST_TOOLS is "required", once "make tools" has installed the programs. Then a
 // test fails that lacks one.
 package browser
 
