@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -115,6 +116,9 @@ func (u *unpacker) add(archive io.Reader) error {
 // addEntry adds an entry of an archive.
 func (u *unpacker) addEntry(h *tar.Header, content io.Reader) error {
 	name := strings.TrimPrefix(h.Name, "./")
+	if slices.Contains(strings.Split(name, "/"), ".git") {
+		return nil // it is no part of an artifact, as of a folder
+	}
 	switch h.Typeflag {
 	case tar.TypeXGlobalHeader:
 		return nil
@@ -179,16 +183,35 @@ func (r *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// check returns an error if a file of the tree is a folder of another.
+// check returns an error if a file of the tree is a folder of another, or if there are too many
+// folders.
 func (t Tree) check() error {
+	seen := map[string]bool{}
 	for _, name := range t.Paths() {
 		for _, dir := range folders(name) {
+			if seen[dir] = true; len(seen) > maxEntries {
+				return errTooMany
+			}
 			if _, isFile := t[dir]; isFile {
 				return fmt.Errorf("%q is a file, and %q is in it", dir, name)
 			}
 		}
 	}
 	return nil
+}
+
+// Sub returns the files in a folder, by their paths in it; all of them if it is empty.
+func (t Tree) Sub(folder string) Tree {
+	if folder == "" {
+		return t
+	}
+	found := Tree{}
+	for name, file := range t {
+		if rel, ok := strings.CutPrefix(name, folder+"/"); ok {
+			found[rel] = file
+		}
+	}
+	return found
 }
 
 // HasFolder reports whether there are files in a folder.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -124,26 +125,56 @@ func (c Cache) Tree(ctx context.Context, r *Repository, d ocispec.Descriptor) (T
 	return t, nil
 }
 
-// Folder returns a folder with the files of an artifact, which have been fetched.
+// Folder returns a folder with the files of an artifact, which have been fetched. A folder that is
+// as it should be is never removed: another run may be reading it.
 func (c Cache) Folder(d digest.Digest, t Tree) (string, error) {
+	if err := c.checkPrivate(); err != nil {
+		return "", err
+	}
 	dir := c.tree(d)
-	if have, err := ReadFolder(dir, nil); err == nil && have.Equal(t) {
+	holds := func() bool {
+		have, err := ReadFolder(dir, nil)
+		return err == nil && have.Equal(t)
+	}
+	if holds() {
 		_ = os.Chtimes(dir, c.Now(), c.Now()) // it only stays longer
 		return dir, nil
 	}
 	c.prune()
-	if err := os.RemoveAll(dir); err != nil { // somebody has changed it
-		return "", c.explain(err)
-	}
 	err := t.Write(dir)
-	if err != nil {
-		// Another run may have written it meanwhile.
-		if have, failed := ReadFolder(dir, nil); failed == nil && have.Equal(t) {
-			return dir, nil
-		}
+	if err == nil || holds() { // another run has written it
+		return dir, nil
+	}
+	aside, failed := os.MkdirTemp(c.Dir, ".changed-") // somebody has changed it
+	if failed != nil {
+		return "", c.explain(failed)
+	}
+	if os.Rename(dir, filepath.Join(aside, "tree")) == nil {
+		err = t.Write(dir)
+	}
+	_ = os.RemoveAll(aside) // prune removes it later
+	if err != nil && !holds() {
 		return "", c.explain(err)
 	}
 	return dir, nil
+}
+
+// checkPrivate returns an error if others may write to the cache: commands read files of it after
+// they have been checked.
+func (c Cache) checkPrivate() error {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return c.explain(err)
+	}
+	info, err := os.Stat(c.Dir)
+	if err != nil {
+		return c.explain(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others may write to the cache of artifacts, %s (mode %04o), and so change "+
+			"what is deployed: run 'chmod go-w' on it, or name another folder with XDG_CACHE_HOME",
+			c.Dir, info.Mode().Perm())
+	}
+	return nil
 }
 
 // prune removes what was not used for long. What cannot be removed stays.

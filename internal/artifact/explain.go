@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"oras.land/oras-go/v2/content"
@@ -63,9 +64,22 @@ func (r *Repository) reason(err error) error {
 		return fmt.Errorf("its certificate is for another host: %w", invalid)
 	}
 	if request := (*url.Error)(nil); errors.As(err, &request) {
-		err = request.Err
+		return fmt.Errorf("the registry cannot be reached: %w", request.Err)
 	}
-	return fmt.Errorf("the registry cannot be reached: %w", err)
+	return errors.New("the request failed: " + withoutAddresses(err.Error()))
+}
+
+// address matches an address in a text.
+var address = regexp.MustCompile(`https?://[^\s"]+`)
+
+// withoutAddresses returns a text in which addresses have only their host.
+func withoutAddresses(text string) string {
+	return address.ReplaceAllStringFunc(text, func(found string) string {
+		if u, err := url.Parse(found); err == nil {
+			return u.Scheme + "://" + u.Host
+		}
+		return "an address"
+	})
 }
 
 // messages returns what a registry said beside a status.

@@ -134,3 +134,22 @@ func TestRework(t *testing.T) {
 		})
 	}
 }
+
+// TestPermit: a step that must not be decided again for a newer state fails, and changes nothing.
+func TestPermit(t *testing.T) {
+	w := newWorld(&enginetest.Cluster{
+		Answers: map[object.Ref][]error{ref("ConfigMap/a"): {conflict}},
+	})
+	step := update(w.put(thing("ConfigMap/a", "is=old")), "new")
+	step.Permit = func(live *unstructured.Unstructured) error {
+		return fmt.Errorf("it is %q", live.GetAnnotations()["is"])
+	}
+	w.decider = decisions{replan: rework}
+	w.run(t.Context(), t, w.judging(), step)
+	w.expect(t, `
+		acted update configmap/a failed: it is "old"
+		settled update configmap/a failed: it is "old"`)
+	if w.is("ConfigMap/a") != "old" || len(w.Sent) != 0 {
+		t.Errorf("the object is %q after %d writes", w.is("ConfigMap/a"), len(w.Sent))
+	}
+}

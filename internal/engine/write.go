@@ -72,6 +72,11 @@ func apply(
 func replan(
 	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error,
 ) (*plan.Step, error) {
+	if step.Permit != nil && live != nil {
+		if err := step.Permit(live); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case step.Reverts != nil && live != nil && live.GetUID() == step.Have.GetUID():
 		return step.Reverts(live)

@@ -27,7 +27,7 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	if d.options.Omit != nil && d.options.Omit(obj) {
 		return nil
 	}
-	if !isList(obj) {
+	if !IsList(obj) {
 		d.check(obj, n)
 		return []map[string]any{obj}
 	}
@@ -46,10 +46,10 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 	return objects
 }
 
-// isList reports whether an object is only a wrapper of others: the List of the core group, or a
+// IsList reports whether an object is only a wrapper of others: the List of the core group, or a
 // kind named after its items that has items and no name. A custom resource such as an AllowList has
 // a name.
-func isList(obj map[string]any) bool {
+func IsList(obj map[string]any) bool {
 	kind, _ := obj["kind"].(string)
 	if kind == "List" && obj["apiVersion"] == "v1" {
 		return true

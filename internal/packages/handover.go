@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
@@ -27,19 +28,18 @@ type Draft struct {
 // The modes of files: those with the data of Secrets are for the user alone.
 const manifestMode, secretMode fs.FileMode = 0o644, 0o600
 
-// NewDraft returns a package of objects for a folder, which must be missing or empty. Each object
+// NewDraft returns a package of objects for a folder, which must not exist yet. Each object
 // gets a file of its own: KIND-NAME.yaml, in a folder for the namespace if there are several.
 func NewDraft(
 	dir, namespace string, o InitOptions, objects []*unstructured.Unstructured,
 ) (*Draft, error) {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	switch _, err := os.Lstat(dir); {
+	case err == nil:
+		return nil, fmt.Errorf("%s exists, and is no package: name a folder that does not exist yet", dir)
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the folder: %w", err)
-	case len(entries) > 0:
-		return nil, fmt.Errorf("the folder %s is not empty: name a new one", dir)
 	}
-	d := &Draft{dir: dir}
+	d, err := &Draft{dir: filepath.Clean(dir)}, error(nil)
 	if d.Inventory, err = o.inventory(namespace); err != nil {
 		return nil, err
 	}
@@ -100,40 +100,76 @@ func (d *Draft) unique(file string) string {
 	}
 }
 
-// Secrets returns the files that hold data of Secrets.
-func (d *Draft) Secrets() []string { return d.secrets }
-
-// Write writes the files; the inventory comes last, so that a folder with one is complete.
-func (d *Draft) Write(inventoryFile string) error {
-	for _, obj := range d.Objects {
-		text, err := yaml.Marshal(obj.Object)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", obj.Origin.Path, err)
-		}
-		path := filepath.Join(d.dir, filepath.FromSlash(obj.Origin.Path))
-		mode := manifestMode
-		if isSecret(obj.Unstructured) {
-			mode = secretMode
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("write the package: %w", err)
-		}
-		if err := writeFileAtomically(path, text, mode); err != nil {
-			return fmt.Errorf("write the package: %w", err)
-		}
+// Secrets returns the files that hold data of Secrets, with the folder.
+func (d *Draft) Secrets() []string {
+	var files []string
+	for _, file := range d.secrets {
+		files = append(files, filepath.Join(d.dir, filepath.FromSlash(file)))
 	}
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return fmt.Errorf("write the package: %w", err)
-	}
-	return writeInventoryFile(d.Inventory, filepath.Join(d.dir, inventoryFile), false)
+	return files
 }
 
-// Forget deletes the record of an inventory, whose objects belong to another set. A record that
-// does not exist is none.
-func Forget(ctx context.Context, c Cluster, inv *inventory.Inventory) error {
-	store := inventory.NewStore(c, inv, true)
-	if _, err := store.Load(ctx); err != nil {
+// Write writes the folder. Others never see a part of it: a folder beside it gets its name at the
+// end.
+func (d *Draft) Write(inventoryFile string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(d.dir), 0o755); err != nil {
+		return fmt.Errorf("write the package: %w", err)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(d.dir), "."+filepath.Base(d.dir)+"-")
+	if err != nil {
+		return fmt.Errorf("write the package: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write the package: %w", err), os.RemoveAll(temp))
+		}
+	}()
+	for _, obj := range d.Objects {
+		if err := writeManifest(temp, obj); err != nil {
+			return err
+		}
+	}
+	if err := writeInventoryFile(d.Inventory, filepath.Join(temp, inventoryFile), false); err != nil {
 		return err
+	}
+	if err := os.Chmod(temp, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(temp, d.dir)
+}
+
+// writeManifest writes the file of an object into a folder.
+func writeManifest(dir string, obj manifest.Object) error {
+	text, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, filepath.FromSlash(obj.Origin.Path))
+	mode := manifestMode
+	if isSecret(obj.Unstructured) {
+		mode = secretMode
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return writeFileAtomically(path, text, mode)
+}
+
+// Forget deletes the record of an inventory, whose objects were moved to another set. It fails if
+// the record lists others: nothing would know these any more. A record that does not exist is no
+// error.
+func Forget(
+	ctx context.Context, c Cluster, inv *inventory.Inventory, moved *object.Set,
+) error {
+	store := inventory.NewStore(c, inv, true)
+	state, err := store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ref := range state.Refs() {
+		if !moved.Has(ref) {
+			return fmt.Errorf("another run has added %s to it", ref)
+		}
 	}
 	return store.Remove(ctx)
 }
@@ -149,6 +185,9 @@ func RemoveInventory(dir string, inv *inventory.Inventory) (file string, err err
 	}
 	omit := func(obj map[string]any) bool { return isGroup(obj) || isMapInventory(obj) }
 	rest, err := otherObjects(dir, file, omit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // another run has removed it
+	}
 	if err != nil {
 		return path, err
 	}

@@ -48,7 +48,7 @@ func Share(name string, text []byte) (SharedFile, error) {
 		case isInventoryObject(obj):
 			inventories++
 			return true
-		case isListOf(obj):
+		case manifest.IsList(obj):
 			return false // its items follow
 		case object.IsSecret(u) && hasData(obj):
 			file.Secrets = append(file.Secrets, object.RefOf(u).String())
@@ -66,12 +66,6 @@ func Share(name string, text []byte) (SharedFile, error) {
 	}
 	file.Inventory = inventories > 0
 	return file, nil
-}
-
-// isListOf reports whether an object is a list of objects.
-func isListOf(obj map[string]any) bool {
-	_, ok := obj["items"].([]any)
-	return ok && obj["metadata"] == nil
 }
 
 // hasData reports whether a Secret holds private values in plain text or base64. Values that sops

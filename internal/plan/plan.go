@@ -173,6 +173,10 @@ type Step struct {
 	// plan was made. The manager of the plan stays the applier of the fields if it applied the object.
 	Reverts func(live *unstructured.Unstructured) (*Step, error) `json:"-"`
 
+	// Permit returns an error if the step must not be decided again for a newer state of its object.
+	// Nil permits all.
+	Permit func(live *unstructured.Unstructured) error `json:"-"`
+
 	// Tag is a value of the dialect that made the plan. Every event about the step carries it.
 	Tag any `json:"-"`
 }

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/drift"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -238,14 +240,20 @@ func (r *revision) takesNewValues(step *plan.Step) bool {
 	return false
 }
 
-// leave makes a step change nothing. Nothing waits for that: it may have been unready
-// before.
+// leave makes a step change nothing, also if others change the object meanwhile. Nothing waits for
+// that: it may have been unready before.
 func (r *revision) leave(step *plan.Step) {
 	step.Op, step.Want, step.Wait = plan.Unchanged, step.Have, false
 	step.Patch, step.Disown, step.Diff, step.Contested = diff.Patch{}, diff.Patch{}, nil, nil
 	step.FullReplace, step.Force, step.Replace, step.Recreate = false, false, "", nil
 	step.Draft, step.Substitutions, step.Unknown = nil, nil, ""
 	step.ReasonCode, step.Reason, step.ReasonRef = "", "", object.Ref{}
+	same := *step
+	step.Reverts = func(live *unstructured.Unstructured) (*plan.Step, error) {
+		next := same
+		next.Have, next.Want = live, live
+		return &next, nil
+	}
 }
 
 // revert makes a step put back the fields that drifted.
@@ -272,7 +280,11 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	*step = *next
 	step.Replace, step.Recreate = replace, recreate
 	approved := o.Drifted()
+	owners := owner.Text(owner.Of(live))
 	step.Reverts = func(now *unstructured.Unstructured) (*plan.Step, error) {
+		if text := owner.Text(owner.Of(now)); text != owners {
+			return nil, fmt.Errorf("it was taken over meanwhile: it belongs to %s", cmp.Or(text, "nobody"))
+		}
 		o, err := r.baseline.compare(wanted, now, r.fixed, r.drift.options)
 		if err != nil {
 			return nil, err

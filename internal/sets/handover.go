@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -16,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -25,14 +28,13 @@ import (
 // is continued by another.
 type Handover struct {
 	From, To Set
-	// Written returns a line for each file that holds what only the cluster held: data of Secrets.
-	Written []string
 
-	cluster Cluster
-	members *object.Set // of From
-	locked  lock.Set    // of From
-	begin   func() error
-	end     func() (file string, err error)
+	cluster  Cluster
+	members  *object.Set // of From
+	locked   lock.Set    // of From
+	from, to owner.Owner // that the marks of the sets name; without an ID if there is none yet
+	begin    func() error
+	end      func() (file string, err error)
 }
 
 // ToApp returns the handover of the package in a folder to an app of a name, whose record is in the
@@ -100,8 +102,15 @@ func ToPackage(
 	if to.rules, err = packages.ParseRules(rules); err != nil {
 		return nil, err
 	}
-	h.To, h.Written = to, draft.Secrets()
-	h.begin = func() error { return draft.Write(o.File) }
+	h.To = to
+	h.begin = func() error {
+		err := draft.Write(o.File)
+		if files := draft.Secrets(); err == nil && len(files) > 0 {
+			r.Notice("note: data of Secrets is in " + strings.Join(files, ", ") +
+				": do not commit it unless it is encrypted")
+		}
+		return err
+	}
 	return h, nil
 }
 
@@ -115,13 +124,38 @@ func (h *Handover) list(ctx context.Context) error {
 	return nil
 }
 
+// identify reads what the marks of both sets name.
+func (h *Handover) identify(ctx context.Context) (err error) {
+	if h.from, err = ownerOf(ctx, h.cluster, h.From); err == nil {
+		h.to, err = ownerOf(ctx, h.cluster, h.To)
+	}
+	return err
+}
+
+// ownerOf returns what the marks of a set name. A set without a record may have no ID.
+func ownerOf(ctx context.Context, c Cluster, set Set) (owner.Owner, error) {
+	h, err := set.History(ctx, c)
+	if _, isApp := set.(*appSet); isApp {
+		return owner.Owner{Kind: owner.App, ID: h.ID}, err
+	}
+	return owner.Owner{Kind: owner.Package, ID: h.ID}, err
+}
+
 // Lock returns what is locked of the old set meanwhile. It is taken before the new set's.
 func (h *Handover) Lock() lock.Set { return h.locked }
 
-// PrepareApply returns the operation that marks the objects as those of the new set.
+// PrepareApply returns the operation that marks the objects as those of the new set. It is called
+// while the old set is locked.
 func (h *Handover) PrepareApply(
 	ctx context.Context, o packages.ApplyOptions,
 ) (Operation, error) {
+	err := h.list(ctx) // another run may have ended since
+	if err == nil {
+		err = h.identify(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
 	o.Adopted = h.members
 	op, err := h.To.PrepareApply(ctx, h.cluster, o)
 	if err != nil {
@@ -130,10 +164,53 @@ func (h *Handover) PrepareApply(
 	return &handoverOperation{op, h.begin}, nil
 }
 
-// handoverOperation writes the files of a new package before the cluster is changed.
+// handoverOperation writes the files of a new package before the cluster is changed, and changes no
+// object that others change meanwhile.
 type handoverOperation struct {
 	Operation
 	begin func() error
+}
+
+// MakePlan makes the plan.
+func (o *handoverOperation) MakePlan(ctx context.Context) error {
+	err := o.Operation.MakePlan(ctx)
+	if err == nil {
+		o.guard()
+	}
+	return err
+}
+
+// Define makes sure that the cluster can hold the record.
+func (o *handoverOperation) Define(ctx context.Context) (again bool, err error) {
+	if again, err = o.Operation.Define(ctx); err == nil && again {
+		o.guard()
+	}
+	return again, err
+}
+
+// guard makes steps fail whose objects are not as they were compared.
+func (o *handoverOperation) guard() {
+	for i := range o.Plan().Steps {
+		step := &o.Plan().Steps[i]
+		have := step.Have
+		if have == nil {
+			continue
+		}
+		step.Permit = func(live *unstructured.Unstructured) error {
+			if len(diff.Between(content(have), content(live), diff.Options{})) > 0 {
+				return errors.New("others changed it since it was compared; give the command again")
+			}
+			return nil
+		}
+	}
+}
+
+// content returns an object without labels and annotations.
+func content(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	obj.SetLabels(nil)
+	obj.SetAnnotations(nil)
+	return obj
 }
 
 // Run runs the plan.
@@ -180,6 +257,8 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 		case verb == view.ToFail:
 			e.Objects = append(e.Objects, fmt.Sprintf("%s would fail: %v", o.Step.Ref, o.Err))
 		case verb == view.ToSkip && !h.members.Has(o.Step.Ref):
+		case h.foreign(o.Step) != "":
+			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+h.foreign(o.Step))
 		case !o.ChangesOnlyMarks(isOwnMark):
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" would be changed: muster plan shows how")
 		}
@@ -196,6 +275,20 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 	return e
 }
 
+// foreign returns why a live object is not to be given to the new set; empty for one of either set.
+func (h *Handover) foreign(step *plan.Step) string {
+	owners := owner.Of(step.Have)
+	switch {
+	case slices.ContainsFunc(owners, h.from.Is), h.to.ID != "" && slices.ContainsFunc(owners, h.to.Is):
+		return ""
+	case len(owners) > 0:
+		return "belongs to " + owner.Text(owners) + ", and not to " + h.From.Title()
+	case !h.members.Has(step.Ref):
+		return "exists, and " + h.From.Title() + " did not deploy it"
+	}
+	return ""
+}
+
 // isOwnMark reports whether a label or an annotation says which package or app owns an object, or
 // what it applied.
 func isOwnMark(key string) bool {
@@ -209,7 +302,7 @@ func isOwnMark(key string) bool {
 func (h *Handover) Finish(ctx context.Context) (file string, err error) {
 	switch from := h.From.(type) {
 	case *packageSet:
-		err = packages.Forget(ctx, h.cluster, from.inventory)
+		err = packages.Forget(ctx, h.cluster, from.inventory, h.members)
 	case *appSet:
 		err = from.client(h.cluster).Forget(ctx, from.name())
 	}

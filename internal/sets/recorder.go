@@ -144,7 +144,7 @@ func (r *Recorder) add(e event.Event) {
 		}
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
-			if e.Op == plan.Create {
+			if e.Op == plan.Create && !r.existed(e.Step) {
 				r.created.Insert(e.Ref)
 			}
 			r.adopt(e)
@@ -272,6 +272,12 @@ func (r *Recorder) FailedAfterChanges() bool {
 func (r *Recorder) failed() bool {
 	outcome := r.outcome()
 	return outcome != history.Succeeded && outcome != history.Applied
+}
+
+// existed reports whether the object of a step that creates it existed before the run.
+func (r *Recorder) existed(step int) bool {
+	p := r.Plan()
+	return r.replaces(step) || step < len(p.Steps) && p.Steps[step].Leaving != nil
 }
 
 // replaces reports whether a step deletes an object and creates it again.

@@ -85,10 +85,7 @@ func (f *pullFlags) run(ctx context.Context, env *cli.Env, args []string) error 
 	if err != nil {
 		return err
 	}
-	t, err := artifact.ReadFolder(a.Folder, nil)
-	if err != nil {
-		return err
-	}
+	t := a.Files
 	if err := writeTree(env, t, dir); err != nil {
 		return err
 	}

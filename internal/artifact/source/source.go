@@ -94,6 +94,7 @@ func (f *Flags) check() error {
 type Artifact struct {
 	Reference artifact.Reference // with the digest
 	Folder    string             // with the files; nothing may be written there
+	Files     artifact.Tree      // that are in the folder
 	Images    artifact.Images    // of an imgpkg bundle; else nil
 }
 
@@ -168,12 +169,12 @@ func (f *Flags) fetch(
 	if err != nil {
 		return nil, err
 	}
-	a := &Artifact{Reference: r}
+	a := &Artifact{Reference: r, Files: tree.Sub(r.Folder)}
 	relocated := false
 	if a.Images, relocated, err = repo.BundleImages(ctx, tree); err != nil {
 		return nil, err
 	}
-	if a.Images != nil && !relocated {
+	if len(a.Images) > 0 && !relocated {
 		env.Notice(fmt.Sprintf("note: %s is a bundle whose images were not copied to its repository: "+
 			"they are used from where its .imgpkg/images.yml says they are", r.Short()))
 	}

@@ -72,6 +72,7 @@ func (f *convertFlags) add(cmd *cobra.Command) {
 	f.history.add(cmd)
 	f.dryRun.Add(cmd, "Only print what would be done")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before anything is changed")
+	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	f.output.Add(cmd)
 }
@@ -83,6 +84,8 @@ func (f *convertFlags) check(args []string) error {
 		return errors.New("give the kind of set with --to: app or package")
 	case f.to.Check() != nil:
 		return f.to.Check()
+	case strings.Contains(args[0], "://"):
+		return fmt.Errorf("%s is no folder on this machine: pull it first", args[0])
 	case f.to.Value == toApp && f.App != "":
 		return fmt.Errorf("-a %s names the app that is converted, and --to app a new one: name the "+
 			"folder of the package instead, as in convert FOLDER --to app NAME", f.App)
@@ -125,7 +128,7 @@ func (f *convertFlags) run(
 		return f.prepare(ctx, env, kube, client)
 	}
 	if mode != engine.DryRunNone {
-		return f.show(ctx, env, r, prepare)
+		return f.preview(ctx, env, r, prepare)
 	}
 	held, locked, err := f.Lock.Acquire(ctx, env, client, f.handover.Lock(), "convert")
 	if err != nil {
@@ -135,7 +138,7 @@ func (f *convertFlags) run(
 	if err := r.do(locked, prepare); err != nil {
 		return err
 	}
-	return f.finish(locked, env)
+	return f.finish(locked, env, r.outputs.Text())
 }
 
 // open finds the two sets.
@@ -188,45 +191,21 @@ func (f *convertFlags) prepare(
 	return t, op, err
 }
 
-// show prints what the conversion would do.
-func (f *convertFlags) show(
-	ctx context.Context, env *cli.Env, r run,
-	prepare func(context.Context) (setflags.Target, sets.Operation, error),
-) error {
-	defer r.outputs.Discard() // unless they are printed
-	t, op, err := prepare(ctx)
-	if err != nil {
-		return err
-	}
-	if err := op.MakePlan(ctx); err != nil {
-		return err
-	}
-	t.Print(env, r.show.Output, op)
-	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
-	if err != nil {
-		return err
-	}
-	p := planFlags{applyFlags: f.applyFlags}
-	if err := p.printAll(ctx, env, r.outputs, planned{t, op, "", outlooks}); err != nil {
-		return err
-	}
-	return f.handover.Check(outlooks)
-}
-
 // finish deletes the old record and prints what the user has to know.
-func (f *convertFlags) finish(ctx context.Context, env *cli.Env) error {
+func (f *convertFlags) finish(ctx context.Context, env *cli.Env, text bool) error {
 	h := f.handover
 	file, err := h.Finish(ctx)
 	if err != nil {
 		return err
 	}
-	if len(h.Written) > 0 {
-		env.Notice("note: data of Secrets is in " + strings.Join(h.Written, ", ") +
-			": do not commit it unless it is encrypted")
-	}
 	if file != "" {
 		env.Notice("note: " + file + " does not describe an inventory any more: commit that")
 	}
-	fmt.Fprintf(env.Out, "%s is now %s\n", h.From.Title(), h.To.Title())
+	line := fmt.Sprintf("%s is now %s", h.From.Title(), h.To.Title())
+	if !text { // the standard output is for programs
+		env.Notice(line)
+		return nil
+	}
+	fmt.Fprintln(env.Out, line)
 	return nil
 }

@@ -36,7 +36,7 @@ Exit codes:
   1    the set could not be compared or fixed: the error says why
   2    something drifted; with --fix something still does
   3    with --fix: an object failed, or was not ready in time
-  130  interrupted; --watch ends with 0`,
+  130  interrupted; --watch ends as its last comparison: 0 or 2`,
 		Example: "  " + env.Name() + " drift wordpress\n" +
 			"  " + env.Name() + " drift -a web -n shop -o markdown\n" +
 			"  " + env.Name() + " drift wordpress --audit audit.log\n" +

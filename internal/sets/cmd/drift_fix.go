@@ -109,7 +109,7 @@ func (f *driftFlags) runFix(
 		return x.prepare(ctx, args, mode != engine.DryRunNone)
 	}
 	if mode != engine.DryRunNone {
-		err = x.show(ctx, r, mode, prepare)
+		err = x.apply.preview(ctx, env, r, prepare)
 	} else {
 		err = r.do(ctx, prepare)
 	}
@@ -144,6 +144,7 @@ func (x *fixing) prepare(
 	a.noPrune = !x.deleteAdded
 	var all sets.Operation
 	if restored != nil {
+		restored.Revision.Adopted = nil // what others own now stays theirs
 		all, err = a.restore(ctx, x.env, restored, c, nil, dryRun)
 	} else {
 		options := a.ApplyOptions(dryRun, x.env.Notice)
@@ -203,39 +204,4 @@ func (x *fixing) review(
 		}
 	}
 	return x.left(), err
-}
-
-// show prints what a fix would do.
-func (x *fixing) show(
-	ctx context.Context, r run, mode engine.DryRun,
-	prepare func(context.Context) (setflags.Target, sets.Operation, error),
-) error {
-	defer r.outputs.Discard() // unless they are printed
-	t, op, err := prepare(ctx)
-	if err == nil {
-		err = op.MakePlan(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	t.Print(x.env, r.show.Output, op)
-	if err := r.check(ctx, op); err != nil {
-		return err
-	}
-	outlooks, err := cli.Outlooks(ctx, op, mode)
-	if err != nil {
-		return err
-	}
-	p := planFlags{applyFlags: x.apply}
-	if err := p.printAll(ctx, x.env, r.outputs, planned{t, op, "", outlooks}); err != nil {
-		return err
-	}
-	for _, note := range x.left() {
-		x.env.Notice(note)
-	}
-	result := p.result(outlooks)
-	if text := shortfall(outlooks); text != "" {
-		fmt.Fprintln(x.env.Err, "error: "+text)
-	}
-	return result
 }

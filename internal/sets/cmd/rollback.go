@@ -113,44 +113,9 @@ func (f *rollbackFlags) run(
 		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
 	}
 	if mode != engine.DryRunNone {
-		return f.show(ctx, env, r, mode, prepare)
+		return f.preview(ctx, env, r, prepare)
 	}
 	return r.do(ctx, prepare)
-}
-
-// show prints what the rollback would do.
-func (f *rollbackFlags) show(
-	ctx context.Context, env *cli.Env, r run, mode engine.DryRun,
-	prepare func(context.Context) (setflags.Target, sets.Operation, error),
-) error {
-	defer r.outputs.Discard() // unless they are printed
-	t, op, err := prepare(ctx)
-	if err != nil {
-		return err
-	}
-	if err := op.MakePlan(ctx); err != nil {
-		return err
-	}
-	t.Print(env, r.show.Output, op)
-	if err := r.check(ctx, op); err != nil {
-		return err
-	}
-	outlooks, err := cli.Outlooks(ctx, op, mode)
-	if err != nil {
-		return err
-	}
-	p := planFlags{applyFlags: f.applyFlags}
-	if err := p.printAll(ctx, env, r.outputs, planned{t, op, "", outlooks}); err != nil {
-		return err
-	}
-	for _, note := range f.notes(ctx, outlooks) {
-		env.Notice(note)
-	}
-	result := p.result(outlooks)
-	if text := shortfall(outlooks); text != "" {
-		fmt.Fprintln(env.Err, "error: "+text)
-	}
-	return result
 }
 
 // checkTo returns an error for an invalid --to.

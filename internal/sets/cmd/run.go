@@ -162,7 +162,7 @@ func (r run) do(
 	if r.options.DryRun == engine.DryRunNone {
 		again, err := op.Define(ctx)
 		if err == nil && again {
-			err = r.check(ctx, op)
+			err = r.checkAgain(ctx, op)
 		}
 		if err != nil {
 			return err
@@ -196,6 +196,19 @@ func (r run) carryOut(ctx, unlimited context.Context, this failedRun) error {
 		return err
 	}
 	return r.recover(during, this)
+}
+
+// checkAgain looks at a plan that was made again after the user has agreed to the first one.
+func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
+	if err := r.check(ctx, op); err != nil || r.review == nil {
+		return err
+	}
+	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
+	if err != nil {
+		return err
+	}
+	_, err = r.review(ctx, outlooks)
+	return err
 }
 
 // limited returns a context that ends when the time for the whole run is over.
