@@ -263,6 +263,21 @@ var boundaries = map[string]boundary{
 		libraries: []string{machinery},
 		why:       "marks of objects to owners; it lists records through an interface of its own",
 	},
+	"adopt": {
+		level: 2,
+		module: []string{
+			"cluster",
+			"manifest",
+			"object",
+			"owner",
+		},
+		libraries: []string{
+			machinery,
+			"sigs.k8s.io/structured-merge-diff",
+			"sigs.k8s.io/yaml",
+		},
+		why: "formats of other tools; it writes nothing",
+	},
 	"lock": {
 		level: 4,
 		module: []string{
@@ -588,11 +603,13 @@ var boundaries = map[string]boundary{
 		level: 7,
 		module: []string{
 			"access",
+			"adopt",
 			"apps",
 			"apps/app",
 			"apps/config",
 			"apps/resource",
 			"apps/versions",
+			"boundedio",
 			"cluster",
 			"diff",
 			"drift",
@@ -681,6 +698,7 @@ var boundaries = map[string]boundary{
 	"sets/cmd": {
 		level: 10,
 		module: []string{
+			"adopt",
 			"apps/filter",
 			"artifact/cmd",
 			"cli",

@@ -92,7 +92,8 @@ func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
 }
 
 // ListMetadata returns the metadata, without managed fields, of the objects of a kind in a
-// namespace that carry all of these labels, as List does. The content of the objects is not sent.
+// namespace, or in all if it is empty, that carry all of these labels, as List does. The content of
+// the objects is not sent.
 func (c *Client) ListMetadata(
 	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]metav1.ObjectMeta, error) {
@@ -100,8 +101,11 @@ func (c *Client) ListMetadata(
 	if err != nil {
 		return nil, err
 	}
-	path := root(kind.Resource.GroupVersion()) + "/namespaces/" + namespace + "/" +
-		kind.Resource.Resource
+	path := root(kind.Resource.GroupVersion()) + "/"
+	if namespace != "" {
+		path += "namespaces/" + namespace + "/"
+	}
+	path += kind.Resource.Resource
 	found, err := c.listMetadata(ctx, path, LabelSelector(with).String())
 	if err != nil {
 		return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))

@@ -48,3 +48,25 @@ var argoManagers = map[string]bool{
 
 // applySetLabel is the label of the members of ApplySets.
 const applySetLabel = "applyset.kubernetes.io/part-of"
+
+// Keys returns the keys of the labels and annotations by which owners of a kind are recognized.
+func Keys(kind Kind) (labels, annotations []string) {
+	switch kind {
+	case Package:
+		return nil, []string{inventoryAnnotation}
+	case App:
+		return []string{appLabel, associationLabel}, nil
+	case Application:
+		return []string{argoInstance}, []string{argoInstance, argoTracking, argoInstallation}
+	case HelmRelease:
+		return nil, []string{helmName, helmNamespace}
+	case ApplySet:
+		return []string{applySetLabel}, nil
+	}
+	for _, mark := range fluxMarks {
+		if mark.kind == kind {
+			return []string{mark.name, mark.namespace}, nil
+		}
+	}
+	return nil, nil
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/object"
@@ -35,7 +36,8 @@ const (
 
 // Listed is what the record of a set says about it.
 type Listed struct {
-	Kind       string // KindPackage or KindApp
+	Kind       string // KindPackage, KindApp or, of the set of another tool, as in adopt.Listed
+	Tool       string // that deploys the set, as far as the record says; empty for packages and apps
 	Namespace  string // of the record
 	Name       string
 	Record     object.Ref
@@ -60,11 +62,34 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
 	for _, a := range named {
 		all = append(all, listedApp(a))
 	}
-	slices.SortFunc(all, func(a, b Listed) int {
+	sortListed(all)
+	return all, joinDistinct(failed, errors.Unwrap(err))
+}
+
+// ListAll returns the sets of List, and those of other tools, as adopt.List finds them.
+func ListAll(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+	all, failed := List(ctx, c, namespace)
+	others, err := adopt.List(ctx, c, namespace)
+	for _, l := range others {
+		if slices.ContainsFunc(all, func(own Listed) bool { return own.Record == l.Record }) {
+			continue // a record that is the parent of an ApplySet too
+		}
+		all = append(all, Listed{
+			Kind: l.Kind, Tool: l.Tool, Namespace: l.Namespace, Name: l.Name, Record: l.Record,
+			Identity: l.ID, Objects: l.Objects, LastResult: Result(l.Result), LastRun: l.LastRun,
+			Created: l.Created, Err: l.Err,
+		})
+	}
+	sortListed(all)
+	return all, joinDistinct(failed, err)
+}
+
+// sortListed sorts sets by namespace, name and kind.
+func sortListed(all []Listed) {
+	slices.SortStableFunc(all, func(a, b Listed) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Kind, b.Kind))
 	})
-	return all, joinDistinct(failed, errors.Unwrap(err))
 }
 
 // joinDistinct joins errors of which the second is left out if the first says the same: packages

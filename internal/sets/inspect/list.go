@@ -26,8 +26,9 @@ const (
 
 // listFlags are the flags of list.
 type listFlags struct {
-	all    bool
-	output cli.Choice
+	allNamespaces bool
+	all           bool // the sets of other tools too
+	output        cli.Choice
 }
 
 // NewList returns the command that lists sets.
@@ -46,17 +47,22 @@ that their number is not shown. The record of a package stores only how each obj
 deleted, so that its result says nothing about other errors. "unfinished" is a run that is in
 progress or was interrupted; "unreadable" is a damaged record.
 
+--all lists the sets of other tools too: Helm releases, ApplySets, the Kustomizations and HelmReleases
+of Flux, and the Applications of Argo CD. TOOL is the program that deploys the set.
+
 Exit codes:
   0  the sets were listed
   1  not all could be listed: the error says why`,
-		Example: "  " + env.Name() + " list -A\n  " + env.Name() + " list -n shop -o json",
-		Args:    cobra.NoArgs,
+		Example: "  " + env.Name() + " list -A\n  " + env.Name() + " list -A --all\n  " +
+			env.Name() + " list -n shop -o json",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), env, kube)
 		},
 	}
-	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false,
+	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false,
 		"List the sets of all namespaces")
+	cmd.Flags().BoolVar(&f.all, "all", false, "List the sets of other tools, too")
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
@@ -66,7 +72,7 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 		return err
 	}
 	namespace := ""
-	if !f.all {
+	if !f.allNamespaces {
 		var err error
 		if namespace, _, err = kube.Namespace(); err != nil {
 			return err
@@ -76,7 +82,11 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 	if err != nil {
 		return err
 	}
-	listed, failed := sets.List(ctx, client, namespace)
+	list := sets.List
+	if f.all {
+		list = sets.ListAll
+	}
+	listed, failed := list(ctx, client, namespace)
 	for _, l := range listed {
 		if l.Err != nil {
 			env.Notice("Warning: " + l.Err.Error())
@@ -85,7 +95,7 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 	document := f.output.Value == cli.OutputJSON || f.output.Value == cli.OutputYAML
 	if len(listed) == 0 && (failed != nil || !document) {
 		if failed == nil {
-			env.Notice(noSets(namespace))
+			env.Notice(f.noSets(namespace))
 		}
 		return failed
 	}
@@ -99,11 +109,15 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 }
 
 // noSets returns the line for a namespace without sets; empty stands for all.
-func noSets(namespace string) string {
-	if namespace == "" {
-		return "No packages or apps found"
+func (f *listFlags) noSets(namespace string) string {
+	what := "packages or apps"
+	if f.all {
+		what = "sets"
 	}
-	return fmt.Sprintf("No packages or apps found in %s namespace.", namespace)
+	if namespace == "" {
+		return "No " + what + " found"
+	}
+	return fmt.Sprintf("No %s found in %s namespace.", what, namespace)
 }
 
 func (f *listFlags) print(env *cli.Env, listed []sets.Listed) error {
@@ -116,7 +130,7 @@ func (f *listFlags) print(env *cli.Env, listed []sets.Listed) error {
 		}
 		return nil
 	case outputTable, outputWide:
-		return listTable(env, listed, f.output.Value == outputWide)
+		return f.table(env, listed)
 	default:
 		document := listDocument{Items: make([]listItem, len(listed))}
 		for i, l := range listed {
@@ -126,16 +140,28 @@ func (f *listFlags) print(env *cli.Env, listed []sets.Listed) error {
 	}
 }
 
-// listTable prints a row for each set.
-func listTable(env *cli.Env, listed []sets.Listed, wide bool) error {
+// ownTool is the tool of packages and apps in tables.
+const ownTool = "muster"
+
+// table prints a row for each set.
+func (f *listFlags) table(env *cli.Env, listed []sets.Listed) error {
+	wide := f.output.Value == outputWide
 	table := tabwriter.NewWriter(env.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprint(table, "KIND\tNAMESPACE\tNAME\tOBJECTS\tLAST RESULT\tAGE")
+	fmt.Fprint(table, "KIND\t")
+	if f.all {
+		fmt.Fprint(table, "TOOL\t")
+	}
+	fmt.Fprint(table, "NAMESPACE\tNAME\tOBJECTS\tLAST RESULT\tAGE")
 	if wide {
 		fmt.Fprint(table, "\tLAST RUN\tRECORD\tID")
 	}
 	fmt.Fprintln(table)
 	for _, l := range listed {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s", l.Kind, l.Namespace, l.Name,
+		fmt.Fprintf(table, "%s\t", l.Kind)
+		if f.all {
+			fmt.Fprintf(table, "%s\t", plaintext.Printable(toolOf(l)))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s", known(l.Namespace), l.Name,
 			countText(l.Objects), known(string(l.LastResult)), ageText(env, l.Created))
 		if wide {
 			fmt.Fprintf(table, "\t%s\t%s\t%s", ageText(env, l.LastRun), l.Record.Short(),
@@ -147,6 +173,14 @@ func listTable(env *cli.Env, listed []sets.Listed, wide bool) error {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil
+}
+
+// toolOf returns the program that deploys a set.
+func toolOf(l sets.Listed) string {
+	if l.Kind == sets.KindPackage || l.Kind == sets.KindApp {
+		return ownTool
+	}
+	return known(l.Tool)
 }
 
 // known returns a text, or a hyphen for an empty one.
@@ -181,6 +215,7 @@ type listDocument struct {
 // listItem is the JSON of a set. Objects is absent if the record does not say.
 type listItem struct {
 	Kind       string      `json:"kind"`
+	Tool       string      `json:"tool,omitempty"` // of the sets of other tools
 	Namespace  string      `json:"namespace"`
 	Name       string      `json:"name"`
 	Record     string      `json:"record"`
@@ -195,7 +230,8 @@ type listItem struct {
 // newListItem returns the JSON of a set.
 func newListItem(l sets.Listed) listItem {
 	item := listItem{
-		Kind: l.Kind, Namespace: l.Namespace, Name: l.Name, Record: l.Record.Short(), ID: l.Identity,
+		Kind: l.Kind, Tool: l.Tool, Namespace: l.Namespace, Name: l.Name, Record: l.Record.Short(),
+		ID:         l.Identity,
 		LastResult: l.LastResult, LastRun: l.LastRun, Created: l.Created,
 	}
 	if l.Objects >= 0 {

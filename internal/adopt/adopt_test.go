@@ -1,0 +1,161 @@
+package adopt
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// TestDecodeRelease: a release is read as Helm stores it, and what is none is an error.
+func TestDecodeRelease(t *testing.T) {
+	packed := func(text string) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
+	}
+	r, err := decodeRelease(packed(`{"name":"shop","version":3,"manifest":"kind: A",
+		"hooks":[{"path":"t/a.yaml","events":["pre-install"]}],"chart":{"files":[{"name":"crds/a"}]}}`))
+	if err != nil || r.Name != "shop" || r.Version != 3 || r.Hooks[0].Events[0] != "pre-install" ||
+		r.Chart.Files[0].Name != "crds/a" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for text, want := range map[string]string{
+		"%": "it is not in base64", "H4sIAAAA": "it cannot be unpacked",
+		string(packed("nothing")): "it is not valid JSON",
+	} {
+		if _, err := decodeRelease([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestFluxTarget: the entries of inventories of Flux name objects.
+func TestFluxTarget(t *testing.T) {
+	for id, want := range map[string]string{
+		"shop_web_apps_Deployment": "shop/deployment.apps/web",
+		"shop_prices__ConfigMap":   "shop/configmap/prices",
+		"_a__b_g_ClusterRole": "clusterrole.g/" +
+			"a:b",
+	} {
+		target, err := fluxTarget(id, "v1")
+		if err != nil || target.Ref.String() != want {
+			t.Errorf("%s: %s, %v", id, target.Ref, err)
+		}
+	}
+	if _, err := fluxTarget("web", "v1"); err == nil {
+		t.Error("an invalid entry is no error")
+	}
+}
+
+// TestExtractApplied: the manifest is what one manager applied, with the keys of list items.
+func TestExtractApplied(t *testing.T) {
+	live := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  labels: {app: web, other: x}
+  managedFields:
+  - manager: kustomize-controller
+    operation: Apply
+    apiVersion: apps/v1
+    fieldsV1:
+      f:metadata: {f:labels: {f:app: {}}}
+      f:spec:
+        f:template: {f:spec: {f:containers: {'k:{"name":"web"}': {.: {}, f:name: {}, f:image: {}, f:args: {}}}}}
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+      - {name: web, image: web:1, args: [a, b], imagePullPolicy: Always}
+      - {name: sidecar, image: sidecar:1}
+status: {replicas: 3}
+`)
+	want := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {app: web}}
+spec: {template: {spec: {containers: [{name: web, image: web:1, args: [a, b]}]}}}
+`)
+	got := extractApplied(live, []string{"kustomize-controller"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if extractApplied(live, []string{"helm"}) != nil {
+		t.Error("a manager that applied nothing has a manifest")
+	}
+}
+
+// TestConvert: marks of the old tool go, what it would keep is kept, and an app leaves pods alone.
+func TestConvert(t *testing.T) {
+	manifest := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  creationTimestamp: null
+  labels: {app: web}
+  annotations: {meta.helm.sh/release-name: shop, helm.sh/resource-policy: keep}
+spec: {replicas: 1}
+`)
+	set := &Set{
+		Owners:  []owner.Owner{{Kind: owner.HelmRelease, Name: "shop"}},
+		Objects: []Object{{Ref: object.RefOf(manifest), Manifest: manifest}},
+	}
+	for app, want := range map[bool]string{
+		false: `{"cli-utils.sigs.k8s.io/on-remove":"keep","helm.sh/resource-policy":"keep"}`,
+		true: `{"cli-utils.sigs.k8s.io/on-remove":"keep","helm.sh/resource-policy":"keep",` +
+			`"kapp.k14s.io/disable-default-label-scoping-rules":"",` +
+			`"kapp.k14s.io/disable-default-ownership-label-rules":""}`,
+	} {
+		c := set.Convert(app)
+		text, err := json.Marshal(c.Objects[0].GetAnnotations())
+		if err != nil || string(text) != want {
+			t.Errorf("app %v: %s, want %s", app, text, want)
+		}
+		if name := c.Objects[0].Origin.Path; name != "deployment-web.yaml" {
+			t.Errorf("the file is %s", name)
+		}
+	}
+}
+
+// TestCheckApplySetID: a parent with the ID of another name is refused.
+func TestCheckApplySetID(t *testing.T) {
+	parent := object.Ref{Kind: "Secret", Namespace: "test", Name: "mySet"}
+	const id = "applyset-nqNkDlL072a9O3FBtGMDroXnF18TNtgUetAA6vsaglI-v1"
+	if err := checkApplySetID(parent, id); err != nil {
+		t.Error(err)
+	}
+	parent.Name = "other"
+	if err := checkApplySetID(parent, id); err == nil {
+		t.Error("the ID of another parent verifies")
+	}
+}

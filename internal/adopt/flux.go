@@ -1,0 +1,186 @@
+package adopt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+)
+
+// checkFlux returns an error if the objects of a release carry the marks of a HelmRelease of Flux
+// that is not suspended: its controller would install the release again. The marks are added to
+// those of the set.
+func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
+	targets := make([]cluster.Target, len(s.Objects))
+	for i, obj := range s.Objects {
+		targets[i] = cluster.Target{Ref: obj.Ref, Version: obj.Version}
+	}
+	found, err := c.Read(ctx, targets)
+	if err != nil {
+		return err
+	}
+	for _, obj := range s.Objects {
+		for _, o := range owner.Of(found.Objects[obj.Ref]) {
+			if o.Kind != owner.FluxRelease {
+				continue
+			}
+			o.Labels, o.Annotations = nil, nil
+			s.Owners = append(s.Owners, o)
+			return checkSuspended(ctx, c, object.Ref{
+				Group: helmReleaseKind.Group, Kind: helmReleaseKind.Kind, Namespace: o.Namespace,
+				Name: o.Name,
+			})
+		}
+	}
+	return nil
+}
+
+// checkSuspended returns an error if an object of Flux exists and is not suspended.
+func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
+	found, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
+	if err != nil {
+		return err
+	}
+	obj := found.Objects[ref]
+	if obj == nil {
+		return nil
+	}
+	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend"); suspended {
+		return nil
+	}
+	title := fmt.Sprintf("Flux %s %q in namespace %s", ref.Kind, ref.Name, ref.Namespace)
+	return &BusyError{title, "is not suspended, and its controller would change the objects back",
+		fmt.Sprintf("first run kubectl patch %s %s -n %s --type=merge -p '{\"spec\":{\"suspend\":true}}'",
+			fluxResources[ref.Kind], ref.Name, ref.Namespace)}
+}
+
+// fluxResources are the names of the kinds of Flux in commands of kubectl.
+var fluxResources = map[string]string{
+	"HelmRelease":   "helmreleases.helm.toolkit.fluxcd.io",
+	"Kustomization": "kustomizations.kustomize.toolkit.fluxcd.io",
+}
+
+// The kinds of sets of Flux, as users name them.
+const kustomizationName, helmReleaseName = "kustomization", "helmrelease"
+
+// readFlux reads a Kustomization or a HelmRelease of Flux.
+func readFlux(ctx context.Context, c Cluster, r Request) (*Set, error) {
+	kind, name, found := strings.Cut(r.Name, "/")
+	if !found {
+		kind, name = kustomizationName, r.Name
+	}
+	switch strings.ToLower(kind) {
+	case kustomizationName:
+		return readKustomization(ctx, c, object.Ref{
+			Group: kustomizationKind.Group, Kind: kustomizationKind.Kind, Namespace: r.Namespace,
+			Name: name,
+		})
+	case helmReleaseName:
+		return readHelmRelease(ctx, c, object.Ref{
+			Group: helmReleaseKind.Group, Kind: helmReleaseKind.Kind, Namespace: r.Namespace, Name: name,
+		})
+	default:
+		return nil, fmt.Errorf("%q names no set of Flux: give %s/NAME or %s/NAME", r.Name,
+			kustomizationName, helmReleaseName)
+	}
+}
+
+// readKustomization reads a Kustomization of Flux: its status names the objects, and their managed
+// fields say what was applied.
+func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, error) {
+	obj, err := readOne(ctx, c, ref, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSuspended(ctx, c, ref); err != nil {
+		return nil, err
+	}
+	o := owner.Owner{Kind: owner.Kustomization, Name: ref.Name, Namespace: ref.Namespace}
+	set := &Set{
+		Tool: Flux, Program: "flux", Title: o.String(), Name: ref.Name, Namespace: ref.Namespace,
+		Owners: []owner.Owner{o}, Managers: []string{"kustomize-controller"},
+		Notes: []string{fmt.Sprintf("the %s stays, suspended; delete it when you do not need it: its "+
+			"controller deletes nothing of what it deployed while it is suspended", ref.Kind)},
+	}
+	revision, _, _ := unstructured.NestedString(obj.Object, "status", "lastAppliedRevision")
+	set.Version = revision
+	entries, _, _ := unstructured.NestedSlice(obj.Object, "status", "inventory", "entries")
+	var targets []cluster.Target
+	for _, item := range entries {
+		entry, _ := item.(map[string]any)
+		id, _ := entry["id"].(string)
+		version, _ := entry["v"].(string)
+		target, err := fluxTarget(id, version)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", set.Title, err)
+		}
+		targets = append(targets, target)
+	}
+	return set, set.addTargets(ctx, c, targets)
+}
+
+// fluxTarget returns the object of an entry of an inventory of Flux: NAMESPACE_NAME_GROUP_KIND,
+// where a colon in a name is written as two underscores.
+func fluxTarget(id, version string) (cluster.Target, error) {
+	namespace, rest, _ := strings.Cut(id, "_")
+	at := strings.LastIndex(rest, "_")
+	if at < 0 {
+		return cluster.Target{}, fmt.Errorf("the entry %q of its inventory is not valid", id)
+	}
+	rest, kind := rest[:at], rest[at+1:]
+	at = strings.LastIndex(rest, "_")
+	if at < 0 || kind == "" {
+		return cluster.Target{}, fmt.Errorf("the entry %q of its inventory is not valid", id)
+	}
+	return cluster.Target{Version: version, ManagedFields: true, Ref: object.Ref{
+		Group: rest[at+1:], Kind: kind, Namespace: namespace,
+		Name: strings.ReplaceAll(rest[:at], "__", ":"),
+	}}, nil
+}
+
+// addTargets adds the live objects among targets. What does not exist is noted: nothing says how it
+// was applied.
+func (s *Set) addTargets(ctx context.Context, c Cluster, targets []cluster.Target) error {
+	found, err := c.Read(ctx, targets)
+	if err != nil {
+		return err
+	}
+	for _, target := range targets {
+		if live := found.Objects[target.Ref]; live != nil {
+			s.addLive(live)
+			continue
+		}
+		s.Notes = append(s.Notes, fmt.Sprintf("%s does not exist, and is left out", target.Ref))
+	}
+	return nil
+}
+
+// readHelmRelease reads the Helm release of a HelmRelease of Flux.
+func readHelmRelease(ctx context.Context, c Cluster, ref object.Ref) (*Set, error) {
+	obj, err := readOne(ctx, c, ref, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSuspended(ctx, c, ref); err != nil {
+		return nil, err
+	}
+	text := func(field string) string {
+		value, _, _ := unstructured.NestedString(obj.Object, "spec", field)
+		return value
+	}
+	target := text("targetNamespace")
+	name := text("releaseName")
+	if name == "" && target != "" {
+		name = target + "-" + ref.Name
+	}
+	return readRelease(ctx, c, Request{
+		Tool: Helm, Name: cmp.Or(name, ref.Name),
+		Namespace: cmp.Or(text("storageNamespace"), ref.Namespace),
+	})
+}

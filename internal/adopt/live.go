@@ -1,0 +1,115 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// kubectlApplied is the annotation with what kubectl applied last.
+const kubectlApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// kubectlManagers are the field managers of kubectl apply.
+var kubectlManagers = []string{"kubectl-client-side-apply", "kubectl", "kubectl-last-applied"}
+
+// endpointsKind is a kind whose objects get the labels of Services, and have no owner reference.
+// Servers warn of it.
+var endpointsKind = schema.GroupKind{Kind: "Endpoints"}
+
+// selectObjects returns the objects that a selection finds, without those that controllers made: a
+// controller may copy labels from an object to what it makes for it. Kinds that may not be listed
+// are an error, because objects would be missing.
+func (s *Set) selectObjects(
+	ctx context.Context, c Cluster, selection cluster.Selection,
+) ([]*unstructured.Unstructured, error) {
+	var unlisted []string
+	selection.Unlisted = func(k cluster.UnlistedKind) {
+		if k.Forbidden || len(k.Namespaces) > 0 {
+			unlisted = append(unlisted, k.GroupKind.String())
+		}
+	}
+	if selection.Kinds == nil {
+		kinds, _, err := c.ListableKinds(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, kind := range kinds {
+			if kind.GroupKind != endpointsKind {
+				selection.Kinds = append(selection.Kinds, kind.GroupKind)
+			}
+		}
+	}
+	found, err := c.Select(ctx, selection)
+	if err != nil {
+		return nil, err
+	}
+	if len(unlisted) > 0 {
+		slices.Sort(unlisted)
+		return nil, errors.New("objects of these kinds cannot be listed, so that some of " + s.Title +
+			" may be missing: " + strings.Join(slices.Compact(unlisted), ", "))
+	}
+	copied := 0
+	found = slices.DeleteFunc(found, func(obj *unstructured.Unstructured) bool {
+		made := metav1.GetControllerOfNoCopy(obj) != nil
+		if made {
+			copied++
+		}
+		return made
+	})
+	if copied > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of the objects with the label belong to controllers, "+
+			"which copied it from others; they are left out", copied))
+	}
+	return found, nil
+}
+
+// addLive adds a live object with the manifest that it was applied from.
+func (s *Set) addLive(obj *unstructured.Unstructured) {
+	applied := appliedManifest(obj, s.Managers)
+	if applied == nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: nothing says what was applied; its manifest is made "+
+			"from the live object", object.RefOf(obj)))
+		applied = withoutServerFields(obj)
+	}
+	s.Objects = append(s.Objects, Object{
+		Ref: object.RefOf(obj), Version: applied.GroupVersionKind().Version, Manifest: applied,
+	})
+}
+
+// appliedManifest returns the manifest that a live object was applied from: what kubectl recorded,
+// or the fields that one of the managers applied; nil if neither says anything.
+func appliedManifest(obj *unstructured.Unstructured, managers []string) *unstructured.Unstructured {
+	recorded := &unstructured.Unstructured{}
+	text := object.AnnotationsOf(obj).Get(kubectlApplied)
+	if text != "" && recorded.UnmarshalJSON([]byte(text)) == nil {
+		recorded.SetNamespace(obj.GetNamespace())
+		return recorded
+	}
+	return extractApplied(obj, managers)
+}
+
+// serverFields are the fields of metadata that only servers and controllers set.
+var serverFields = []string{
+	"managedFields", "uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
+	"ownerReferences", "finalizers", "deletionTimestamp",
+}
+
+// withoutServerFields returns a live object without what only servers and controllers set.
+func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	out := object.WithMetadata(obj, func(metadata map[string]any) {
+		for _, field := range serverFields {
+			delete(metadata, field)
+		}
+	})
+	delete(out.Object, "status")
+	return out.DeepCopy()
+}

@@ -1,0 +1,76 @@
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// readSelector reads the objects that somebody deployed with kubectl apply and that a label
+// selector finds in a namespace, or without one: those that kubectl apply --prune would delete.
+func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
+	parsed, err := labels.Parse(r.Name)
+	if err != nil || parsed.Empty() {
+		return nil, fmt.Errorf("%q is no label selector: give one, such as app=shop", r.Name)
+	}
+	set := &Set{
+		Tool: Selector, Program: "kubectl",
+		Title: fmt.Sprintf("the set of %q in namespace %s", r.Name, r.Namespace),
+		Name:  selectorName(parsed), Namespace: r.Namespace, Managers: kubectlManagers,
+	}
+	if r.DropLabels {
+		requirements, _ := parsed.Requirements()
+		for _, requirement := range requirements {
+			set.Labels = append(set.Labels, requirement.Key())
+		}
+	}
+	found, err := set.selectObjects(ctx, c, cluster.Selection{
+		Selector: r.Name, ManagedFields: true, Fallback: []string{r.Namespace}, OnlyFallback: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, obj := range found {
+		if !isApplied(obj) {
+			others = append(others, object.RefOf(obj).String())
+			continue
+		}
+		set.addLive(obj)
+	}
+	if len(others) > 0 {
+		slices.Sort(others)
+		set.Notes = append(set.Notes, "these objects carry the labels and were not deployed with "+
+			"kubectl apply; they are left out: "+strings.Join(others, ", "))
+	}
+	return set, nil
+}
+
+// selectorName returns a name for the set of a selector: the value of its first label.
+func selectorName(s labels.Selector) string {
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		if values := r.Values().UnsortedList(); len(values) == 1 && values[0] != "" {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// isApplied reports whether kubectl apply wrote an object.
+func isApplied(obj *unstructured.Unstructured) bool {
+	_, recorded := object.AnnotationsOf(obj).Lookup(kubectlApplied)
+	is := func(e metav1.ManagedFieldsEntry) bool {
+		return e.Operation == metav1.ManagedFieldsOperationApply &&
+			slices.Contains(kubectlManagers, e.Manager)
+	}
+	return recorded || slices.ContainsFunc(obj.GetManagedFields(), is)
+}
