@@ -61,7 +61,7 @@ unit:
 	go test -race $(PACKAGES)
 
 e2e: build
-	cd local && PATH="$(BIN):$$PATH" go test -race -count=1 -timeout 60m $(LIGHT)
+	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
 build-helm: ## Helm, from its module, for tests of coming from it, into bin/tools/

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,6 +247,25 @@ func TestUnpackHeaders(t *testing.T) {
 	entries := make([]entry, maxEntries+1)
 	for i := range entries {
 		entries[i] = entry{tar.Header{Name: "d/", Typeflag: tar.TypeDir}, ""}
+	}
+	if _, err := Unpack([][]byte{pack(t, entries...)}); err != errTooMany {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUnpackRepository: a repository of git in an archive, whose hooks git would run, is left out.
+func TestUnpackRepository(t *testing.T) {
+	tree, err := Unpack([][]byte{pack(t, named("a/c.yaml"), named(".git/x"), named("a/.git/hooks/y"))})
+	if paths := tree.Paths(); err != nil || len(paths) != 1 || paths[0] != "a/c.yaml" {
+		t.Errorf("got %v, %v", paths, err)
+	}
+}
+
+// TestUnpackFolders: folders that no header names count, too.
+func TestUnpackFolders(t *testing.T) {
+	var entries []entry
+	for i := range maxEntries/400 + 1 {
+		entries = append(entries, named(fmt.Sprintf("%d/%sf", i, strings.Repeat("a/", 400))))
 	}
 	if _, err := Unpack([][]byte{pack(t, entries...)}); err != errTooMany {
 		t.Errorf("got %v", err)

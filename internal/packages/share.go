@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,8 +31,12 @@ type SharedFile struct {
 	Secrets   []string // what in the file is private: Secrets with data, generators of Secrets
 }
 
+// secretKind matches the kind of a Secret in a text.
+var secretKind = regexp.MustCompile(`(?m)\bkind["']?\s*:\s*["']?Secret\b`)
+
 // Share returns a file of a package as other clusters may have it. Its path has slashes. Files that
-// are no manifests, or broken ones, are returned as they were.
+// are no manifests, or broken ones, are returned as they were; of one that cannot be read and has a
+// Secret, it is not known whether that has data, so that it counts as private.
 func Share(name string, text []byte) (SharedFile, error) {
 	file := SharedFile{Text: text}
 	if path.Base(name) == inventory.KptfileName {
@@ -59,7 +64,10 @@ func Share(name string, text []byte) (SharedFile, error) {
 		return true
 	}
 	// Parse may modify the text. Its errors are for those who apply the file.
-	_, _ = manifest.Parse(bytes.Clone(text), name, manifest.Options{Omit: look})
+	_, err := manifest.Parse(bytes.Clone(text), name, manifest.Options{Omit: look})
+	if err != nil && len(file.Secrets) == 0 && secretKind.Match(text) {
+		file.Secrets = append(file.Secrets, "a Secret that cannot be read")
+	}
 	if inventories > 0 && others > 0 {
 		return file, fmt.Errorf("%s holds the inventory of the package, which names the record of one "+
 			"cluster, and other objects; move it to a file of its own", name)

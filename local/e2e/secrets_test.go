@@ -154,7 +154,7 @@ func variants(ts *testscript.TestScript, args []string) [][]string {
 
 // formsPattern matches the help of a flag for output formats.
 var formsPattern = regexp.MustCompile(
-	`--output string +Output format(?:: |\. One of: \()([a-z, ]+)`)
+	`--output string +Output format(?:: |[^(]*\. One of: \()([a-z, ]+)`)
 
 // outputForms returns the output formats that the help of a command lists.
 func outputForms(ts *testscript.TestScript, command []string) []string {

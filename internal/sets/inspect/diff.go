@@ -88,9 +88,9 @@ Exit codes:
 	f.Differences.Add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "",
-		"State to begin with: a revision, last, good, live, . or a path")
+		"State to begin with: a revision, last, good, live, ., a path or oci://")
 	flags.StringVar(&f.to, "to", "",
-		"State to compare with it: a revision, last, good, live, . or a path")
+		"State to compare with it: a revision, last, good, live, ., a path or oci://")
 	flags.BoolVar(&f.serverSide, "server-side", false,
 		"Let the API server merge the files with live objects, as apply --server-side does")
 	flags.BoolVar(&f.exitCode, "exit-code", false, "Exit with code 2 if the states differ")

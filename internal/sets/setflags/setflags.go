@@ -50,6 +50,8 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 // AddArtifacts adds the flags for sets in artifacts to a command that has those for files.
 func (f *Flags) AddArtifacts(cmd *cobra.Command) {
 	f.hasArtifacts = true
+	cmd.Flags().Lookup("filename").Usage = "Folder of the package; with --app: " +
+		"folders, files, URLs, oci:// or - with manifests (can repeat)"
 	f.Artifacts.Add(cmd)
 }
 
@@ -57,7 +59,7 @@ func (f *Flags) AddArtifacts(cmd *cobra.Command) {
 func (f *Flags) addFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "Folder of the package; with --app: "+
-		"folders, files, URLs, oci:// or - with manifests (can repeat)")
+		"folders, files, URLs or - with manifests (can repeat)")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "file" { // as kapp calls it
 			name = "filename"

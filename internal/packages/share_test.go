@@ -1,0 +1,34 @@
+package packages
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestShareSecrets: what is private in a file is found wherever it stands.
+func TestShareSecrets(t *testing.T) {
+	const head = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: n}"
+	const secret = head + ", data: {k: djE=}}"
+	found := []string{"n/secret/s"}
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"alone":     {secret, found},
+		"no data":   {head + "}", nil},
+		"encrypted": {head + ", data: {k: x}, sops: {v: 1}}", nil},
+		"list":      {"{apiVersion: v1, kind: List, items: [" + secret + "]}", found},
+		"list as kubectl get prints it": {
+			"{apiVersion: v1, kind: List, metadata: {resourceVersion: ''}, items: [" + secret + "]}", found,
+		},
+		"generator":      {"secretGenerator: [{name: s}]", []string{"a secretGenerator"}},
+		"after an error": {"a: [\n---\n" + secret, found},
+		"broken":         {"kind: Secret\ndata: {k: [}", []string{"a Secret that cannot be read"}},
+		"other error":    {"kind: ConfigMap\ndata: {k: [}", nil},
+	} {
+		file, err := Share("a.yaml", []byte(test.text))
+		if err != nil || !slices.Equal(file.Secrets, test.want) {
+			t.Errorf("%s: got %q, %v, want %q", name, file.Secrets, err, test.want)
+		}
+	}
+}
