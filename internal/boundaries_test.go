@@ -222,6 +222,18 @@ var boundaries = map[string]boundary{
 		},
 		why: "kustomizations are built by their own library, and read as manifests",
 	},
+	"manifest/edit": {
+		level: 1,
+		module: []string{
+			"diff/jsonvalue",
+		},
+		libraries: []string{
+			machinery,
+			"go.yaml.in/yaml",
+			"sigs.k8s.io/yaml",
+		},
+		why: "texts in, texts out; a library finds the places of values",
+	},
 	"drift": {
 		level: 2,
 		module: []string{
@@ -618,6 +630,8 @@ var boundaries = map[string]boundary{
 			"history",
 			"lock",
 			"manifest",
+			"manifest/edit",
+			"manifest/kustomize",
 			"mutation",
 			"object",
 			"owner",

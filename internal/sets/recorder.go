@@ -199,14 +199,14 @@ func (r *Recorder) fail(e event.Event) {
 }
 
 // Record writes a revision of a run that has changed something, or has tried to, or has found that
-// everything is well after a run that did not succeed. Of a set that was
-// destroyed, done, it deletes the history instead. It does nothing after a dry run. The end of the
-// context does not break it off at once. The error is for the user: the history is not that
-// important to the run.
+// everything is well after a run that did not succeed, or that the cluster has what the set desires
+// since its files changed. Of a set that was destroyed, done, it deletes the history instead. It
+// does nothing after a dry run. The end of the context does not break it off at once. The error is
+// for the user: the history is not that important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
 	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
-	if !r.ran || r.dryRun || r.options.Limit == 0 ||
-		!r.tried && !destroyed && !(r.repairs && done) {
+	changed := r.tried || destroyed || r.repairs && done
+	if !r.ran || r.dryRun || r.options.Limit == 0 || !changed && (!done || r.Plan().Destroys) {
 		return nil
 	}
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
@@ -220,6 +220,10 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.store.Set.ID == "" {
 		return nil // no record was written, so that nothing was
 	}
+	objects := r.objects()
+	if !changed && !r.differs(ctx, objects) {
+		return nil
+	}
 	revision := history.Revision{Meta: r.options.Describe(ctx)}
 	revision.Time, revision.Outcome = r.ended.UTC().Truncate(time.Second), r.outcome()
 	revision.Duration = r.ended.Sub(r.begun).Round(100 * time.Millisecond).Seconds()
@@ -232,14 +236,36 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.failed() {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
-	if !r.Plan().Destroys {
-		for _, d := range r.Manifests() {
-			revision.Objects = append(revision.Objects,
-				history.Object{Unstructured: d.Object, Source: d.Source})
-		}
-	}
+	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
+}
+
+// objects returns the objects of the revision.
+func (r *Recorder) objects() (objects []history.Object) {
+	if r.Plan().Destroys {
+		return nil
+	}
+	for _, d := range r.Manifests() {
+		objects = append(objects, history.Object{Unstructured: d.Object, Source: d.Source})
+	}
+	return objects
+}
+
+// differs reports whether the whole set desires other objects than its last good revision, as after
+// drift was accepted into its files. It sends one request; without a history, or the right to list
+// it, it returns false.
+func (r *Recorder) differs(ctx context.Context, objects []history.Object) bool {
+	heads, err := r.store.List(ctx)
+	if err != nil || r.basis.Partial != "" {
+		return false
+	}
+	last, ok := history.LastApplied(heads)
+	if !ok {
+		return false
+	}
+	digests, err := contentsOf(objects)
+	return err == nil && !digests[last.Content]
 }
 
 // explain returns the error for the user.

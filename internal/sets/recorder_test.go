@@ -190,6 +190,45 @@ func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, erro
 	return nil, nil
 }
 
+// A run that found everything as desired writes a revision if the files describe other objects than
+// the last good one, once.
+func TestRecorderOfOtherFiles(t *testing.T) {
+	server := &enginetest.Cluster{}
+	store := &history.Store{Cluster: server, Set: historySet, Limit: 9}
+	good := history.Meta{Outcome: history.Succeeded}
+	objects := []history.Object{{Unstructured: configMap("flags", map[string]any{"a": "1"})}}
+	_, err := store.Write(t.Context(), history.Revision{Meta: good, Objects: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unchanged := event.Event{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded}
+	record := func(done bool) int {
+		t.Helper()
+		op := recordedSet{emitter: emitter{false, []event.Event{unchanged}}}
+		r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
+			Describe: func(context.Context) history.Meta { return history.Meta{} }})
+		if _, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Record(t.Context(), done); err != nil {
+			t.Fatal(err)
+		}
+		heads, err := store.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(heads)
+	}
+	for i, step := range []struct {
+		done bool
+		want int
+	}{{false, 1}, {true, 2}, {true, 2}} {
+		if got := record(step.done); got != step.want {
+			t.Errorf("run %d: %d revisions, want %d", i+1, got, step.want)
+		}
+	}
+}
+
 // A set that was destroyed leaves no history, and errors name missing permissions.
 func TestRecorderDestroys(t *testing.T) {
 	server := &enginetest.Cluster{}

@@ -35,13 +35,9 @@ func (r *Restored) UndoneBy(
 	for _, d := range op.Manifests() {
 		objects = append(objects, history.Object{Unstructured: d.Object})
 	}
-	digests := map[string]bool{}
-	for _, withoutSecrets := range []bool{false, true} {
-		digest, err := history.Content(objects, withoutSecrets)
-		if err != nil {
-			return ""
-		}
-		digests[digest] = true
+	digests, err := contentsOf(objects)
+	if err != nil {
+		return ""
 	}
 	if digests[r.Revision.Content] {
 		return ""
@@ -54,4 +50,17 @@ func (r *Restored) UndoneBy(
 	}
 	return fmt.Sprintf("%s describes other objects than revision %d: the next apply brings them",
 		folder, r.Revision.Number)
+}
+
+// contentsOf returns the digests that a revision of some objects may have as its content.
+func contentsOf(objects []history.Object) (map[string]bool, error) {
+	digests := map[string]bool{}
+	for _, withoutSecrets := range []bool{false, true} {
+		digest, err := history.Content(objects, withoutSecrets)
+		if err != nil {
+			return nil, err
+		}
+		digests[digest] = true
+	}
+	return digests, nil
 }

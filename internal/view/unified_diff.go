@@ -25,9 +25,15 @@ func UnifiedDiff(before, after *unstructured.Unstructured) (string, error) {
 	if before == nil || after == nil {
 		return signed("-", old) + signed("+", new), nil
 	}
-	text := string(diff.Diff("before", old, "after", new))
+	return UnifiedTexts(old, new), nil
+}
+
+// UnifiedTexts returns the difference of two texts as a unified diff without file names; empty if
+// they are equal.
+func UnifiedTexts(before, after []byte) string {
+	text := string(diff.Diff("before", before, "after", after))
 	_, hunks, _ := strings.Cut(text, "\n+++ after\n")
-	return hunks, nil
+	return hunks
 }
 
 // document returns an object as YAML with sorted keys, empty if it is nil.

@@ -21,6 +21,9 @@ import (
 	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
+// Built is the end of the path in the origin of objects that were built.
+const Built = " (built)"
+
 // File returns the name of a folder's kustomization file, empty if there is none.
 func File(dir string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -58,7 +61,7 @@ func Build(dir string, o manifest.Options) ([]manifest.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
-	return manifest.Parse(text, name+" (built)", o)
+	return manifest.Parse(text, name+Built, o)
 }
 
 // boundedFS is a file system that reads neither pipes and devices nor files whose aliases stand for

@@ -16,14 +16,16 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// addFix adds the flags of --fix.
+// addFix adds --fix and --accept, and their flags.
 func (f *driftFlags) addFix(cmd *cobra.Command) {
 	a, flags := &f.apply, cmd.Flags()
 	flags.BoolVar(&f.fix, "fix", false, "Put back what drifted, by a plan of these fields alone")
+	flags.BoolVar(&f.accept, "accept", false,
+		"Write what drifted into the files of the set: the folder of the package, or those of -f")
 	flags.BoolVar(&f.deleteAdded, "delete-added", false,
 		"With --fix: also delete objects that have the label of the app and were not deployed with it")
-	flags.BoolVarP(&a.yes, "yes", "y", false, "With --fix: do not ask on a terminal")
-	a.dryRun.AddAlone(cmd, "With --fix: only print what would be done")
+	flags.BoolVarP(&a.yes, "yes", "y", false, "With --fix or --accept: do not ask on a terminal")
+	a.dryRun.AddAlone(cmd, "With --fix or --accept: only print what would be done")
 	flags.BoolVar(&a.wait, "wait", true, "With --fix: wait until the objects are ready")
 	flags.DurationVar(&a.timeout, "timeout", 0,
 		"With --fix: time for the whole run; 0 means no limit")
@@ -37,27 +39,44 @@ func (f *driftFlags) addFix(cmd *cobra.Command) {
 	a.differences.Add(cmd)
 }
 
-// fixFlags are flags that mean something with --fix alone.
-var fixFlags = []string{
-	"yes", "dry-run", "delete-added", "wait", "timeout", "reconcile-timeout", "message",
-	"history-limit",
-}
+// fixFlags are flags that mean something with --fix alone, acceptFlags those that also do with
+// --accept.
+var (
+	fixFlags = []string{
+		"delete-added", "wait", "timeout", "reconcile-timeout", "message", "history-limit",
+	}
+	acceptFlags = []string{"yes", "dry-run"}
+)
 
 // checkFix returns an error for flags of which one makes the other useless.
 func (f *driftFlags) checkFix(cmd *cobra.Command, env *cli.Env) error {
 	format, given := f.Output()
+	option, changes := "--fix", "changes the cluster"
+	if f.accept {
+		option, changes = "--accept", "changes the files"
+	}
+	acts := f.fix || f.accept
 	switch {
-	case f.fix && f.Watches():
-		return errors.New("--watch only prints, and --fix changes the cluster: give one of them")
+	case f.fix && f.accept:
+		return errors.New("--fix changes the cluster, and --accept the files: give one of them")
+	case acts && f.Watches():
+		return fmt.Errorf("--watch only prints, and %s %s: give one of them", option, changes)
+	case f.accept && given && format != cli.OutputJSON:
+		return fmt.Errorf("--accept prints text or json: omit -o %s", format)
 	case f.deleteAdded && f.App == "":
 		return errors.New("--delete-added is for apps: the objects of a package are not found by a mark")
-	case f.fix && given && !f.apply.yes && !cmd.Flags().Changed("dry-run") && env.IsInteractive():
-		return fmt.Errorf("--fix asks before it changes anything, and -o %s is for programs: add --yes "+
-			"or --dry-run, or omit -o", format)
+	case acts && given && !f.apply.yes && !cmd.Flags().Changed("dry-run") && env.IsInteractive():
+		return fmt.Errorf("%s asks before it changes anything, and -o %s is for programs: add --yes "+
+			"or --dry-run, or omit -o", option, format)
 	}
 	for _, name := range fixFlags {
 		if !f.fix && cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s is for --fix; add that, or omit it", name)
+		}
+	}
+	for _, name := range acceptFlags {
+		if !acts && cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for --fix and --accept; add one of them, or omit it", name)
 		}
 	}
 	return nil

@@ -74,6 +74,8 @@ type DriftResult struct {
 	Baseline *sets.Baseline
 	Options  drift.Options
 	Drift    *sets.Drift
+	// Accepted is how the files change, as the result in JSON has it; nil without a change of files.
+	Accepted *AcceptedDocument
 
 	audit *drift.AuditLog
 }
@@ -93,20 +95,28 @@ func (r *DriftResult) Drifted() []drift.Object {
 func (f *DriftFlags) Run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*DriftResult, error) {
-	r, err := f.Open(ctx, env, kube, args)
+	r, err := f.Find(ctx, env, kube, args)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.find(ctx); err != nil {
-		return nil, err
-	}
-	if err := f.print(env, r); err != nil {
+	if err := f.Print(env, r); err != nil {
 		return nil, err
 	}
 	if f.watch {
 		return r, f.follow(ctx, env, r)
 	}
 	return r, nil
+}
+
+// Find compares.
+func (f *DriftFlags) Find(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) (*DriftResult, error) {
+	r, err := f.Open(ctx, env, kube, args)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.find(ctx)
 }
 
 // Exit returns the error for the exit code of a result.
@@ -229,8 +239,8 @@ func (r *DriftResult) SetDrift(ctx context.Context, found *sets.Drift) error {
 	return nil
 }
 
-// print prints the result in the format of the flag.
-func (f *DriftFlags) print(env *cli.Env, r *DriftResult) error {
+// Print prints the result in the format of the flag.
+func (f *DriftFlags) Print(env *cli.Env, r *DriftResult) error {
 	for _, ref := range r.Drift.Unserved {
 		env.Notice(fmt.Sprintf("Warning: %s was not compared: the cluster does not have its kind", ref))
 	}

@@ -22,6 +22,8 @@ type driftDocument struct {
 	Left     int         `json:"leftToControllers"`
 	Compared int         `json:"compared"`
 	Objects  []driftItem `json:"objects"`
+
+	Accepted *AcceptedDocument `json:"accepted,omitempty"` // with --accept
 }
 
 // driftItem is the JSON of an object.
@@ -53,6 +55,7 @@ func (r *DriftResult) json(env *cli.Env, line bool) error {
 	document := driftDocument{
 		Set: r.Baseline.Title, Against: r.Baseline.Text, Drifted: c.objects, Fields: c.fields,
 		Left: c.left, Compared: len(r.Drift.Compared), Objects: []driftItem{},
+		Accepted: r.Accepted,
 	}
 	if r.Baseline.Revision != nil {
 		document.Revision = r.Baseline.Revision.Number
