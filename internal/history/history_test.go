@@ -255,11 +255,12 @@ func TestParts(t *testing.T) {
 // The oldest revisions are deleted, but neither the last good one nor those that are pinned.
 func TestPrune(t *testing.T) {
 	c := &server{}
+	changes := []Change{{Op: "configured", Kind: "ConfigMap", Count: 1}}
 	s := newStore(c)
 	s.Limit = 3
 	outcomes := []Outcome{Succeeded, Succeeded, Succeeded, Failed, Failed, Interrupted, Failed}
 	for i, outcome := range outcomes {
-		m := write(t, s, Meta{Outcome: outcome}, configMap("a", fmt.Sprint(i)))
+		m := write(t, s, Meta{Outcome: outcome, Changes: changes}, configMap("a", fmt.Sprint(i)))
 		if i == 1 {
 			head := c.Object(m.Parts[0].ref(s.Set))
 			annotations := head.GetAnnotations()
@@ -271,14 +272,26 @@ func TestPrune(t *testing.T) {
 	check(t, "revisions", numbers(t, s), []int{7, 3, 2})
 	check(t, "names", c.names(), []string{"shop/web-rev-2", "shop/web-rev-3", "shop/web-rev-7"})
 	for i := range 40 {
-		write(t, s, Meta{Outcome: Succeeded}, configMap("a", fmt.Sprint(i)))
+		write(t, s, Meta{Outcome: Succeeded, Changes: changes}, configMap("a", fmt.Sprint(i)))
 	}
 	check(t, "revisions", numbers(t, s), []int{47, 46, 2})
 	s.Limit = 1
-	write(t, s, Meta{Outcome: Failed}, configMap("a", "1"))
+	write(t, s, Meta{Outcome: Failed, Changes: changes}, configMap("a", "1"))
 	check(t, "the newest and the last good one", numbers(t, s), []int{48, 47, 2})
-	write(t, s, Meta{Outcome: Succeeded}, configMap("a", "1"))
+	write(t, s, Meta{Outcome: Succeeded, Changes: changes}, configMap("a", "1"))
 	check(t, "revisions", numbers(t, s), []int{49, 2})
+}
+
+// Revisions of runs that changed nothing, one after the other, go before those that changed
+// something.
+func TestPruneIdle(t *testing.T) {
+	s := newStore(&server{})
+	s.Limit = 3
+	changed := []Change{{Op: "configured", Kind: "ConfigMap", Count: 1}}
+	for i, changes := range [][]Change{changed, changed, nil, nil, nil} {
+		write(t, s, Meta{Outcome: Succeeded, Changes: changes}, configMap("a", fmt.Sprint(i)))
+	}
+	check(t, "revisions", numbers(t, s), []int{5, 2, 1})
 }
 
 // The data of a Secret is stored in its own namespace, or a digest, or nothing.

@@ -203,20 +203,31 @@ func (s *Store) prune(ctx context.Context, l *listing) error {
 	return errors.Join(s.deleteRevisions(ctx, excess), s.delete(ctx, unnamed))
 }
 
-// excess returns the revisions beyond a limit that may be deleted, the oldest first.
+// excess returns the revisions beyond a limit that may be deleted, the oldest first. Of those that
+// follow each other without a change of the cluster, all but the newest go before others: a set
+// whose manifests differ at each run does not use up the history.
 func (l *listing) excess(limit int) []Head {
 	good, _ := LastGood(l.heads)
 	succeeded := slices.IndexFunc(l.heads, func(h Head) bool {
 		return h.Outcome == Succeeded && h.Err == nil
 	})
 	var excess []Head
-	for i, h := range slices.Backward(l.heads) {
-		stays := i == 0 || h.Number == good.Number || i == succeeded || h.Pinned
-		if len(l.heads)-len(excess) > limit && !stays {
-			excess = append(excess, h)
+	gone := map[int]bool{}
+	for _, repeated := range []bool{true, false} {
+		for i, h := range slices.Backward(l.heads) {
+			stays := i == 0 || h.Number == good.Number || i == succeeded || h.Pinned || gone[i] ||
+				repeated && !(h.isIdle() && l.heads[i-1].isIdle())
+			if len(l.heads)-len(excess) > limit && !stays {
+				gone[i], excess = true, append(excess, h)
+			}
 		}
 	}
 	return excess
+}
+
+// isIdle reports whether a run succeeded without a change.
+func (h *Head) isIdle() bool {
+	return h.Err == nil && len(h.Changes) == 0 && (h.Outcome == Succeeded || h.Outcome == Applied)
 }
 
 // deleteRevisions deletes the heads first: what an interrupt leaves of a revision is no revision.

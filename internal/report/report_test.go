@@ -101,8 +101,9 @@ func largeRun() string {
 	for i := range 3000 {
 		line(`{"type":"planned","group":"apps","kind":"Deployment","namespace":"n","name":"d%d",`+
 			`"operation":"update","source":"web,%d.yaml:%d","changes":[{"path":".spec.replicas|%d",`+
-			`"kind":"changed","old":"%s","new":"%s"}],"needs":[{"group":"apps","kind":"Deployment","namespace":"n",`+
-			`"name":"d%d"}]}`, i, i, i+1, i, strings.Repeat("o", 600), strings.Repeat("`n", 300), i/50)
+			`"kind":"changed","old":"%s","new":"%s"}],"needs":[{"group":"apps",`+
+			`"kind":"Deployment","namespace":"n","name":"d%d"}]}`,
+			i, i, i+1, i, strings.Repeat("o", 600), strings.Repeat("`n", 300), i/50)
 	}
 	for i := range 3000 {
 		line(`{"type":"apply","group":"apps","kind":"Deployment","namespace":"n","name":"d%d",`+

@@ -60,7 +60,6 @@ type Recorder struct {
 	err      error
 	changes  map[history.Change]int // by change without its number
 	tried    bool                   // a change was sent
-	repairs  bool                   // the run before did not succeed
 	revision history.Meta           // that was written
 	failures []string
 	causes   map[int]ready.Cause // the first cause of each step
@@ -113,9 +112,6 @@ func (r *Recorder) AwaitNothing() {
 func (r *Recorder) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if !r.Plan().Destroys {
-		r.repairs = r.Unfinished()
-	}
 	r.basis = r.Basis()
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
@@ -199,14 +195,15 @@ func (r *Recorder) fail(e event.Event) {
 }
 
 // Record writes a revision of a run that has changed something, or has tried to, or has found that
-// everything is well after a run that did not succeed, or that the cluster has what the set desires
-// since its files changed. Of a set that was destroyed, done, it deletes the history instead. It
-// does nothing after a dry run. The end of the context does not break it off at once. The error is
-// for the user: the history is not that important to the run.
+// everything is as it should be though the history does not say so: the run before failed or was
+// killed, another program has deployed the set, or drift was accepted into its files. Of a set that
+// was destroyed, done, it deletes the history instead. It does nothing after a dry run. The end of
+// the context does not break it off at once. The error is for the user: the history is not that
+// important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
 	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
-	changed := r.tried || destroyed || r.repairs && done
-	if !r.ran || r.dryRun || r.options.Limit == 0 || !changed && (!done || r.Plan().Destroys) {
+	mayLack := done && !r.Plan().Destroys && r.Basis().Partial == ""
+	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !destroyed && !mayLack {
 		return nil
 	}
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
@@ -221,7 +218,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 		return nil // no record was written, so that nothing was
 	}
 	objects := r.objects()
-	if !changed && !r.differs(ctx, objects) {
+	if !r.tried && !r.lacks(ctx, objects) {
 		return nil
 	}
 	revision := history.Revision{Meta: r.options.Describe(ctx)}
@@ -252,20 +249,24 @@ func (r *Recorder) objects() (objects []history.Object) {
 	return objects
 }
 
-// differs reports whether the whole set desires other objects than its last good revision, as after
-// drift was accepted into its files. It sends one request; without a history, or the right to list
-// it, it returns false.
-func (r *Recorder) differs(ctx context.Context, objects []history.Object) bool {
+// lacks reports whether the newest revision of the whole set does not describe it as a run without
+// changes has found it. It sends one request; without the right to list revisions, it returns
+// false.
+func (r *Recorder) lacks(ctx context.Context, objects []history.Object) bool {
 	heads, err := r.store.List(ctx)
-	if err != nil || r.basis.Partial != "" {
+	if err != nil {
 		return false
 	}
-	last, ok := history.LastApplied(heads)
-	if !ok {
-		return false
+	heads = slices.DeleteFunc(heads, func(h history.Head) bool { return h.Partial != "" })
+	if len(heads) == 0 {
+		return true
+	}
+	newest := heads[0]
+	if newest.Err != nil || newest.Outcome != history.Succeeded && newest.Outcome != r.outcome() {
+		return true
 	}
 	digests, err := contentsOf(objects)
-	return err == nil && !digests[last.Content]
+	return err == nil && !digests[newest.Content]
 }
 
 // explain returns the error for the user.

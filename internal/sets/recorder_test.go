@@ -28,12 +28,9 @@ import (
 type recordedSet struct {
 	Operation
 	emitter
-	err        error
-	unfinished bool // the run before
-	partial    string
+	err     error
+	partial string
 }
-
-func (o recordedSet) Unfinished() bool { return o.unfinished }
 
 var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
@@ -85,19 +82,15 @@ func TestRecorder(t *testing.T) {
 		options  HistoryOptions
 		want     *history.Meta // nil for none
 		objects  int
-
-		unfinished bool // the run before
+		refused  bool
 	}{
-		{name: "unchanged", events: []event.Event{
-			acted(plan.Unchanged, event.Succeeded), settled(event.Succeeded, nil),
-		}},
-		{name: "finished", unfinished: true, objects: 1, want: &history.Meta{Outcome: history.Succeeded},
+		{name: "unchanged", objects: 1, want: &history.Meta{Outcome: history.Succeeded},
 			events: []event.Event{acted(plan.Unchanged, event.Succeeded),
 				settled(event.Succeeded, nil)}},
-		{name: "unchanged and not ready", unfinished: true,
+		{name: "unchanged and not ready",
 			events: []event.Event{acted(plan.Unchanged, event.Succeeded),
 				settled(event.TimedOut, nil)}},
-		{name: "refused", events: []event.Event{acted(plan.Skip, event.Skipped),
+		{name: "refused", refused: true, events: []event.Event{acted(plan.Skip, event.Skipped),
 			acted(plan.Update, event.Skipped), settled(event.Skipped, nil)}},
 		{name: "created", objects: 1,
 			events: []event.Event{acted(plan.Create, event.Succeeded), settled(event.Succeeded, nil)},
@@ -137,7 +130,7 @@ func TestRecorder(t *testing.T) {
 			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 			o.Now = func() time.Time { now = now.Add(time.Second); return now }
 			op := recordedSet{
-				emitter: emitter{tc.destroys, tc.events}, err: tc.err, unfinished: tc.unfinished,
+				emitter: emitter{tc.destroys, tc.events}, err: tc.err,
 			}
 			r := NewRecorder(fullCluster{Cluster: server}, op, o)
 			passed := 0
@@ -147,7 +140,7 @@ func TestRecorder(t *testing.T) {
 			}
 			ended, cancel := context.WithCancel(t.Context())
 			cancel() // of an interrupted run
-			if err := r.Record(ended, err == nil && summary.Failures() == 0); err != nil {
+			if err := r.Record(ended, err == nil && !tc.refused && summary.Failures() == 0); err != nil {
 				t.Fatal(err)
 			}
 			heads, err := (&history.Store{Cluster: server, Set: historySet}).List(t.Context())
@@ -179,15 +172,46 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// fullCluster is a cluster in memory of which the history is used alone.
-type fullCluster struct {
-	*enginetest.Cluster
-}
-
-func (fullCluster) Host() string { return "" }
-
-func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
-	return nil, nil
+// TestRecorderKnown: a run that changes nothing leaves a revision only if the newest one does not
+// describe the set as the run has found it.
+func TestRecorderKnown(t *testing.T) {
+	server := &enginetest.Cluster{}
+	number := func(unseen bool, partial string, o HistoryOptions) int {
+		t.Helper()
+		o.Limit, o.Now = 9, time.Now
+		o.Describe = func(context.Context) history.Meta { return history.Meta{} }
+		r := NewRecorder(fullCluster{server}, recordedSet{
+			emitter: emitter{false, []event.Event{
+				{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded},
+			}}, partial: partial,
+		}, o)
+		r.unseen = unseen
+		_, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {})
+		if err := errors.Join(err, r.Record(t.Context(), true)); err != nil {
+			t.Fatal(err)
+		}
+		return r.Revision().Number
+	}
+	for i, test := range []struct {
+		name    string
+		unseen  bool
+		partial string
+		options HistoryOptions
+		want    int // number of the new revision; 0 is none
+	}{
+		{name: "no history", unseen: true, want: 1},
+		{name: "again", unseen: true},
+		{name: "it has waited", want: 2},
+		{name: "again, and not waited", unseen: true},
+		{name: "again, and waited"},
+		{name: "a part", partial: "why"},
+		{name: "the whole"},
+		{name: "without data of Secrets", options: HistoryOptions{Secrets: history.NoData}},
+	} {
+		if got := number(test.unseen, test.partial, test.options); got != test.want {
+			t.Errorf("%d, %s: revision %d, want %d", i, test.name, got, test.want)
+		}
+	}
 }
 
 // A run that found everything as desired writes a revision if the files describe other objects than
@@ -227,6 +251,17 @@ func TestRecorderOfOtherFiles(t *testing.T) {
 			t.Errorf("run %d: %d revisions, want %d", i+1, got, step.want)
 		}
 	}
+}
+
+// fullCluster is a cluster in memory of which the history is used alone.
+type fullCluster struct {
+	*enginetest.Cluster
+}
+
+func (fullCluster) Host() string { return "" }
+
+func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
+	return nil, nil
 }
 
 // A set that was destroyed leaves no history, and errors name missing permissions.

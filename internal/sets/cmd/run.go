@@ -191,8 +191,12 @@ func (r run) carryOut(ctx, unlimited context.Context, this failedRun) error {
 	during, done := this.held.During(unlimited)
 	defer done()
 	failed := (*cli.ResultError)(nil)
-	if r.recover == nil || !errors.As(err, &failed) || failed.Interrupted || during.Err() != nil ||
-		!this.FailedAfterChanges() {
+	if r.recover == nil || !errors.As(err, &failed) || failed.Interrupted || during.Err() != nil {
+		return err
+	}
+	if !this.FailedAfterChanges() {
+		r.env.Notice("note: nothing is rolled back, since this run has changed no object; the command " +
+			"rollback undoes what earlier runs have changed")
 		return err
 	}
 	return r.recover(during, this)
