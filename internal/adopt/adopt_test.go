@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -113,37 +112,41 @@ spec: {template: {spec: {containers: [{name: web, image: web:1, args: [a, b]}]}}
 	}
 }
 
-// TestConvert: marks of the old tool go, what it would keep is kept, and an app leaves pods alone.
-func TestConvert(t *testing.T) {
+// TestManifests: marks of the old tool go, what it would keep is kept, and a label that the
+// manifest has itself stays.
+func TestManifests(t *testing.T) {
 	manifest := parse(t, `
 apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
-  namespace: shop
   creationTimestamp: null
-  labels: {app: web}
+  labels: {app: web, app.kubernetes.io/managed-by: Helm, tier: back}
   annotations: {meta.helm.sh/release-name: shop, helm.sh/resource-policy: keep}
 spec: {replicas: 1}
 `)
+	ref := object.RefOf(manifest)
+	ref.Namespace = "shop"
 	set := &Set{
-		Owners:  []owner.Owner{{Kind: owner.HelmRelease, Name: "shop"}},
-		Objects: []Object{{Ref: object.RefOf(manifest), Manifest: manifest}},
+		Owners: []owner.Owner{{Kind: owner.HelmRelease, Name: "shop"}}, Labels: []string{"tier"},
+		Objects: []Object{{Ref: ref, Manifest: manifest, Labels: []string{helmManagedBy}}},
 	}
-	for app, want := range map[bool]string{
-		false: `{"cli-utils.sigs.k8s.io/on-remove":"keep","helm.sh/resource-policy":"keep"}`,
-		true: `{"cli-utils.sigs.k8s.io/on-remove":"keep","helm.sh/resource-policy":"keep",` +
-			`"kapp.k14s.io/disable-default-label-scoping-rules":"",` +
-			`"kapp.k14s.io/disable-default-ownership-label-rules":""}`,
-	} {
-		c := set.Convert(app)
-		text, err := json.Marshal(c.Objects[0].GetAnnotations())
-		if err != nil || string(text) != want {
-			t.Errorf("app %v: %s, want %s", app, text, want)
-		}
-		if name := c.Objects[0].Origin.Path; name != "deployment-web.yaml" {
-			t.Errorf("the file is %s", name)
-		}
+	want := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  labels: {app: web, app.kubernetes.io/managed-by: Helm}
+  annotations: {helm.sh/resource-policy: keep, cli-utils.sigs.k8s.io/on-remove: keep}
+spec: {replicas: 1}
+`)
+	if diff := cmp.Diff(want, set.Manifests()[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	marks := set.Marks(true)
+	if diff := cmp.Diff([]string{helmManagedBy, "tier"}, marks.NoLabels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 }
 

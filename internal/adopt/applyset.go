@@ -88,11 +88,10 @@ func readApplySet(ctx context.Context, c Cluster, r Request) (*Set, error) {
 		return nil, err
 	}
 	set := &Set{
-		Tool: ApplySet, Program: "kubectl", Title: "ApplySet " + ref.String(), Name: ref.Name,
-		Namespace: ref.Namespace,
-		Version:   object.AnnotationsOf(parent).Get(applySetTooling),
-		Owners:    []owner.Owner{{Kind: owner.ApplySet, Name: id}},
-		Managers:  kubectlManagers, Labels: []string{applySetPartOf},
+		Tool: ApplySet, Program: "kubectl", Title: "ApplySet " + ref.String(),
+		Version:  object.AnnotationsOf(parent).Get(applySetTooling),
+		Owners:   []owner.Owner{{Kind: owner.ApplySet, Name: id}},
+		Managers: kubectlManagers, Labels: []string{applySetPartOf},
 	}
 	found, err := set.selectObjects(ctx, c, cluster.Selection{
 		Selector: applySetPartOf + "=" + id, Kinds: applySetKinds(parent), ManagedFields: true,

@@ -36,13 +36,12 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	}
 	o := owner.Owner{Kind: owner.Application, Name: name}
 	set := &Set{
-		Tool: ArgoCD, Program: "argocd", Title: o.String(), Name: name, Owners: []owner.Owner{o},
+		Tool: ArgoCD, Program: "argocd", Title: o.String(), name: name, Owners: []owner.Owner{o},
 		Managers: []string{"argocd-controller", "argocd-application-controller", "argocd"},
 	}
 	if err := checkAutomated(set.Title, ref, obj); err != nil {
 		return nil, err
 	}
-	set.Namespace, _, _ = unstructured.NestedString(obj.Object, "spec", "destination", "namespace")
 	set.Version, _, _ = unstructured.NestedString(obj.Object, "status", "sync", "revision")
 	resources, _, _ := unstructured.NestedSlice(obj.Object, "status", "resources")
 	var targets []cluster.Target
@@ -59,9 +58,6 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 		targets = append(targets, cluster.Target{
 			Ref: member, Version: text("version"), ManagedFields: true,
 		})
-	}
-	if set.Namespace == "" {
-		set.Namespace = r.Namespace
 	}
 	if err := set.addTargets(ctx, c, targets); err != nil {
 		return nil, err
@@ -87,7 +83,7 @@ func (s *Set) checkTracking(ref object.Ref, obj *unstructured.Unstructured) erro
 		return strings.HasPrefix(name, argoFinalizer)
 	})
 	labelled := slices.ContainsFunc(s.Objects, func(o Object) bool {
-		return object.LabelsOf(o.Manifest).Get(argoInstance) == s.Name
+		return object.LabelsOf(o.Manifest).Get(argoInstance) == s.name
 	})
 	if cascades && labelled {
 		return &BusyError{s.Title, "has a finalizer that deletes its objects, and may find them by the " +

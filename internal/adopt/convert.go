@@ -1,67 +1,75 @@
 package adopt
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 )
 
-// Annotations that say to packages and apps what a tool says in its own way.
-const (
-	keepOnRemoval = "cli-utils.sigs.k8s.io/on-remove" // with the value keep
-	// Apps do not add their labels to pod templates and selectors of objects with these.
-	ownTemplates = "kapp.k14s.io/disable-default-ownership-label-rules"
-	ownSelectors = "kapp.k14s.io/disable-default-label-scoping-rules"
-)
+// keepOnRemoval is the annotation by which packages and apps leave an object that they no longer
+// describe in the cluster, with the value keep.
+const keepOnRemoval = "cli-utils.sigs.k8s.io/on-remove"
 
-// Converted is a set in the form of a package or of an app.
-type Converted struct {
-	Objects []manifest.Object // each with the name of its file as its origin
-	// Annotations are the keys of annotations that the conversion added.
-	Annotations []string
-	// NoLabels and NoAnnotations are the keys of the marks of the tool.
+// Marks are what an adoption changes of objects, beside the marks of the new set.
+type Marks struct {
+	Annotations []string // keys of annotations that manifests get, with the values of the manifests
+	// NoLabels and NoAnnotations are the keys of the marks of the tool, which are removed.
 	NoLabels, NoAnnotations []string
 }
 
-// Convert returns the set in the form of a package or, with app, of an app.
-func (s *Set) Convert(app bool) *Converted {
-	c := &Converted{NoLabels: slices.Clone(s.Labels), NoAnnotations: slices.Clone(s.Annotations)}
+// Marks returns what an adoption changes of the objects of the set. An app keeps what was applied
+// in an annotation of its own.
+func (s *Set) Marks(app bool) Marks {
+	m := Marks{
+		Annotations: []string{keepOnRemoval}, NoLabels: slices.Clone(s.Labels),
+		NoAnnotations: slices.Clone(s.Annotations),
+	}
 	for _, o := range s.Owners {
 		labels, annotations := owner.Keys(o.Kind)
-		c.NoLabels = append(c.NoLabels, labels...)
-		c.NoAnnotations = append(c.NoAnnotations, annotations...)
+		m.NoLabels = append(m.NoLabels, labels...)
+		m.NoAnnotations = append(m.NoAnnotations, annotations...)
 	}
-	if app { // apps keep what was applied in an annotation of their own
-		c.NoAnnotations = append(c.NoAnnotations, kubectlApplied)
-	}
-	strippedLabels := slices.Clone(c.NoLabels)
-	taken := map[string]bool{}
 	for _, obj := range s.Objects {
-		c.NoLabels = append(c.NoLabels, obj.Labels...)
-		converted := object.WithMetadata(obj.Manifest, func(metadata map[string]any) {
-			strip(metadata, "labels", strippedLabels)
-			strip(metadata, "annotations", append(c.NoAnnotations, kubectlApplied))
+		m.NoLabels = append(m.NoLabels, obj.Labels...)
+	}
+	if app {
+		m.NoAnnotations = append(m.NoAnnotations, kubectlApplied)
+	}
+	m.NoLabels, m.NoAnnotations = distinct(m.NoLabels), distinct(m.NoAnnotations)
+	return m
+}
+
+// Manifests returns the manifests of the objects as those of a package or an app: without marks of
+// the tool, and with an annotation for what the tool never deletes.
+func (s *Set) Manifests() []*unstructured.Unstructured {
+	marks := s.Marks(true)
+	manifests := make([]*unstructured.Unstructured, len(s.Objects))
+	for i, obj := range s.Objects {
+		labels := slices.DeleteFunc(slices.Clone(marks.NoLabels), func(key string) bool {
+			return key == helmManagedBy // a manifest that has it keeps it
+		})
+		m := object.WithMetadata(obj.Manifest, func(metadata map[string]any) {
+			strip(metadata, "labels", labels)
+			strip(metadata, "annotations", append(marks.NoAnnotations, kubectlApplied))
 			delete(metadata, "creationTimestamp")
 		}).DeepCopy()
-		delete(converted.Object, "status")
-		converted.SetNamespace(obj.Ref.Namespace)
-		c.annotate(converted, app)
-		c.Objects = append(c.Objects, manifest.Object{
-			Unstructured: converted, Origin: manifest.Origin{Path: fileName(obj.Ref, taken)},
-		})
+		delete(m.Object, "status")
+		if obj.Ref.Namespace != "" {
+			m.SetNamespace(obj.Ref.Namespace)
+		}
+		if object.AnnotationsOf(m).Get(helmKeep) == "keep" {
+			annotations := m.GetAnnotations()
+			annotations[keepOnRemoval] = "keep"
+			m.SetAnnotations(annotations)
+		}
+		manifests[i] = m
 	}
-	c.NoLabels, c.NoAnnotations = distinct(c.NoLabels), distinct(c.NoAnnotations)
-	c.Annotations = distinct(c.Annotations)
-	return c
+	return manifests
 }
 
 // strip removes keys from labels or annotations, and an empty map.
@@ -70,9 +78,11 @@ func strip(metadata map[string]any, field string, keys []string) {
 	if !ok {
 		return
 	}
+	texts = maps.Clone(texts)
 	for _, key := range keys {
 		delete(texts, key)
 	}
+	metadata[field] = texts
 	if len(texts) == 0 {
 		delete(metadata, field)
 	}
@@ -87,82 +97,12 @@ func distinct(texts []string) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// annotate adds annotations that keep the meaning of an object, and leave its pods unchanged.
-func (c *Converted) annotate(obj *unstructured.Unstructured, app bool) {
-	add := func(key, value string) {
-		annotations := obj.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[key] = value
-		obj.SetAnnotations(annotations)
-		c.Annotations = append(c.Annotations, key)
-	}
-	if object.AnnotationsOf(obj).Get(helmKeep) == "keep" {
-		add(keepOnRemoval, "keep")
-	}
-	if !app {
-		return
-	}
-	switch obj.GetKind() {
-	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job":
-		add(ownTemplates, "")
-		add(ownSelectors, "")
-	case "CronJob":
-		add(ownTemplates, "")
-	case "Service", "PodDisruptionBudget":
-		add(ownSelectors, "")
-	}
-}
-
-// unsafeInNames matches what names of files do not have.
-var unsafeInNames = regexp.MustCompile(`[^a-z0-9.-]+`)
-
-// fileName returns the name of the file of an object that is not taken yet: its kind and name and,
-// if there are several, its namespace and a number.
-func fileName(ref object.Ref, taken map[string]bool) string {
-	clean := func(parts ...string) string {
-		return unsafeInNames.ReplaceAllString(strings.ToLower(strings.Join(parts, "-")), "-")
-	}
-	names := []string{clean(ref.Kind, ref.Name), clean(ref.Kind, ref.Namespace, ref.Name)}
-	for i := 2; ; i++ {
-		for _, name := range names {
-			if file := name + ".yaml"; !taken[file] {
-				taken[file] = true
-				return file
-			}
-		}
-		names = []string{clean(ref.Kind, ref.Namespace, ref.Name, fmt.Sprint(i))}
-	}
-}
-
-// File is a file of a folder.
-type File struct {
-	Name   string
-	Text   []byte
-	Secret bool // nobody else may read it
-}
-
-// hooksFile is the name of the file with the hooks of a release, which is no manifest.
-const hooksFile = "helm-hooks.yaml.txt"
-
-// Files returns the files of the folder of a set: a manifest for each object, and the hooks of the
-// tool in a file that is not applied.
-func (s *Set) Files(c *Converted) ([]File, error) {
-	var files []File
-	for _, obj := range c.Objects {
-		text, err := yaml.Marshal(obj.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", object.RefOf(obj.Unstructured), err)
-		}
-		files = append(files, File{
-			Name: obj.Origin.Path, Text: text, Secret: obj.GetKind() == secretKind.Kind,
-		})
-	}
+// HookText returns the manifests of the hooks as a file that is not applied; empty without hooks.
+func (s *Set) HookText() string {
 	if len(s.Hooks) == 0 {
-		return files, nil
+		return ""
 	}
-	text := "# Hooks of " + s.Title + ". They are not applied: see docs/adopting.md.\n"
+	text := "# Hooks of " + s.Title + ". They are not applied: see docs/guides/adopting.md.\n"
 	seen := map[string]bool{}
 	for _, hook := range s.Hooks {
 		if !seen[hook.Text] {
@@ -170,5 +110,5 @@ func (s *Set) Files(c *Converted) ([]File, error) {
 			text += "---\n# " + hook.Source + "\n" + strings.TrimSpace(hook.Text) + "\n"
 		}
 	}
-	return append(files, File{Name: hooksFile, Text: []byte(text), Secret: true}), nil
+	return text
 }

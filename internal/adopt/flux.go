@@ -103,7 +103,7 @@ func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, er
 	}
 	o := owner.Owner{Kind: owner.Kustomization, Name: ref.Name, Namespace: ref.Namespace}
 	set := &Set{
-		Tool: Flux, Program: "flux", Title: o.String(), Name: ref.Name, Namespace: ref.Namespace,
+		Tool: Flux, Program: "flux", Title: o.String(),
 		Owners: []owner.Owner{o}, Managers: []string{"kustomize-controller"},
 		Notes: []string{fmt.Sprintf("the %s stays, suspended; delete it when you do not need it: its "+
 			"controller deletes nothing of what it deployed while it is suspended", ref.Kind)},

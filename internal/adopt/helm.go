@@ -112,7 +112,7 @@ type storedRelease struct {
 func readRelease(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	title := owner.Owner{
 		Kind: owner.HelmRelease, Name: r.Name, Namespace: r.Namespace}.String()
-	stored, err := storedReleases(ctx, c, r, helmOwned)
+	stored, err := storedReleases(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
@@ -147,13 +147,11 @@ func readRelease(ctx context.Context, c Cluster, r Request) (*Set, error) {
 }
 
 // storedReleases returns the revisions of a release, the newest last.
-func storedReleases(
-	ctx context.Context, c Cluster, r Request, storage string,
-) ([]storedRelease, error) {
+func storedReleases(ctx context.Context, c Cluster, r Request) ([]storedRelease, error) {
 	var stored []storedRelease
 	for _, kind := range []schema.GroupKind{secretKind, configMapKind} {
 		found, err := c.ListMetadata(ctx, kind, r.Namespace,
-			map[string]string{helmOwner: storage, helmLabelName: r.Name})
+			map[string]string{helmOwner: helmOwned, helmLabelName: r.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +225,7 @@ func relabel(s storedRelease) RecordChange {
 // set returns the set of a release, without its record.
 func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 	set := &Set{
-		Tool: Helm, Program: "helm", Name: r.Name, Namespace: r.Namespace, Managers: helmManagers,
+		Tool: Helm, Program: "helm", Managers: helmManagers,
 		Version: fmt.Sprintf("revision %d", r.Version),
 		Owners: []owner.Owner{
 			{Kind: owner.HelmRelease, Name: r.Name, Namespace: r.Namespace},

@@ -66,8 +66,8 @@ func (s *Set) selectObjects(
 		return made
 	})
 	if copied > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d of the objects with the label belong to controllers, "+
-			"which copied it from others; they are left out", copied))
+		s.Notes = append(s.Notes, fmt.Sprintf("objects that controllers made, with a label that they "+
+			"copied from others, are left out (objects: %d)", copied))
 	}
 	return found, nil
 }

@@ -9,10 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
+
+// podKind is a kind whose labels count: others select its objects by them.
+var podKind = schema.GroupKind{Kind: "Pod"}
 
 // readSelector reads the objects that somebody deployed with kubectl apply and that a label
 // selector finds in a namespace, or without one: those that kubectl apply --prune would delete.
@@ -23,8 +27,8 @@ func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	}
 	set := &Set{
 		Tool: Selector, Program: "kubectl",
-		Title: fmt.Sprintf("the set of %q in namespace %s", r.Name, r.Namespace),
-		Name:  selectorName(parsed), Namespace: r.Namespace, Managers: kubectlManagers,
+		Title:    fmt.Sprintf("the set of %q in namespace %s", r.Name, r.Namespace),
+		Managers: kubectlManagers,
 	}
 	if r.DropLabels {
 		requirements, _ := parsed.Requirements()
@@ -44,6 +48,10 @@ func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 			others = append(others, object.RefOf(obj).String())
 			continue
 		}
+		if r.DropLabels && object.RefOf(obj).GroupKind() == podKind {
+			return nil, fmt.Errorf("%s would lose the labels of the selector, by which Services may find "+
+				"it: adopt the set as an app (--to app), without --drop-labels", object.RefOf(obj))
+		}
 		set.addLive(obj)
 	}
 	if len(others) > 0 {
@@ -52,17 +60,6 @@ func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 			"kubectl apply; they are left out: "+strings.Join(others, ", "))
 	}
 	return set, nil
-}
-
-// selectorName returns a name for the set of a selector: the value of its first label.
-func selectorName(s labels.Selector) string {
-	requirements, _ := s.Requirements()
-	for _, r := range requirements {
-		if values := r.Values().UnsortedList(); len(values) == 1 && values[0] != "" {
-			return values[0]
-		}
-	}
-	return ""
 }
 
 // isApplied reports whether kubectl apply wrote an object.

@@ -13,33 +13,36 @@ import (
 	"github.com/muster-deploy/muster/internal/owner"
 )
 
-// Set is a set of objects as another tool recorded it.
+// Set is a set of objects as another tool recorded it. Its JSON is what an interrupted adoption
+// needs to be continued: it has no manifests.
 type Set struct {
-	Tool      Tool
-	Program   string // that deploys the set: helm, kubectl
-	Title     string // what messages call it: Helm release "shop" in namespace shop
-	Version   string // of the set, as in: revision 3; empty if the tool counts none
-	Name      string // of the set
-	Namespace string // of its record, and of objects without one
+	Tool    Tool   `json:"tool"`
+	Program string `json:"program"` // that deploys the set: helm, kubectl
+	// Title is what messages call it, as in: Helm release "shop" in namespace shop.
+	Title   string `json:"title"`
+	Version string `json:"version,omitempty"` // as in: revision 3; empty if the tool counts none
 
-	Owners   []owner.Owner // whom the marks of the tool on its objects name
-	Objects  []Object
-	Hooks    []Hook
-	Managers []string // field managers of the tool
+	Owners   []owner.Owner `json:"owners,omitempty"` // whom the marks of the tool name
+	Objects  []Object      `json:"objects"`
+	Managers []string      `json:"managers"` // field managers of the tool
 	// Labels and Annotations are the keys of the marks of the tool, beside those of Owners.
-	Labels, Annotations []string
+	Labels      []string       `json:"labels,omitempty"`
+	Annotations []string       `json:"annotations,omitempty"`
+	Record      []RecordChange `json:"record,omitempty"` // what hides the record from the tool
 
-	Notes  []string       // what the user has to know, beside what the objects show
-	Record []RecordChange // what makes the record harmless
+	Hooks []Hook   `json:"-"`
+	Notes []string `json:"-"` // what the user has to know, beside what the objects show
+
+	name string // of an application of Argo CD
 }
 
 // Object is an object of a set.
 type Object struct {
-	Ref      object.Ref
-	Version  string                     // of its API
-	Manifest *unstructured.Unstructured // as the tool applies it; nil to take the live object
+	Ref      object.Ref                 `json:"ref"`
+	Version  string                     `json:"version"` // of its API
+	Manifest *unstructured.Unstructured `json:"-"`       // as the tool applies it
 	// Labels are the labels that the tool added to the live object and that Manifest lacks.
-	Labels []string
+	Labels []string `json:"labels,omitempty"`
 }
 
 // Hook is an object that a tool creates at a moment of its own runs. Sets have nothing like it.
@@ -56,20 +59,20 @@ type RecordChange struct {
 	Ref     object.Ref      `json:"ref"`
 	Version string          `json:"version"` // of its API
 	UID     types.UID       `json:"uid"`
-	Patch   json.RawMessage `json:"patch,omitempty"` // a merge patch; empty deletes the object
-	Undo    json.RawMessage `json:"undo,omitempty"`  // a merge patch; empty creates Object again
-	Object  map[string]any  `json:"object,omitempty"`
+	Patch   json.RawMessage `json:"patch"` // a merge patch
+	Undo    json.RawMessage `json:"undo"`  // a merge patch
 	// Obsolete means that nobody needs the object once the adoption is final.
 	Obsolete bool `json:"obsolete,omitempty"`
 }
 
 // Request names a set of another tool.
 type Request struct {
-	Tool      Tool
-	Name      string // KIND/NAME where a tool has several kinds; for a Selector a label selector
-	Namespace string
+	Tool Tool `json:"tool"`
+	// Name is KIND/NAME where a tool has several kinds, and a label selector for a Selector.
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
 	// DropLabels makes the labels of a Selector marks of the set, which an adoption removes.
-	DropLabels bool
+	DropLabels bool `json:"dropLabels,omitempty"`
 }
 
 // readers are the functions that read a set, by tool.
@@ -105,7 +108,7 @@ func Read(ctx context.Context, c Cluster, r Request) (*Set, error) {
 // check returns an error for a set without objects, or with one object twice.
 func (s *Set) check() error {
 	if len(s.Objects) == 0 {
-		return fmt.Errorf("%s has no objects: there is nothing to adopt", s.Title)
+		return &EmptyError{s.Title}
 	}
 	seen := object.NewSet()
 	for _, obj := range s.Objects {
@@ -122,6 +125,13 @@ type NotFoundError struct{ Title, Hint string }
 
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no %s; %s", e.Title, e.Hint)
+}
+
+// EmptyError reports a set without objects.
+type EmptyError struct{ Title string }
+
+func (e *EmptyError) Error() string {
+	return e.Title + " has no objects: there is nothing to adopt"
 }
 
 // BusyError reports a set whose tool is changing it, or would change it back.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,7 @@ type Draft struct {
 	Package
 	dir     string
 	secrets []string // files with data of Secrets
+	others  map[string]string
 }
 
 // The modes of files: those with the data of Secrets are for the user alone.
@@ -100,6 +102,17 @@ func (d *Draft) unique(file string) string {
 	}
 }
 
+// AddFile adds a file that is no manifest. One with data of Secrets is for the user alone.
+func (d *Draft) AddFile(name, text string, secret bool) {
+	if d.others == nil {
+		d.others = map[string]string{}
+	}
+	d.others[name] = text
+	if secret {
+		d.secrets = append(d.secrets, name)
+	}
+}
+
 // Secrets returns the files that hold data of Secrets, with the folder.
 func (d *Draft) Secrets() []string {
 	var files []string
@@ -109,8 +122,8 @@ func (d *Draft) Secrets() []string {
 	return files
 }
 
-// Write writes the folder. Others never see a part of it: a folder beside it gets its name at the
-// end.
+// Write writes the folder, without an inventory if that has no file. Others never see a part of it:
+// a folder beside it gets its name at the end.
 func (d *Draft) Write(inventoryFile string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(d.dir), 0o755); err != nil {
 		return fmt.Errorf("write the package: %w", err)
@@ -129,8 +142,20 @@ func (d *Draft) Write(inventoryFile string) (err error) {
 			return err
 		}
 	}
-	if err := writeInventoryFile(d.Inventory, filepath.Join(temp, inventoryFile), false); err != nil {
-		return err
+	for name, text := range d.others {
+		mode := manifestMode
+		if slices.Contains(d.secrets, name) {
+			mode = secretMode
+		}
+		if err := writeFileAtomically(filepath.Join(temp, name), []byte(text), mode); err != nil {
+			return err
+		}
+	}
+	if inventoryFile != "" {
+		err := writeInventoryFile(d.Inventory, filepath.Join(temp, inventoryFile), false)
+		if err != nil {
+			return err
+		}
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {
 		return err

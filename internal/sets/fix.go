@@ -222,7 +222,7 @@ func (r *revision) step(step *plan.Step) error {
 		}
 	case step.Op == plan.Create, step.Op == plan.Skip, r.takesNewValues(step):
 	case o == nil || o.Kind != drift.Changed || o.Deleting:
-		r.leave(step)
+		leaveUnchanged(step)
 	default:
 		return r.revert(step, o)
 	}
@@ -240,9 +240,9 @@ func (r *revision) takesNewValues(step *plan.Step) bool {
 	return false
 }
 
-// leave makes a step change nothing, also if others change the object meanwhile. Nothing waits for
-// that: it may have been unready before.
-func (r *revision) leave(step *plan.Step) {
+// leaveUnchanged makes a step change nothing, also if others change the object meanwhile. Nothing
+// waits for that: it may have been unready before.
+func leaveUnchanged(step *plan.Step) {
 	step.Op, step.Want, step.Wait = plan.Unchanged, step.Have, false
 	step.Patch, step.Disown, step.Diff, step.Contested = diff.Patch{}, diff.Patch{}, nil, nil
 	step.FullReplace, step.Force, step.Replace, step.Recreate = false, false, "", nil
@@ -265,13 +265,13 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 			return err
 		}
 		if again == nil || !again.Counts() {
-			r.leave(step)
+			leaveUnchanged(step)
 			return nil
 		}
 		o = again
 	}
 	replace, recreate, wait := step.Replace, step.Recreate, step.Wait
-	r.leave(step)
+	leaveUnchanged(step)
 	step.Wait = wait
 	next, err := r.baseline.reverted(*step, live, o.Drifted(), r.plan.Decider == nil)
 	if err != nil {

@@ -37,6 +37,7 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		newDestroy(env, kube),
 		newRename(env, kube),
 		newConvert(env, kube),
+		newAdopt(env, kube),
 		inspect.NewLabel(env, kube),
 		newGroups(env, kube),
 		inspect.NewCheckAccess(env, kube),

@@ -1,0 +1,293 @@
+package sets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/adopt"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// adoptOperation is the apply of the new set, reduced to marks: it creates and deletes nothing, and
+// its updates change labels and annotations of owners, what was applied last, and field managers.
+type adoptOperation struct {
+	Operation
+	adoption *Adoption
+}
+
+// MakePlan makes the plan.
+func (o *adoptOperation) MakePlan(ctx context.Context) error {
+	if err := o.Operation.MakePlan(ctx); err != nil {
+		return err
+	}
+	return o.reduce(ctx)
+}
+
+// Define makes sure that the cluster can hold the record.
+func (o *adoptOperation) Define(ctx context.Context) (again bool, err error) {
+	if again, err = o.Operation.Define(ctx); err == nil && again {
+		err = o.reduce(ctx)
+	}
+	return again, err
+}
+
+// CheckEmpty returns nil: nothing is pruned.
+func (o *adoptOperation) CheckEmpty() error { return nil }
+
+// Run runs the plan.
+func (o *adoptOperation) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
+) (event.Summary, error) {
+	if options.DryRun == engine.DryRunNone {
+		if err := o.adoption.begin(ctx, o); err != nil {
+			return event.Summary{}, err
+		}
+	}
+	return o.Operation.Run(ctx, options, sink)
+}
+
+// reduce looks at what the apply would do, and reduces its plan to marks.
+func (o *adoptOperation) reduce(ctx context.Context) error {
+	live, err := o.adoption.inspect(ctx, o.Operation)
+	if err != nil {
+		return err
+	}
+	r := reduction{
+		adoption: o.adoption, plan: o.Plan(), live: live,
+		marks: o.adoption.From.Marks(o.adoption.isApp()), described: map[object.Ref]any{},
+		differing: o.adoption.look.differing(),
+	}
+	if r.own, err = o.adoption.own(ctx); err != nil {
+		return err
+	}
+	for _, d := range o.Described() {
+		r.described[object.RefOf(d.Object)] = d.Object.Object["metadata"]
+	}
+	return r.steps()
+}
+
+// reduction reduces the plan of an apply to marks.
+type reduction struct {
+	adoption  *Adoption
+	plan      *plan.Plan
+	live      map[object.Ref]*unstructured.Unstructured // with managed fields
+	marks     adopt.Marks
+	own       owner.Owner
+	described map[object.Ref]any // the metadata of manifests
+	differing *object.Set        // from what the manifests describe
+}
+
+// steps reduces all steps.
+func (r *reduction) steps() error {
+	for i := range r.plan.Steps {
+		step := &r.plan.Steps[i]
+		if err := r.step(step); err != nil {
+			return fmt.Errorf("%s: %w", step.Ref, err)
+		}
+		step.Needs = nil // marks need no order
+	}
+	return nil
+}
+
+// step reduces a step.
+func (r *reduction) step(step *plan.Step) error {
+	live, member := r.live[step.Ref], r.adoption.members.Has(step.Ref)
+	switch {
+	case !step.Op.IsObject() || step.Op.External():
+	case member && live != nil && !step.Op.Removes():
+		return r.mark(step, live)
+	case step.Op.Removes():
+		leaveUnchanged(step)
+		step.Op, step.ReasonCode, step.Reason = plan.Keep, plan.ReasonExcluded, notDescribed
+	default:
+		reason := r.adoption.From.Title + " does not have it"
+		if member {
+			reason = notFound
+		}
+		leaveUnchanged(step)
+		step.Op, step.ReasonCode, step.Reason = plan.Skip, plan.ReasonExcluded, reason
+	}
+	return nil
+}
+
+// Reasons why an object is left out of the plan.
+const (
+	notFound     = "it does not exist; the next apply creates it"
+	notDescribed = "the files do not describe it"
+)
+
+// mark makes a step mark an object, also if others change the object meanwhile. Nobody else may
+// take it over.
+func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error {
+	set := r.newMarks(step)
+	leaveUnchanged(step)
+	same, former := *step, r.adoption.From.Owners
+	if r.adoption.isApp() {
+		if err := r.addApplied(same, live, set); err != nil {
+			return err
+		}
+	}
+	next, err := r.marked(same, live, set)
+	if err != nil {
+		return err
+	}
+	*step = *next
+	step.Reverts = func(now *unstructured.Unstructured) (*plan.Step, error) {
+		for _, o := range owner.Of(now) {
+			if !o.Is(r.own) && !slices.ContainsFunc(former, o.Is) {
+				return nil, fmt.Errorf("it was taken over meanwhile: it belongs to %s", o)
+			}
+		}
+		if now.GetDeletionTimestamp() != nil {
+			return nil, errors.New("it is being deleted")
+		}
+		again, err := r.marked(same, now, set)
+		if err == nil {
+			again.Reverts = step.Reverts
+		}
+		return again, err
+	}
+	return nil
+}
+
+// texts are labels and annotations, by the name of their field in metadata.
+type texts map[string]map[string]any
+
+// newMarks returns the marks that an object of the new set gets.
+func (r *reduction) newMarks(step *plan.Step) texts {
+	labels, annotations := owner.Keys(r.own.Kind)
+	annotations = append(slices.Clone(annotations), r.marks.Annotations...)
+	if r.adoption.isApp() {
+		annotations = append(annotations, resource.AnnIdentity)
+	} else {
+		annotations = append(annotations, r.plan.LastApplied)
+	}
+	set := texts{"labels": {}, "annotations": {}}
+	set.add(step.Want, "labels", labels)
+	set.add(step.Want, "annotations", annotations)
+	return set
+}
+
+// add adds the values that an object has of some labels or annotations.
+func (t texts) add(obj *unstructured.Unstructured, field string, keys []string) {
+	values, _, _ := unstructured.NestedMap(obj.Object, "metadata", field)
+	for _, key := range keys {
+		if value, has := values[key]; has {
+			t[field][key] = value
+		}
+	}
+}
+
+// addApplied adds what an app records of the last deployment, unless it would hide that the object
+// differs from its manifest.
+func (r *reduction) addApplied(
+	step plan.Step, live *unstructured.Unstructured, set texts,
+) error {
+	if r.differing.Has(step.Ref) {
+		return nil
+	}
+	marked, err := r.marked(step, live, set)
+	if err != nil {
+		return err
+	}
+	step.Op, step.Have = plan.Update, live
+	amended, err := r.plan.Decider.Amend(&step, marked.Want)
+	if err == nil && amended != nil {
+		set.add(amended, "annotations",
+			[]string{resource.AnnOriginal, resource.AnnOriginalDiffMD5})
+	}
+	return err
+}
+
+// marked returns the step that marks a live object.
+func (r *reduction) marked(
+	step plan.Step, live *unstructured.Unstructured, set texts,
+) (*plan.Step, error) {
+	metadata := r.changes(step.Ref, live, set)
+	want := object.WithMetadata(live, func(fields map[string]any) {
+		for field, changes := range metadata {
+			fields[field] = withTexts(fields[field], changes.(map[string]any))
+		}
+		delete(fields, "managedFields")
+	})
+	managers, moved, err := diff.MoveManagers(live.GetManagedFields(), r.adoption.From.Managers,
+		r.plan.Manager)
+	if err != nil {
+		return nil, err
+	}
+	if len(moved) > 0 {
+		metadata["managedFields"] = managers
+	}
+	step.Have, step.Want = live, live
+	if len(metadata) == 0 {
+		return &step, nil
+	}
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	step.Op, step.Want = plan.Update, want
+	step.Patch = diff.Patch{Type: types.MergePatchType, Data: data}
+	if !step.HoldsSecret() {
+		step.Diff = diff.Between(live, want, diff.Options{IgnoreAnnotations: ownAnnotations})
+	}
+	return &step, err
+}
+
+// changes returns the labels and annotations that change; nil removes one. What the manifest has is
+// not removed.
+func (r *reduction) changes(
+	ref object.Ref, live *unstructured.Unstructured, set texts,
+) map[string]any {
+	metadata := map[string]any{}
+	described, _ := r.described[ref].(map[string]any)
+	for field, remove := range map[string][]string{
+		"labels": r.marks.NoLabels, "annotations": r.marks.NoAnnotations,
+	} {
+		have, _, _ := unstructured.NestedMap(live.Object, "metadata", field)
+		manifest, _ := described[field].(map[string]any)
+		changes := map[string]any{}
+		for key, value := range set[field] {
+			if have[key] != value {
+				changes[key] = value
+			}
+		}
+		for _, key := range remove {
+			_, has := have[key]
+			_, keep := manifest[key]
+			if _, is := set[field][key]; has && !is && !keep {
+				changes[key] = nil
+			}
+		}
+		if len(changes) > 0 {
+			metadata[field] = changes
+		}
+	}
+	return metadata
+}
+
+// withTexts returns labels or annotations after changes.
+func withTexts(before any, changes map[string]any) map[string]any {
+	have, _ := before.(map[string]any)
+	after := maps.Clone(have)
+	if after == nil {
+		after = map[string]any{}
+	}
+	for key, value := range changes {
+		after[key] = value
+		if value == nil {
+			delete(after, key)
+		}
+	}
+	return after
+}

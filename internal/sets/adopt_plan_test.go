@@ -1,0 +1,101 @@
+package sets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/adopt"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// adoptedPlan returns the plan of a package that adopts a and b of an ApplySet, reduced to marks.
+// Of b there is no live object, and c is not one of the set.
+func adoptedPlan(t *testing.T) *plan.Plan {
+	t.Helper()
+	const marks = `labels: {more: z, tier: back}, annotations: {config.k8s.io/owning-inventory: id,
+		last: applied, other: text}`
+	live := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u,
+		labels: {applyset.kubernetes.io/part-of: old, tier: back}, annotations: {theirs: y}},
+		data: {level: "2"}}`)
+	want := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, `+marks+`},
+		data: {level: "1"}}`)
+	missing := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}`)
+	other := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}`)
+	a := &Adoption{
+		From: &adopt.Set{
+			Title: "the old set", Labels: []string{"tier", "applyset.kubernetes.io/part-of"},
+			Owners: []owner.Owner{{Kind: owner.ApplySet, Name: "old"}},
+		},
+		members: object.NewSet(object.RefOf(live), object.RefOf(missing)), look: &Look{},
+	}
+	p := &plan.Plan{LastApplied: "last", Steps: []plan.Step{
+		{Ref: object.RefOf(live), Op: plan.Update, Have: live, Want: want, Wait: true, Needs: []int{1}},
+		{Ref: object.RefOf(missing), Op: plan.Create, Want: missing},
+		{Ref: object.RefOf(other), Op: plan.Delete, Have: other},
+	}}
+	r := reduction{
+		adoption: a, plan: p, marks: a.From.Marks(false), own: owner.Owner{Kind: owner.Package, ID: "id"},
+		live:      map[object.Ref]*unstructured.Unstructured{object.RefOf(live): live},
+		described: map[object.Ref]any{}, differing: object.NewSet(),
+	}
+	if err := r.steps(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestAdoptionMarks: the plan of an adoption changes the labels and annotations of the two owners
+// and nothing else, whatever the set describes, and neither creates nor deletes.
+func TestAdoptionMarks(t *testing.T) {
+	p, got := adoptedPlan(t), map[string]string{}
+	for _, step := range p.Steps {
+		got[step.Ref.Name] = string(step.Op) + " " + string(step.Patch.Data)
+		if step.Wait || len(step.Needs) > 0 {
+			t.Errorf("%s waits", step.Ref.Name)
+		}
+	}
+	want := map[string]string{
+		"a": `update {"metadata":{"annotations":{"config.k8s.io/owning-inventory":"id",` +
+			`"last":"applied"},"labels":{"applyset.kubernetes.io/part-of":null,"tier":null}}}`,
+		"b": "skip ", "c": "keep ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAdoptionAgain: what others change while an adoption runs stays, and what they take over or
+// delete is not adopted.
+func TestAdoptionAgain(t *testing.T) {
+	step := adoptedPlan(t).Steps[0]
+	for live, want := range map[string]string{
+		`metadata: {name: a, uid: u, labels: {new: x}, annotations: {last: applied}}, data: {b: c}`://
+		`{"metadata":{"annotations":{"config.k8s.io/owning-inventory":"id"}}}`,
+		`metadata: {name: a, uid: u, annotations: {config.k8s.io/owning-inventory: id, last: applied}}`://
+		"",
+		`metadata: {name: a, uid: u, annotations: {config.k8s.io/owning-inventory: other}}`://
+		"error: it was taken over meanwhile",
+		`metadata: {name: a, uid: u, deletionTimestamp: "2026-01-01T00:00:00Z"}`://
+		"error: it is being deleted",
+	} {
+		now := parseObject(t, "{apiVersion: v1, kind: ConfigMap, "+live+"}")
+		next, err := step.Reverts(now)
+		got := ""
+		if err != nil {
+			got = "error: " + err.Error()
+		} else {
+			got = string(next.Patch.Data)
+			if next.Reverts == nil {
+				t.Errorf("%s: a step that is decided once more has no limits", live)
+			}
+		}
+		if got != want && (err == nil || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s: %s, want %s", live, got, want)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/inventory"
+)
+
+// Adopted is an adoption that was made and can be undone.
+type Adopted struct {
+	set     Set
+	cluster Cluster
+	store   *undoStore
+	undo    *undoInfo
+}
+
+// OpenAdopted returns the adoption by which a set came from another tool. A set that was not
+// adopted, or whose adoption is final, is an error.
+func OpenAdopted(ctx context.Context, c Cluster, set Set) (*Adopted, error) {
+	_, app := set.(*appSet)
+	namespace, name := set.Name()
+	store := newUndoStore(c, app, namespace, name)
+	undo, err := store.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if undo == nil {
+		return nil, fmt.Errorf("%s was not adopted, or its adoption is final: nothing is kept of how it "+
+			"was before", set.Title())
+	}
+	return &Adopted{set, c, store, undo}, nil
+}
+
+// From returns what messages call the set as its tool had it.
+func (a *Adopted) From() string { return a.undo.From.Title }
+
+// Retired reports whether the adoption was completed.
+func (a *Adopted) Retired() bool { return a.undo.Retired }
+
+// Objects returns the number of the adopted objects.
+func (a *Adopted) Objects() int { return len(a.undo.Objects) }
+
+// Locks returns what is locked while the adoption is undone, in order.
+func (a *Adopted) Locks() []lock.Set {
+	locks := []lock.Set{AdoptionLock(a.undo.Request)}
+	switch set := a.set.(type) {
+	case *appSet:
+		locks = append(locks, apps.LockSet(set.name()))
+	case *packageSet:
+		locks = append(locks, packages.LockSet(set.inventory))
+	}
+	return locks
+}
+
+// Undo restores the record of the other tool first, then the marks of the objects, and deletes the
+// record of the set. It returns the objects that are not the adopted ones any more: they are left
+// alone.
+func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
+	err = a.reload(ctx)
+	if err == nil {
+		err = a.checkMembers(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, change := range slices.Backward(a.undo.From.Record) { // the newest first
+		change.Patch = change.Undo
+		if err := makeChange(ctx, a.cluster, change); err != nil {
+			return nil, fmt.Errorf("restore %s: %w; run the same command again", change.Ref, err)
+		}
+	}
+	for _, obj := range a.undo.Objects {
+		same, err := restoreObject(ctx, a.cluster, obj)
+		if err != nil {
+			return nil, fmt.Errorf("restore %s: %w; run the same command again", obj.Ref, err)
+		}
+		if !same {
+			others = append(others, obj.Ref)
+		}
+	}
+	found, err := a.set.History(ctx, a.cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.forget(ctx); err != nil {
+		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
+	}
+	if found.ID != "" {
+		s := history.Store{Cluster: a.cluster, Set: found, Manager: HistoryManager}
+		if err := s.DeleteAll(ctx); err != nil {
+			return nil, fmt.Errorf("delete the history: %w; run the same command again", err)
+		}
+	}
+	return others, a.store.delete(ctx)
+}
+
+// reload reads again what is stored, once the sets are locked.
+func (a *Adopted) reload(ctx context.Context) error {
+	now, err := OpenAdopted(ctx, a.cluster, a.set)
+	if err == nil {
+		a.undo = now.undo
+	}
+	return err
+}
+
+// checkMembers returns an error if the set has objects that were not adopted: nobody would own them
+// after an undo.
+func (a *Adopted) checkMembers(ctx context.Context) error {
+	targets, err := a.set.Targets(ctx, a.cluster)
+	noApp, noPackage := (*NoRecordError)(nil), (*packages.NoRecordError)(nil)
+	if errors.As(err, &noApp) || errors.As(err, &noPackage) {
+		return nil // an earlier undo has deleted the record
+	}
+	if err != nil {
+		return err
+	}
+	known := object.NewSet()
+	for _, obj := range a.undo.Objects {
+		known.Insert(obj.Ref)
+	}
+	var reads []cluster.Target
+	for _, ref := range targets.All.Refs() {
+		if !known.Has(ref) {
+			reads = append(reads, cluster.Target{Ref: ref})
+		}
+	}
+	if len(reads) == 0 {
+		return nil
+	}
+	live, err := a.cluster.Read(ctx, reads)
+	if err != nil {
+		return err
+	}
+	var later []string
+	for _, target := range reads {
+		if live.Objects[target.Ref] != nil {
+			later = append(later, target.Ref.String())
+		}
+	}
+	if len(later) == 0 {
+		return nil
+	}
+	slices.Sort(later)
+	return fmt.Errorf("%s has objects that %s did not have, and nobody would own them after an undo: "+
+		"%s\ntake their manifests out and apply, which deletes them, or keep the set", a.set.Title(),
+		a.undo.From.Title, strings.Join(later, ", "))
+}
+
+// forget deletes the record of the set and leaves its objects alone.
+func (a *Adopted) forget(ctx context.Context) error {
+	switch set := a.set.(type) {
+	case *appSet:
+		found, err := set.client(a.cluster).Find(ctx, set.name())
+		if err != nil || !found.Exists() {
+			return err
+		}
+		changes, err := found.RecordedDeployments(ctx)
+		if err == nil {
+			err = found.DeleteRecords(ctx, changes)
+		}
+		if err == nil {
+			err = found.Delete(ctx)
+		}
+		return err
+	case *packageSet:
+		store := inventory.NewStore(a.cluster, set.inventory, true)
+		if _, err := store.Load(ctx); err != nil {
+			return err
+		}
+		return store.Remove(ctx)
+	default:
+		return fmt.Errorf("%s has no record that could be deleted", a.set.Title())
+	}
+}
+
+// Finish makes the adoption final: it deletes what an undo needs, and of the record of the other
+// tool what nobody needs any more.
+func (a *Adopted) Finish(ctx context.Context) error {
+	if err := a.reload(ctx); err != nil {
+		return err
+	}
+	if !a.undo.Retired {
+		return fmt.Errorf("the adoption of %s by %s was interrupted: complete it with the same command "+
+			"as before, or undo it", a.undo.From.Title, a.set.Title())
+	}
+	for _, change := range a.undo.From.Record {
+		if !change.Obsolete {
+			continue
+		}
+		_, err := a.cluster.Delete(ctx, cluster.Delete{Ref: change.Ref, UID: change.UID})
+		if err != nil {
+			return fmt.Errorf("delete %s: %w; run the same command again", change.Ref, err)
+		}
+	}
+	return a.store.delete(ctx)
+}
