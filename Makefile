@@ -60,7 +60,7 @@ tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=r
 unit:
 	go test -race $(PACKAGES)
 
-e2e: build
+e2e: build build-helm
 	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
