@@ -64,7 +64,8 @@ type Store struct {
 	// never.
 	Exists func(ctx context.Context, id string) (bool, error)
 
-	nameTaken bool // another set of the name has revisions in the namespace
+	nameTaken bool     // another set of the name has revisions in the namespace
+	listed    *listing // that the next Write begins with; nil for a new one
 }
 
 // DataPolicy says what a revision holds of the data of Secrets. Their other fields are always

@@ -201,6 +201,15 @@ func TestRequests(t *testing.T) {
 	if c.bytes > 400_000 {
 		t.Errorf("the requests have %d bytes", c.bytes)
 	}
+
+	c.requests = nil
+	heads, err := s.ListToWrite(t.Context())
+	if err != nil || heads[0].Number != 11 {
+		t.Fatalf("heads: %v, %v", heads, err)
+	}
+	write(t, s, Meta{Outcome: Succeeded}, objects...)
+	check(t, "requests after a list", c.requests,
+		[]string{"list metadata", "create shop/web-rev-12", "delete shop/web-rev-2"})
 }
 
 // A revision that is too large for a Secret has parts, and a part that is missing or altered is

@@ -37,6 +37,16 @@ func (s *Store) List(ctx context.Context) ([]Head, error) {
 	return l.heads, nil
 }
 
+// ListToWrite returns what List does. The Write that follows then does not list again.
+func (s *Store) ListToWrite(ctx context.Context) ([]Head, error) {
+	l, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.listed = l
+	return slices.Clone(l.heads), nil
+}
+
 func (s *Store) list(ctx context.Context) (*listing, error) {
 	return s.listWith(ctx, map[string]string{labelSet: s.Set.label()})
 }

@@ -34,7 +34,10 @@ var (
 // For a set without Secrets in other namespaces that fits into one Secret it sends a list of
 // metadata, a creation and a deletion.
 func (s *Store) Write(ctx context.Context, r Revision) (Meta, error) {
-	l, err := s.list(ctx)
+	l, err := s.listed, error(nil)
+	if s.listed = nil; l == nil {
+		l, err = s.list(ctx)
+	}
 	for attempt := 1; err == nil; attempt++ {
 		var head Head
 		head, err = s.write(ctx, r, l.newest())

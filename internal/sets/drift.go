@@ -205,7 +205,7 @@ var ownAnnotations = []string{
 }
 
 // Find compares the live objects with the baseline. It sends a list for each kind and namespace;
-// for an app one more for each of its kinds, to find objects that nobody desires.
+// for an app one more for each kind that the cluster has, to find objects that nobody desires.
 func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 	wanted, live, err := b.read(ctx)
 	if err != nil {

@@ -253,7 +253,7 @@ func (r *Recorder) objects() (objects []history.Object) {
 // changes has found it. It sends one request; without the right to list revisions, it returns
 // false.
 func (r *Recorder) lacks(ctx context.Context, objects []history.Object) bool {
-	heads, err := r.store.List(ctx)
+	heads, err := r.store.ListToWrite(ctx)
 	if err != nil {
 		return false
 	}
