@@ -223,16 +223,13 @@ var boundaries = map[string]boundary{
 		why: "kustomizations are built by their own library, and read as manifests",
 	},
 	"manifest/edit": {
-		level: 1,
+		level: 2,
 		module: []string{
 			"diff/jsonvalue",
+			"manifest",
 		},
-		libraries: []string{
-			machinery,
-			"go.yaml.in/yaml",
-			"sigs.k8s.io/yaml",
-		},
-		why: "texts in, texts out; a library finds the places of values",
+		libraries: []string{"go.yaml.in/yaml"},
+		why:       "texts in, texts out; a library finds the places of values",
 	},
 	"drift": {
 		level: 2,

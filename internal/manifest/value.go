@@ -27,6 +27,17 @@ type expansion struct {
 	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
 }
 
+// Value returns the value of a node of the YAML library as Parse reads it, with the types of
+// package unstructured. The error is the first problem.
+func Value(n *yaml.Node) (any, error) {
+	d := &document{expansion: &expansion{}}
+	value := d.value(n)
+	if len(d.problems) > 0 {
+		return nil, errors.New(d.problems[0].message)
+	}
+	return value, nil
+}
+
 // value decodes a node into the types of package unstructured, and reports problems. The YAML
 // library would look for duplicate keys in quadratic time, decode timestamps as times, and not give
 // the lines of values.

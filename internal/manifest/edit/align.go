@@ -13,8 +13,12 @@ type pair struct {
 	added    int // number of wanted items before it that are new
 }
 
+// moves reports whether an item gets another place.
+func (p pair) moves() bool { return p.old != p.new }
+
 // align returns which items of a list become which wanted ones, in their order: as many as possible
-// that are equal or have the same name.
+// that are equal or have the same name. As many others in a row as there are wanted ones become
+// those, if none of them has a name.
 func align(n *yaml.Node, want []any) []pair {
 	have := make([]any, len(n.Content))
 	for i, item := range n.Content {
@@ -32,7 +36,11 @@ func align(n *yaml.Node, want []any) []pair {
 			}
 		}
 	}
-	var pairs []pair
+	return withUnnamed(pairsOf(have, want, longest), have, want)
+}
+
+// pairsOf returns the pairs of the longest row of items that become wanted ones.
+func pairsOf(have, want []any, longest [][]int) (pairs []pair) {
 	for i, j, added := 0, 0, 0; ; {
 		switch {
 		case i == len(have):
@@ -48,6 +56,38 @@ func align(n *yaml.Node, want []any) []pair {
 			j, added = j+1, added+1
 		}
 	}
+}
+
+// withUnnamed adds pairs of items that change their values where as many go as are new.
+func withUnnamed(pairs []pair, have, want []any) (all []pair) {
+	done := 0
+	for _, p := range pairs {
+		first := p.new - p.added
+		same := p.old-done == p.added
+		for i := range p.added {
+			same = same && unnamed(have[done+i]) && unnamed(want[first+i])
+		}
+		if same {
+			for i := range p.added {
+				all = append(all, pair{done + i, first + i, 0})
+			}
+			p.added = 0
+		}
+		all = append(all, p)
+		done = p.old + 1
+	}
+	return all
+}
+
+// unnamed reports whether an item is a value without a name.
+func unnamed(item any) bool {
+	fields, _ := item.(map[string]any)
+	for _, name := range names {
+		if _, ok := fields[name]; ok {
+			return false
+		}
+	}
+	return true
 }
 
 // names are the fields by which the items of lists of Kubernetes differ.

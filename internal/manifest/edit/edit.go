@@ -2,13 +2,14 @@
 // comments, order, quotes and layout.
 //
 // It compares the wanted content with the document, and replaces, removes and inserts only the
-// texts of what differs. The result is read again: if it is not what is wanted, as with anchors, it
-// is an error, and nothing was changed. It does no I/O.
+// texts of what differs. The result is read again, by the rules of package manifest: if it is not
+// what is wanted, as with anchors, it is an error, and nothing was changed. It does no I/O.
 package edit
 
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -16,10 +17,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	jsonyaml "sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/manifest"
 )
 
 // Document is a document of a YAML file.
@@ -37,14 +37,20 @@ func Number(file []byte, line int) int {
 		end := endOfDocument(file, begin)
 		text := file[begin:end]
 		next := first + bytes.Count(text, []byte("\n"))
-		switch fields, err := decode(text); {
-		case line == 0 && (err != nil || len(fields) > 0), line >= first && line < next,
+		switch {
+		case line == 0 && hasContent(text), line >= first && line < next,
 			line == next && end == len(file):
 			return number + 1
 		}
 		begin, first = end, next
 	}
 	return 0
+}
+
+// hasContent reports whether a document has content or cannot be read.
+func hasContent(text []byte) bool {
+	fields, err := decode(text)
+	return err != nil || len(fields) > 0
 }
 
 // Open returns a document of a file by its number, counted from 1.
@@ -99,73 +105,113 @@ func endOfDocument(file []byte, begin int) int {
 	}
 }
 
-// decode returns the content of a document.
+// decode returns the content of a document as package manifest reads it; nil for none. The error is
+// that it cannot be read, or is not one map.
 func decode(text []byte) (map[string]any, error) {
-	data, err := jsonyaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
+	var found []map[string]any
+	_, err := manifest.Parse(bytes.Clone(text), "the document", manifest.Options{
+		Omit: func(fields map[string]any) bool {
+			found = append(found, fields)
+			return true
+		},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) > 1:
+		return nil, errors.New("it holds several objects: put --- between documents")
+	case len(found) == 0:
+		return nil, nil
 	}
-	var content any
-	if err := utiljson.Unmarshal(data, &content); err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
-	}
-	fields, _ := content.(map[string]any)
-	return fields, nil
+	return found[0], nil
 }
+
+// otherBreaks are characters that the YAML library counts as ends of lines, and editors do not. A
+// CR is one unless an LF follows.
+const otherBreaks = "\u0085\u2028\u2029"
+
+// byteOrderMark may stand before a document.
+const byteOrderMark = "\uFEFF"
 
 // Rewrite returns the text of the file in which the document has another content.
 func (d *Document) Rewrite(content map[string]any) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(d.text, &root); err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
+	text := bytes.TrimPrefix(d.text, []byte(byteOrderMark))
+	mark := d.text[:len(d.text)-len(text)]
+	if bytes.ContainsAny(text, otherBreaks) ||
+		bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n")) {
+		return nil, errLayout
 	}
-	if root.Kind != yaml.DocumentNode || root.Content[0].Kind != yaml.MappingNode {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil || root.Kind != yaml.DocumentNode {
+		return nil, errLayout
+	}
+	if root.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("the document is no map")
 	}
-	e := &editor{text: d.text, lines: lineStarts(d.text)}
-	e.json = bytes.HasPrefix(bytes.TrimSpace(d.text), []byte("{"))
-	if !e.value(root.Content[0], content) {
+	e := &editor{text: text, lines: lineStarts(text), json: isJSON(text)}
+	if !e.holds(&root) || !e.value(root.Content[0], content) {
 		return nil, errLayout
 	}
-	if err := d.checkSetters(e.edits); err != nil {
-		return nil, err
+	if found := e.setterOf(e.edits); found.line > 0 {
+		return nil, fmt.Errorf("a setter writes it again (line %d: %s): change the value that the "+
+			"setter has", bytes.Count(d.before, []byte("\n"))+found.line, found.text)
 	}
-	text := e.apply()
-	got, err := decode(text)
-	if err != nil || !jsonvalue.Equal(got, content) {
+	after := e.apply()
+	got, err := decode(after)
+	if err != nil || !jsonvalue.Equal(got, content) || e.json && !isJSON(after) {
 		return nil, errLayout
 	}
-	return slices.Concat(d.before, text, d.after), nil
+	return slices.Concat(d.before, mark, after, d.after), nil
 }
+
+// isJSON reports whether the text of a document is JSON.
+func isJSON(text []byte) bool { return json.Valid(bytes.TrimPrefix(text, []byte("---"))) }
 
 // setter is a comment by which another program writes the value on its line: a setter of kpt, or
 // the image automation of Flux.
 var setter = regexp.MustCompile(`#\s*(kpt-set:|\{\s*"\$(kpt-set|openapi|imagepolicy)").*`)
 
-// checkSetters returns an error if a line that changes has a setter.
-func (d *Document) checkSetters(edits []replacement) error {
+// foundSetter is a setter on a line of the document, counted from 1; 0 for none.
+type foundSetter struct {
+	line int
+	text []byte
+}
+
+// setterOf returns the setter of a line that changes, or of the key of a list or map around it.
+func (e *editor) setterOf(edits []replacement) foundSetter {
 	for _, r := range edits {
+		for _, line := range r.keys {
+			if found := e.setterAt(line, line); found.line > 0 {
+				return found
+			}
+		}
 		if r.from == r.to {
 			continue
 		}
-		begin := bytes.LastIndexByte(d.text[:r.from], '\n') + 1
-		end := len(d.text)
-		if n := bytes.IndexByte(d.text[r.to-1:], '\n'); n >= 0 {
-			end = r.to - 1 + n
-		}
-		if found := setter.Find(d.text[begin:end]); found != nil {
-			line := 1 + bytes.Count(d.before, []byte("\n")) + bytes.Count(d.text[:begin], []byte("\n"))
-			return fmt.Errorf("a setter writes it again (line %d: %s): change the value that the setter "+
-				"has", line, bytes.TrimSpace(found))
+		first := bytes.Count(e.text[:r.from], []byte("\n"))
+		last := bytes.Count(e.text[:r.to-1], []byte("\n"))
+		if found := e.setterAt(first+1, last+1); found.line > 0 {
+			return found
 		}
 	}
-	return nil
+	return foundSetter{}
+}
+
+// setterAt returns the first setter on some lines.
+func (e *editor) setterAt(first, last int) foundSetter {
+	for line := first; line <= last; line++ {
+		if found := setter.Find(e.lineAt(line)); found != nil {
+			return foundSetter{line, bytes.TrimSpace(found)}
+		}
+	}
+	return foundSetter{}
 }
 
 // replacement is a new text for a part of the document.
 type replacement struct {
 	from, to int
 	text     string
+	keys     []int // lines of the keys that it is a part of, outermost first
 }
 
 // editor collects the replacements in a document.
@@ -174,6 +220,9 @@ type editor struct {
 	lines []int // where each line begins
 	json  bool  // the document is JSON
 	edits []replacement
+	keys  []int // lines of the keys whose values are being changed, outermost first
+
+	brackets bool // what is written is within brackets
 }
 
 // errLayout reports a document that has to be changed by hand.
@@ -188,6 +237,20 @@ func lineStarts(text []byte) []int {
 		}
 	}
 	return starts
+}
+
+// lineAt returns the text of a line, counted from 1, with its end.
+func (e *editor) lineAt(line int) []byte {
+	if line < len(e.lines) {
+		return e.text[e.lines[line-1]:e.lines[line]]
+	}
+	return e.text[e.lines[line-1]:]
+}
+
+// holds reports whether the text has the places of a node and of those in it.
+func (e *editor) holds(n *yaml.Node) bool {
+	return n.Line <= len(e.lines) && n.Column-1 <= len(e.lineAt(max(n.Line, 1))) &&
+		!slices.ContainsFunc(n.Content, func(inner *yaml.Node) bool { return !e.holds(inner) })
 }
 
 // apply returns the text with all replacements.
@@ -209,5 +272,5 @@ func (e *editor) apply() []byte {
 }
 
 func (e *editor) add(from, to int, text string) {
-	e.edits = append(e.edits, replacement{from, to, text})
+	e.edits = append(e.edits, replacement{from, to, text, slices.Clone(e.keys)})
 }

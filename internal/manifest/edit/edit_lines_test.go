@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,30 @@ func TestRewriteLineEnds(t *testing.T) {
 	got, err := d.Rewrite(content)
 	if err != nil || string(got) != after {
 		t.Errorf("%q (%v), want %q", got, err, after)
+	}
+}
+
+// A lone CR ends a line for the YAML library, and not for editors: the document is not changed.
+func TestRewriteLoneCR(t *testing.T) {
+	d, err := Open([]byte("kind: A\ra: 1\r# x\nb: 2\n"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Rewrite(map[string]any{"kind": "A", "a": int64(1), "b": int64(3)})
+	if !errors.Is(err, errLayout) {
+		t.Errorf("error: %v, want %v", err, errLayout)
+	}
+}
+
+// A byte order mark stays.
+func TestRewriteByteOrderMark(t *testing.T) {
+	d, err := Open([]byte("\uFEFFkind: A\n"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Rewrite(map[string]any{"kind": "B"})
+	if want := "\uFEFFkind: B\n"; err != nil || string(got) != want {
+		t.Errorf("%q (%v), want %q", got, err, want)
 	}
 }
 
