@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -15,36 +16,55 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
+// The reasons why a manifest does not get a value, beside those of single functions.
+var (
+	errNoItem = errors.New("the file does not have the list item that it belongs to: change the " +
+		"file yourself")
+	errSameItems = errors.New("the file has several list items with the same key: change the " +
+		"file yourself")
+	errOtherValue = errors.New("the file has another value than was deployed: apply the file, or " +
+		"change it yourself")
+	errNoText = errors.New("the value is no text, and the file has it in stringData: move it to " +
+		"data yourself")
+	errInBoth = errors.New("the file has it in data and in stringData: change the file yourself")
+)
+
 // Accept returns the content of a manifest in which the field of a difference has its live value.
 // The manifest has to have the desired value, or the live one already: another one is an error, and
 // so is a field that the manifest has no place for. Defaults of the server that come with a new
-// value are left out. Neither argument is modified.
+// value are left out, and versions of names are written as the names. Neither argument is modified.
 func Accept(
 	manifest map[string]any, live *unstructured.Unstructured, f Field,
 ) (content map[string]any, err error) {
-	is, _ := lookup(live.Object, f.route)
+	is, found := lookup(live.Object, liveRoute(live.Object, f.route))
+	if !found && f.Kind != Removed {
+		return nil, errors.New("the object does not have it any more: give the command again")
+	}
+	is = f.desiredNames(manifest, is)
 	want, route := f.revert, f.route
 	if texts, _ := manifest["stringData"].(map[string]any); object.IsSecret(live) &&
-		len(route) == 2 && route[0].field == "data" && texts[route[1].field] != nil {
-		route = []step{{field: "stringData"}, route[1]}
-		var ok [2]bool
-		want, ok[0] = plain(want)
-		if is, ok[1] = plain(is); !ok[0] || !ok[1] {
-			return nil, errors.New("the value is no text, and the file has it in stringData: move it to " +
-				"data yourself")
+		len(texts) > 0 && route[0].field == "data" {
+		if len(route) == 1 {
+			return acceptData(manifest, want, is)
+		}
+		if texts[route[1].field] != nil {
+			route = []step{{field: "stringData"}, route[1]}
+			var ok [2]bool
+			want, ok[0] = plain(want)
+			if is, ok[1] = plain(is); !ok[0] || !ok[1] {
+				return nil, errNoText
+			}
 		}
 	}
-	route, found := inManifest(manifest, live.Object, route)
+	if route, err = inManifest(manifest, live.Object, route); err != nil {
+		return nil, err
+	}
 	have, _ := lookup(manifest, route)
 	switch {
-	case !found:
-		return nil, errors.New("the file does not have the list item that it belongs to: change the " +
-			"file yourself")
-	case jsonvalue.Equal(have, is) || isEmpty(have) && isEmpty(is):
+	case same(have, is):
 		return manifest, nil
-	case !jsonvalue.Equal(have, want) && !(isEmpty(have) && isEmpty(want)):
-		return nil, errors.New("the file has another value than was deployed: apply the file, or " +
-			"change it yourself")
+	case !same(have, want):
+		return nil, errOtherValue
 	}
 	next, err := set(runtime.DeepCopyJSON(manifest), route, is)
 	if err != nil {
@@ -54,7 +74,84 @@ func Accept(
 	if added, ok := lookup(content, route); ok {
 		withoutDefaults(content, added, have)
 	}
+	if len(route) == 2 && route[0].field == "stringData" {
+		encoded, _ := lookup(live.Object, f.route)
+		if stored, _ := lookup(withData(content), f.route); !same(stored, encoded) {
+			return nil, errInBoth
+		}
+	}
 	return content, nil
+}
+
+// same reports whether two values are equal or both empty.
+func same(a, b any) bool { return jsonvalue.Equal(a, b) || isEmpty(a) && isEmpty(b) }
+
+// acceptData returns the content of the manifest of a Secret, some of whose data is in stringData,
+// with all of the live data: none. That keys differ is a difference of each key.
+func acceptData(manifest map[string]any, want, is any) (map[string]any, error) {
+	have := withData(manifest)["data"]
+	switch {
+	case same(have, is):
+		return manifest, nil
+	case !same(have, want):
+		return nil, errOtherValue
+	case !isEmpty(is):
+		return nil, errInBoth
+	}
+	content := maps.Clone(manifest)
+	delete(content, "data")
+	delete(content, "stringData")
+	return content, nil
+}
+
+// desiredNames returns a live value in which versions of names that a manifest has are those names.
+// It modifies nothing.
+func (f *Field) desiredNames(manifest map[string]any, value any) any {
+	if f.sameName == nil {
+		return value
+	}
+	var names []string
+	eachText(manifest, func(text string) { names = append(names, text) })
+	return f.withNames(names, value)
+}
+
+func (f *Field) withNames(names []string, value any) any {
+	switch v := value.(type) {
+	case string:
+		at := slices.IndexFunc(names, func(name string) bool { return f.sameName(name, v) })
+		if at >= 0 {
+			return names[at]
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = f.withNames(names, item)
+		}
+		return list
+	case map[string]any:
+		fields := make(map[string]any, len(v))
+		for key, inner := range v {
+			fields[key] = f.withNames(names, inner)
+		}
+		return fields
+	}
+	return value
+}
+
+// eachText calls a function for each text in a value.
+func eachText(value any, call func(string)) {
+	switch v := value.(type) {
+	case string:
+		call(v)
+	case []any:
+		for _, item := range v {
+			eachText(item, call)
+		}
+	case map[string]any:
+		for _, inner := range v {
+			eachText(inner, call)
+		}
+	}
 }
 
 // plain returns the text of a value of the data of a Secret; nil for none.
@@ -80,77 +177,13 @@ func lookup(value any, route []step) (any, bool) {
 			continue
 		}
 		list, _ := value.([]any)
-		at := slices.IndexFunc(list, s.selects)
+		at := s.in(list)
 		if at < 0 {
 			return nil, false
 		}
 		value = list[at]
 	}
 	return value, true
-}
-
-// inManifest returns a route by the keys that items of a manifest have: the server has defaults for
-// those that they lack. An item that the manifest does not have comes after the one that it follows
-// in the live list; ok is false if the route leads into it.
-func inManifest(value, live any, route []step) (found []step, ok bool) {
-	found = slices.Clone(route)
-	for i, s := range found {
-		if !s.item {
-			fields, _ := value.(map[string]any)
-			value = fields[s.field]
-			continue
-		}
-		list, _ := value.([]any)
-		at := slices.IndexFunc(list, s.selects)
-		if at < 0 && s.keys != nil {
-			at = slices.IndexFunc(list, func(item any) bool { return s.isSame(item, s.keys) })
-		}
-		if at < 0 {
-			all, _ := lookup(live, route[:i])
-			others, _ := all.([]any)
-			found[i].index = placeOf(s, list, others)
-			return found, i == len(found)-1
-		}
-		if fields, ok := list[at].(map[string]any); ok && s.keys != nil {
-			keys := map[string]any{}
-			for key := range s.keys {
-				if have, ok := fields[key]; ok {
-					keys[key] = have
-				}
-			}
-			found[i].keys = keys
-		}
-		value = list[at]
-	}
-	return found, true
-}
-
-// placeOf returns where an item of a live list belongs in the list of a manifest that lacks it.
-func placeOf(s step, list, live []any) int {
-	at := slices.IndexFunc(live, s.selects)
-	for _, before := range slices.Backward(live[:max(at, 0)]) {
-		found := slices.IndexFunc(list, func(item any) bool { return s.isSame(item, before) })
-		if found >= 0 {
-			return found + 1
-		}
-	}
-	return 0
-}
-
-// isSame reports whether an item of a manifest has the keys of a live item of the list that a step
-// leads into, or its value.
-func (s step) isSame(item, live any) bool {
-	if s.keys == nil {
-		return jsonvalue.Equal(item, live)
-	}
-	fields, _ := item.(map[string]any)
-	others, _ := live.(map[string]any)
-	for key := range s.keys {
-		if value, ok := fields[key]; ok && !jsonvalue.Equal(value, others[key]) {
-			return false
-		}
-	}
-	return fields != nil
 }
 
 // withoutDefaults removes from a new value, which is a part of an object, what the server would add

@@ -175,6 +175,8 @@ type step struct {
 	value any
 	item  bool
 	index int // of the desired item
+	live  int // number of the live item when it was compared, from 1; 0 if there is none
+	place int // number of the item in the list at hand, from 1; 0: it is found by keys or value
 }
 
 func (p place) field(name string) place {
@@ -285,8 +287,9 @@ func (c *comparison) addition(p place, stored, live any) {
 	t := p.owned.listType()
 	if isList && (len(t.keys) > 0 || t.values) {
 		d, _ := stored.([]any)
-		for _, item := range list {
+		for i, item := range list {
 			in := p.item(item, t)
+			in.route[len(in.route)-1].live = i + 1
 			if at := match(d, item, t); at >= 0 {
 				c.addition(in, d[at], item)
 			} else {

@@ -54,6 +54,9 @@ type Field struct {
 	route  []step // to the value in the live object
 	revert any    // the desired value of the route; nil removes it
 	seen   any    // Is, also if that is hidden
+	unit   *unit  // the value that it is a part of, if the server merges that as a whole
+
+	sameName func(want, live string) bool // that of the options
 }
 
 // Manager is a field manager that owns a field.
@@ -103,6 +106,10 @@ func (f *Field) Counts() bool { return f.Left == "" }
 func (f Field) Same(other Field) bool {
 	return f.Path == other.Path && f.Kind == other.Kind && jsonvalue.Equal(f.seen, other.seen)
 }
+
+// Shares reports whether Accept writes the values of two fields of an object together: they are
+// parts of a list that the server replaces as a whole.
+func (f Field) Shares(other Field) bool { return f.unit != nil && f.unit == other.unit }
 
 // Drifted returns the fields that count.
 func (o *Object) Drifted() []Field {

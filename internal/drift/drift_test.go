@@ -32,6 +32,8 @@ func TestCompare(t *testing.T) {
 				o.Newer = true
 			case "controllers":
 				o.IncludeControllers = true
+			case "versioned":
+				o.SameName = func(want, live string) bool { return want == value && live == value+"-ver-3" }
 			case "ignore":
 				o.IgnoreAnnotations = append(o.IgnoreAnnotations, value)
 			default:

@@ -32,11 +32,15 @@ func (c *comparison) lists(p place, want, stored, live []any) {
 			continue
 		}
 		taken[at] = true
-		c.values(p.item(live[at], t), want[i], stored[i], live[at])
+		in := p.item(live[at], t)
+		in.route[len(in.route)-1].index, in.route[len(in.route)-1].live = i, at+1
+		c.values(in, want[i], stored[i], live[at])
 	}
 	for i, item := range live {
 		if !taken[i] {
-			c.add(p.item(item, t), Added, nil, item)
+			in := p.item(item, t)
+			in.route[len(in.route)-1].live = i + 1
+			c.add(in, Added, nil, item)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func Revert(live *unstructured.Unstructured, fields []Field) (*unstructured.Unstructured, error) {
 	fixed := live.DeepCopy()
 	for _, f := range fields {
-		value, err := set(fixed.Object, f.route, f.revert)
+		value, err := set(fixed.Object, liveRoute(fixed.Object, f.route), f.revert)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Path, err)
 		}
@@ -60,13 +60,7 @@ func set(value any, route []step, to any) (any, error) {
 }
 
 func setItem(list []any, route []step, to any) (any, error) {
-	at := -1
-	for i, item := range list {
-		if route[0].selects(item) {
-			at = i
-			break
-		}
-	}
+	at := route[0].in(list)
 	last := len(route) == 1
 	switch {
 	case at < 0 && to == nil:
@@ -83,6 +77,14 @@ func setItem(list []any, route []step, to any) (any, error) {
 		list[at] = inner
 	}
 	return list, err
+}
+
+// in returns the place of the item of a list that a step leads into, or -1.
+func (s step) in(list []any) int {
+	if s.place > 0 && s.place <= len(list) {
+		return s.place - 1
+	}
+	return slices.IndexFunc(list, s.selects)
 }
 
 func (s step) selects(item any) bool {
