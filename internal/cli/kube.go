@@ -108,6 +108,20 @@ func (k *Kube) NamespaceFlag() (string, error) {
 	return namespace, nil
 }
 
+// GivenFlags returns the flags of the command that choose the cluster and the namespace, for
+// another command.
+func (k *Kube) GivenFlags() (words []string) {
+	o := k.flags.overrides
+	for _, flag := range []struct{ name, value string }{
+		{"-n", o.Context.Namespace}, {"--context", o.CurrentContext}, {"--kubeconfig", k.flags.path},
+	} {
+		if flag.value != "" {
+			words = append(words, flag.name, flag.value)
+		}
+	}
+	return words
+}
+
 // Client returns a client that prints the server's warnings on standard error. It sends no request.
 func (k *Kube) Client() (*cluster.Client, error) {
 	return k.Connect(cluster.Options{Warn: k.warn()})

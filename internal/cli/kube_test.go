@@ -74,6 +74,20 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
+func TestGivenFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                            "",
+		"--user u --as me":            "",
+		"--context two --namespace x": "-n x --context two",
+		"--kubeconfig file":           "--kubeconfig file",
+	} {
+		k, _ := newTestKube(t, strings.Fields(args)...)
+		if got := strings.Join(k.GivenFlags(), " "); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestClient(t *testing.T) {
 	for _, tc := range []struct{ args, host, err string }{
 		{args: "", host: "https://c.example"},

@@ -73,6 +73,9 @@ func (b *Baseline) Accept(ctx context.Context, r Request, found *Drift) (*Accept
 	for _, d := range files.desired {
 		a.sources[object.RefOf(d.Object)] = d.Source
 	}
+	for _, ref := range found.Unserved {
+		a.leave(ref, "", errors.New("it was not compared: the cluster does not have its kind"))
+	}
 	for i := range found.Objects {
 		if o := &found.Objects[i]; o.Counts() {
 			if err := a.object(ctx, o); err != nil {
@@ -149,13 +152,15 @@ func (a *acceptor) object(ctx context.Context, o *drift.Object) error {
 		return err
 	}
 	private := object.IsSecret(wanted.Object)
+	var written []drift.Field
 	for _, f := range o.Drifted() {
 		changed, err := a.field(d, o.Ref, f)
 		if err != nil {
 			a.leave(o.Ref, f.Path, err)
 			continue
 		}
-		if private = private || f.Hidden; changed {
+		if private = private || f.Hidden; changed || slices.ContainsFunc(written, f.Shares) {
+			written = append(written, f)
 			d.file.Values = append(d.file.Values, AcceptedValue{o.Ref, f.Path, f.Hidden})
 		}
 	}
@@ -231,6 +236,11 @@ func (a *acceptor) document(
 		return nil, fmt.Errorf("%s has it in a list or under another name: change the file yourself",
 			source)
 	}
+	version := (&unstructured.Unstructured{Object: open.Fields}).GetAPIVersion()
+	if deployed := obj.GetAPIVersion(); version != deployed {
+		return nil, fmt.Errorf("%s has it as %s, and it was deployed as %s: apply the file first",
+			source, version, deployed)
+	}
 	return d, nil
 }
 
@@ -258,11 +268,13 @@ func (a *acceptor) file(ctx context.Context, path string) (*AcceptedFile, error)
 	return file, nil
 }
 
-// isObject reports whether a document is an object, which may have got its namespace elsewhere.
+// isObject reports whether a document is an object of any version of its kind. It may have got its
+// namespace elsewhere.
 func isObject(fields map[string]any, obj *unstructured.Unstructured) bool {
 	found := &unstructured.Unstructured{Object: fields}
-	return fields != nil && found.GetAPIVersion() == obj.GetAPIVersion() &&
-		found.GetKind() == obj.GetKind() && found.GetName() == obj.GetName()
+	kind := found.GroupVersionKind().GroupKind()
+	return fields != nil && kind == obj.GroupVersionKind().GroupKind() &&
+		found.GetName() == obj.GetName()
 }
 
 // hiddenLine is what is printed in place of a line with values of Secrets.
@@ -276,8 +288,8 @@ func (f AcceptedFile) Printable() (before, after []byte) {
 	return edit.Hide(f.Before, hiddenLine, hides), edit.Hide(f.After, hiddenLine, hides)
 }
 
-// holdsSecret reports whether a document is a Secret or a list that may have some.
+// holdsSecret reports whether a document is a Secret, a list that may have some, or no map.
 func holdsSecret(fields map[string]any) bool {
 	_, isList := fields["items"].([]any)
-	return isList || object.IsSecret(&unstructured.Unstructured{Object: fields})
+	return fields == nil || isList || object.IsSecret(&unstructured.Unstructured{Object: fields})
 }

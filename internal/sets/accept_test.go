@@ -80,6 +80,70 @@ func TestAcceptHidesSecrets(t *testing.T) {
 	}
 }
 
+// Documents that are not exactly one map may hold Secrets too.
+func TestAcceptHidesLists(t *testing.T) {
+	const flags = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: flags}\ndata: {a: \"1\"}\n"
+	for name, hidden := range map[string]string{
+		"list":      "- {kind: Secret, data: {a: aHVudGVy}}\n",
+		"JSON list": `[{"kind": "Secret", "data": {"a": "aHVudGVy"}}]` + "\n",
+		"two lists": `[{"kind": "A"}, {"kind": "Secret", "data": {"a": "aHVudGVy"}}]` + "\n",
+		"documents": "kind: A\n...\nkind: Secret\ndata: {a: aHVudGVy}\n",
+		"comment":   "# kind: Secret\n# data: {a: aHVudGVy}\n",
+	} {
+		file, left := acceptFile(t, flags+"---\n"+hidden, "flags.yaml:1", drift.Options{})
+		if len(left) > 0 {
+			t.Fatalf("%s: left: %v", name, left)
+		}
+		before, after := file.Printable()
+		if text := string(before) + string(after); strings.Contains(text, "aHVudGVy") {
+			t.Errorf("%s: printed:\n%s", name, text)
+		}
+	}
+}
+
+// Fields that change together, as parts of one list, are all listed.
+func TestAcceptListsFieldsOfOneList(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "policy.yaml")
+	rule := func(port, protocol string) map[string]any {
+		return map[string]any{
+			"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+			"metadata": map[string]any{"name": "web", "namespace": "demo"},
+			"spec": map[string]any{"podSelector": map[string]any{}, "ingress": []any{
+				map[string]any{"ports": []any{map[string]any{"port": port, "protocol": protocol}}},
+			}},
+		}
+	}
+	want := &unstructured.Unstructured{Object: rule("a", "TCP")}
+	live := &unstructured.Unstructured{Object: rule("b", "UDP")}
+	text, err := want.MarshalJSON()
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := object.RefOf(live)
+	wanted := wantedObject{plan.Desired{Object: want}, ref}
+	found, err := (&Baseline{}).compare(wanted, live, nil, drift.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := acceptor{
+		request: Request{Files: []string{dir}}, sources: map[object.Ref]string{ref: "policy.yaml"},
+		drift: &Drift{
+			wanted: map[object.Ref]wantedObject{ref: wanted},
+			live:   map[object.Ref]*unstructured.Unstructured{ref: live},
+		},
+	}
+	if err := a.object(t.Context(), found); err != nil || len(a.left) > 0 {
+		t.Fatal(err, a.left)
+	}
+	if values := a.files[0].Values; len(values) != 2 {
+		t.Errorf("values: %v", values)
+	}
+}
+
 // Values that come from a Secret are hidden in files that have none.
 func TestAcceptHidesPrivateObjects(t *testing.T) {
 	const flags = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: flags}\ndata:\n  a: \"1\"\n"
@@ -110,6 +174,8 @@ func TestAcceptLeaves(t *testing.T) {
 		{"list", "kind: List\napiVersion: v1\nitems: []\n", "flags.yaml",
 			"flags.yaml has it in a list"},
 		{"built", flags, "kustomization.yaml (built):3", "kustomization.yaml builds it"},
+		{"other version", strings.Replace(flags, ": v1", ": v2", 1) + "data: {a: \"1\"}\n", "flags.yaml",
+			"flags.yaml has it as v2, and it was deployed as v1: apply the file first"},
 		{"gone", flags, "other.yaml", "other.yaml is no file"},
 		{"no document", flags, "flags.yaml:99", "flags.yaml: it has no such document"},
 	} {

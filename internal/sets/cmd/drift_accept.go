@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/history/origin"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -19,6 +19,7 @@ import (
 type acceptance struct {
 	*driftFlags
 	env    *cli.Env
+	kube   *cli.Kube
 	text   bool // the output is for people
 	result *inspect.DriftResult
 	*sets.Acceptance
@@ -30,12 +31,13 @@ func (f *driftFlags) runAccept(
 ) error {
 	ctx := cmd.Context()
 	format, _ := f.Output()
-	x := &acceptance{driftFlags: f, env: env, text: format != cli.OutputJSON}
+	x := &acceptance{driftFlags: f, env: env, kube: kube, text: format != cli.OutputJSON}
 	var err error
 	if x.result, err = f.Find(ctx, env, kube, args); err != nil {
 		return err
 	}
 	if x.text {
+		inspect.WarnOfUnserved(env, x.result.Drift)
 		err = x.result.Print(env.Err, env.Now())
 		if err != nil {
 			return fmt.Errorf("write the output: %w", err)
@@ -103,7 +105,7 @@ func (x *acceptance) write(ctx context.Context) error {
 	return nil
 }
 
-// applyCommand returns the command that applies the set.
+// applyCommand returns the command that applies the set in the cluster of this one.
 func (x *acceptance) applyCommand() string {
 	words := []string{x.env.Name(), "apply"}
 	if r := x.result.Request; r.App == "" {
@@ -114,5 +116,5 @@ func (x *acceptance) applyCommand() string {
 			words = append(words, "-f", file)
 		}
 	}
-	return plaintext.Printable(strings.Join(words, " "))
+	return plaintext.Printable(origin.Command(append(words, x.kube.GivenFlags()...)))
 }

@@ -181,13 +181,11 @@ func (x *fixing) prepare(
 
 // check prints what drifted, and returns an error unless it can and has to be put back.
 func (x *fixing) check(ctx context.Context) error {
-	if x.text && !x.shown {
+	if !x.shown {
 		x.shown = true
-		if err := x.result.SetDrift(ctx, x.fix.Drift()); err != nil {
+		inspect.WarnOfUnserved(x.env, x.fix.Drift())
+		if err := x.printDrift(ctx); err != nil {
 			return err
-		}
-		if err := x.result.Print(x.env.Err, x.env.Now()); err != nil {
-			return fmt.Errorf("write the output: %w", err)
 		}
 	}
 	if err := x.fix.CheckCurrent(ctx); err != nil {
@@ -202,6 +200,20 @@ func (x *fixing) check(ctx context.Context) error {
 		x.env.Notice(note)
 	}
 	return errNothingToFix
+}
+
+// printDrift prints what drifted if the output is for people.
+func (x *fixing) printDrift(ctx context.Context) error {
+	if !x.text {
+		return nil
+	}
+	if err := x.result.SetDrift(ctx, x.fix.Drift()); err != nil {
+		return err
+	}
+	if err := x.result.Print(x.env.Err, x.env.Now()); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
 }
 
 // left returns a note for each object that drifted and is not changed.

@@ -239,11 +239,16 @@ func (r *DriftResult) SetDrift(ctx context.Context, found *sets.Drift) error {
 	return nil
 }
 
-// Print prints the result in the format of the flag.
-func (f *DriftFlags) Print(env *cli.Env, r *DriftResult) error {
-	for _, ref := range r.Drift.Unserved {
+// WarnOfUnserved warns of objects that were not compared.
+func WarnOfUnserved(env *cli.Env, found *sets.Drift) {
+	for _, ref := range found.Unserved {
 		env.Notice(fmt.Sprintf("Warning: %s was not compared: the cluster does not have its kind", ref))
 	}
+}
+
+// Print prints the result in the format of the flag.
+func (f *DriftFlags) Print(env *cli.Env, r *DriftResult) error {
+	WarnOfUnserved(env, r.Drift)
 	var err error
 	switch f.output.Value {
 	case cli.OutputJSON:
