@@ -501,6 +501,7 @@ var boundaries = map[string]boundary{
 			"cluster",
 			"manifest",
 			"object",
+			"owner",
 			"record",
 		},
 		libraries: []string{

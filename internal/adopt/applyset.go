@@ -2,8 +2,6 @@ package adopt
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -19,7 +17,7 @@ import (
 // The labels and annotations of ApplySets, as KEP-3659 and kubectl have them.
 const (
 	applySetID         = "applyset.kubernetes.io/id"             // label of the parent
-	applySetPartOf     = "applyset.kubernetes.io/part-of"        // label of the members
+	applySetPartOf     = owner.ApplySetLabel                     // label of the members
 	applySetParentType = "applyset.kubernetes.io/is-parent-type" // label of definitions
 
 	// Annotations of the parent.
@@ -29,17 +27,10 @@ const (
 	applySetNamespaces = "applyset.kubernetes.io/additional-namespaces"
 )
 
-// ApplySetID returns the ID of the ApplySet with a parent.
-func ApplySetID(parent object.Ref) string {
-	text := parent.Name + "." + parent.Namespace + "." + parent.Kind + "." + parent.Group
-	sum := sha256.Sum256([]byte(text))
-	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum[:]) + "-v1"
-}
-
 // checkApplySetID returns an error unless an ID is that of the ApplySet with a parent: a parent
 // that was copied or renamed has the ID of another set, whose objects it does not own.
 func checkApplySetID(parent object.Ref, id string) error {
-	if want := ApplySetID(parent); id != want {
+	if want := owner.ApplySetID(parent); id != want {
 		return fmt.Errorf("the ID of the ApplySet %s does not verify: its label %s is %q, and that of a "+
 			"parent with this name is %q", parent, applySetID, id, want)
 	}

@@ -9,7 +9,7 @@ import (
 // FuzzOf looks for marks that panic, or that belong to an owner whom nobody can name.
 func FuzzOf(f *testing.F) {
 	for _, key := range []string{inventoryAnnotation, appLabel, argoTracking, argoInstance, helmName,
-		applySetLabel} {
+		ApplySetLabel} {
 		f.Add(key, "shop")
 		f.Add(key, "shop:apps/Deployment:n/web")
 	}

@@ -46,9 +46,6 @@ var argoManagers = map[string]bool{
 	"argocd-controller": true, "argocd-application-controller": true, "argocd": true,
 }
 
-// applySetLabel is the label of the members of ApplySets.
-const applySetLabel = "applyset.kubernetes.io/part-of"
-
 // Keys returns the keys of the labels and annotations by which owners of a kind are recognized.
 func Keys(kind Kind) (labels, annotations []string) {
 	switch kind {
@@ -61,7 +58,7 @@ func Keys(kind Kind) (labels, annotations []string) {
 	case HelmRelease:
 		return nil, []string{helmName, helmNamespace}
 	case ApplySet:
-		return []string{applySetLabel}, nil
+		return []string{ApplySetLabel}, nil
 	}
 	for _, mark := range fluxMarks {
 		if mark.kind == kind {

@@ -106,8 +106,8 @@ func Of(obj *unstructured.Unstructured) []Owner {
 			Kind: HelmRelease, Name: name, Namespace: annotations.Get(helmNamespace),
 			Annotations: []string{helmName, helmNamespace}})
 	}
-	if name := labels.Get(applySetLabel); name != "" {
-		owners = append(owners, Owner{Kind: ApplySet, Name: name, Labels: []string{applySetLabel}})
+	if name := labels.Get(ApplySetLabel); name != "" {
+		owners = append(owners, Owner{Kind: ApplySet, Name: name, Labels: []string{ApplySetLabel}})
 	}
 	return owners
 }

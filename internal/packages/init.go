@@ -32,7 +32,9 @@ type InitOptions struct {
 	File    string
 	Force   bool   // replace the inventory that the package has
 	Cluster string // that the package belongs to; empty for any
-	Now     func() time.Time
+	// ApplySet makes the package an ApplySet too: see inventory.ApplySetKey.
+	ApplySet bool
+	Now      func() time.Time
 }
 
 // Initialization writes the inventory of a package.
@@ -166,7 +168,12 @@ func (f InitOptions) inventory(namespace string) (*inventory.Inventory, error) {
 	if problems := validation.IsValidLabelValue(id); len(problems) > 0 {
 		return nil, fmt.Errorf("--inventory-id %q: %s", id, problems[0])
 	}
+	annotations := map[string]string(nil)
+	if f.ApplySet {
+		annotations = map[string]string{inventory.ApplySetKey: "true"}
+	}
 	return &inventory.Inventory{
+		Annotations: annotations,
 		Ref: object.Ref{
 			Group:     inventory.ResourceGroupKind.Group,
 			Kind:      inventory.ResourceGroupKind.Kind,

@@ -190,11 +190,15 @@ func PrepareApply(
 	if err != nil {
 		return nil, err
 	}
+	labelled, err := withApplySetLabel(inv, desired)
+	if err != nil {
+		return nil, err
+	}
 	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
-	op.Desired, op.manifests = desired, desired
+	op.Desired, op.manifests = labelled, desired
 	op.options, op.notice, op.definition = o.PlanOptions, o.Notice, definition
 	if o.AppAnnotations {
-		op.Desired, op.nonce = withNonce(desired, o.Now)
+		op.Desired, op.nonce = withNonce(labelled, o.Now)
 		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
 	}
 	return op, nil

@@ -12,13 +12,16 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// ownersOf returns the owners of a live object other than the package of an inventory. Applied is
+// ownersOf returns the owners of a live object other than the package of an inventory, and the
+// ApplySet that it is or was. Applied is
 // as in plan.Owner; for an object that is to be deleted it is what was applied last.
 func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured) []owner.Owner {
 	if applied == nil {
 		applied = lastApplied(live)
 	}
-	return owner.Others(live, applied, owner.Owner{Kind: owner.Package, ID: inv.ID})
+	found := owner.Others(live, applied, owner.Owner{Kind: owner.Package, ID: inv.ID})
+	own := owner.Owner{Kind: owner.ApplySet, Name: inv.ApplySetID()}
+	return slices.DeleteFunc(found, own.Is)
 }
 
 // others returns the function of a policy that finds the owners of objects. Find returns the owner

@@ -30,6 +30,9 @@ type Renaming struct {
 func PrepareRename(
 	folder string, inv *inventory.Inventory, namespace, name string,
 ) (*Renaming, error) {
+	if err := CheckNoApplySet(inv, "renamed"); err != nil {
+		return nil, err
+	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return nil, fmt.Errorf("the new name %q: %s", name, problems[0])
 	}

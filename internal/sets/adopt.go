@@ -111,8 +111,10 @@ func (a *Adoption) openFolder(ctx context.Context) error {
 		return fmt.Errorf("read the folder: %w", err)
 	}
 	if !a.isApp() {
-		a.To, err = openPackage(ctx, a.request.To)
-		return err
+		if a.To, err = openPackage(ctx, a.request.To); err != nil {
+			return err
+		}
+		return packages.CheckNoApplySet(a.To.(*packageSet).inventory, "given objects of other tools")
 	}
 	set, err := openApp(ctx, a.request.To)
 	if err != nil {

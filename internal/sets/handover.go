@@ -45,6 +45,9 @@ func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, e
 		return nil, err
 	}
 	from := opened.(*packageSet)
+	if err := packages.CheckNoApplySet(from.inventory, "converted"); err != nil {
+		return nil, err
+	}
 	request := r
 	request.App, request.Files, request.Namespace = name, nil, from.inventory.Ref.Namespace
 	to := &appSet{

@@ -22,6 +22,7 @@ type initFlags struct {
 	force       bool
 	quiet       bool
 	cluster     string // as the user typed it
+	applySet    bool
 }
 
 // InitForm is what differs between the native command and that of kpt.
@@ -71,6 +72,8 @@ Exit codes:
 	if form.Guard {
 		flags.StringVar(&f.cluster, "expect-cluster", "", "Cluster that the package belongs to: UID of "+
 			"namespace kube-system, context:PATTERN, or current for the UID of this cluster")
+		flags.BoolVar(&f.applySet, "applyset", false, "Label the objects as members of an ApplySet, so "+
+			"that other tools can list them")
 	}
 	flags.BoolVar(&f.quiet, "quiet", false, "Do not print progress")
 	return cmd
@@ -94,6 +97,7 @@ func (f initFlags) run(
 	}
 	i, err := packages.PrepareInit(dir, packages.InitOptions{
 		Name: f.name, ID: f.inventoryID, File: f.file, Force: f.force, Cluster: f.cluster, Now: env.Now,
+		ApplySet: f.applySet,
 	})
 	if err != nil {
 		return err

@@ -219,6 +219,7 @@ func (s *Store) writeMain(ctx context.Context, contents []shardContent, grown bo
 	}
 	err := s.writeShard(ctx, s.main, &contents[0].state, func(obj *unstructured.Unstructured) bool {
 		changed := addMetadata(obj, s.Inventory.Labels, s.Inventory.Annotations)
+		changed = s.Inventory.markParent(obj, contents) || changed
 		changed = setAnnotation(obj, shardsKey, count) || changed
 		return (grown || s.touch || basedOn == "") && setAnnotation(obj, basedOnKey, basedOn) || changed
 	})
