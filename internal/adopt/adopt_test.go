@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 )
@@ -160,5 +162,103 @@ func TestCheckApplySetID(t *testing.T) {
 	parent.Name = "other"
 	if err := checkApplySetID(parent, id); err == nil {
 		t.Error("the ID of another parent verifies")
+	}
+}
+
+// TestCompare: what a tool changed since an adoption began is an error; objects that lost their
+// marks may be missing.
+func TestCompare(t *testing.T) {
+	at := func(name string) Object { return Object{Ref: object.Ref{Kind: "ConfigMap", Name: name}} }
+	record := func(uid types.UID) []RecordChange { return []RecordChange{{UID: uid}} }
+	began := &Set{
+		Title: "the set", Version: "revision 1", Objects: []Object{at("a"), at("b")},
+		Record: record("u"),
+	}
+	for want, now := range map[string]*Set{
+		"": {Version: "revision 1", Objects: []Object{at("b")}, Record: record("u")},
+		"the set has become revision 2 since its adoption was begun at revision 1"://
+		{Version: "revision 2"},
+		"the set has objects that it did not have when its adoption was begun: configmap/x"://
+		{Version: "revision 1", Objects: []Object{at("b"), at("x")}},
+		"the set has a record that it did not have"://
+		{Version: "revision 1", Record: record("other")},
+	} {
+		err := began.compare(now)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestIsMade: a record is hidden only if its object is as the change leaves it.
+func TestIsMade(t *testing.T) {
+	parent := parse(t, `{kind: Secret, metadata: {name: shop, labels: {applyset.kubernetes.io/id: x},
+		annotations: {applyset.kubernetes.io/tooling: kubectl/v1}}}`)
+	change := hideParent(parent)
+	if change.isMade(parent) {
+		t.Error("a parent that was not changed is hidden")
+	}
+	if !change.isMade(parse(t, `{kind: Secret, metadata: {name: shop, labels: {a: b}}}`)) {
+		t.Error("a hidden parent is not")
+	}
+	if relabel(storedRelease{}).isMade(parse(t, `{kind: Secret, metadata: {name: shop}}`)) {
+		t.Error("a revision without its new label is hidden")
+	}
+}
+
+// TestCheckTracking: an Application whose objects Argo CD may find by a label that stays is refused
+// with a finalizer or without one.
+func TestCheckTracking(t *testing.T) {
+	app := parse(t, `{kind: Application, metadata: {name: pages}}`)
+	for metadata, want := range map[string]string{
+		`{name: a, labels: {app.kubernetes.io/instance: pages}}`: "may find configmap/a by the label",
+		`{name: a, labels: {app.kubernetes.io/instance: other}}`: "",
+		`{name: a, labels: {app.kubernetes.io/instance: pages},
+			annotations: {argocd.argoproj.io/tracking-id: x}}`: "",
+	} {
+		live := []*unstructured.Unstructured{parse(t, `{kind: ConfigMap, metadata: `+metadata+`}`)}
+		set := &Set{Title: "it", name: "pages"}
+		err := set.checkTracking(live, app)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", metadata, err, want)
+		}
+	}
+}
+
+// TestCheckIdle: an Application that is being synced is refused.
+func TestCheckIdle(t *testing.T) {
+	for text, busy := range map[string]bool{
+		`{operation: {sync: {}}}`:                               true,
+		`{status: {operationState: {phase: Running}}}`:          true,
+		`{metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}}`: true,
+		`{status: {operationState: {phase: Succeeded}}}`:        false,
+	} {
+		if err := checkIdle("it", parse(t, text)); (err != nil) != busy {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestCheckRead: what could not be read is not taken for absent, unless its kind does not exist.
+func TestCheckRead(t *testing.T) {
+	a, b := object.Ref{Kind: "A", Name: "a"}, object.Ref{Kind: "B", Name: "b"}
+	s := &cluster.Snapshot{Unserved: object.NewSet(a, b), NoKind: object.NewSet(a)}
+	if err := CheckRead(s); err == nil || !strings.Contains(err.Error(), "found out: b/b;") {
+		t.Error(err)
+	}
+	s.NoKind.Insert(b)
+	if err := CheckRead(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIsAppliedAs: an object of a controller with a copied annotation of kubectl was not applied.
+func TestIsAppliedAs(t *testing.T) {
+	for name, want := range map[string]bool{"web": true, "web-1": false} {
+		obj := parse(t, `{kind: ReplicaSet, metadata: {name: `+name+`, annotations: {`+kubectlApplied+
+			`: '{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web"}}'}}}`)
+		if got := isAppliedAs(obj); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

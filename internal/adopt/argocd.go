@@ -42,6 +42,9 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	if err := checkAutomated(set.Title, ref, obj); err != nil {
 		return nil, err
 	}
+	if err := checkIdle(set.Title, obj); err != nil {
+		return nil, err
+	}
 	set.Version, _, _ = unstructured.NestedString(obj.Object, "status", "sync", "revision")
 	resources, _, _ := unstructured.NestedSlice(obj.Object, "status", "resources")
 	var targets []cluster.Target
@@ -59,10 +62,11 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 			Ref: member, Version: text("version"), ManagedFields: true,
 		})
 	}
-	if err := set.addTargets(ctx, c, targets); err != nil {
+	live, err := set.addTargets(ctx, c, targets)
+	if err != nil {
 		return nil, err
 	}
-	return set, set.checkTracking(ref, obj)
+	return set, set.checkTracking(live, obj)
 }
 
 // checkAutomated returns an error if Argo CD would change the objects back by itself.
@@ -76,21 +80,54 @@ func checkAutomated(title string, ref object.Ref, obj *unstructured.Unstructured
 			"-p '{\"spec\":{\"syncPolicy\":{\"automated\":null}}}'", ref.Name, ref.Namespace)}
 }
 
-// checkTracking returns an error if deleting the Application would delete the objects, although
-// they have lost its marks: Argo CD may find them by a label that stays.
-func (s *Set) checkTracking(ref object.Ref, obj *unstructured.Unstructured) error {
-	cascades := slices.ContainsFunc(obj.GetFinalizers(), func(name string) bool {
-		return strings.HasPrefix(name, argoFinalizer)
-	})
-	labelled := slices.ContainsFunc(s.Objects, func(o Object) bool {
-		return object.LabelsOf(o.Manifest).Get(argoInstance) == s.name
-	})
-	if cascades && labelled {
-		return &BusyError{s.Title, "has a finalizer that deletes its objects, and may find them by the " +
-			"label " + argoInstance + ", which stays",
-			fmt.Sprintf("first run kubectl patch applications.argoproj.io %s -n %s --type=merge "+
-				"-p '{\"metadata\":{\"finalizers\":null}}'", ref.Name, ref.Namespace)}
+// argoTracking is the annotation by which Argo CD finds its objects, unless it is set up to use
+// labels alone.
+const argoTracking = "argocd.argoproj.io/tracking-id"
+
+// checkTracking returns an error if Argo CD may find objects by a label that stays, although they
+// have lost its marks: who deletes the Application later would delete them.
+func (s *Set) checkTracking(
+	live []*unstructured.Unstructured, app *unstructured.Unstructured,
+) error {
+	for _, obj := range live {
+		if object.LabelsOf(obj).Get(argoInstance) != s.name ||
+			slices.ContainsFunc(owner.Of(obj), isOwn) {
+			continue
+		}
+		if object.AnnotationsOf(obj).Get(argoTracking) == "" {
+			return &BusyError{s.Title, fmt.Sprintf("may find %s by the label %s, which stays, and would "+
+				"delete it with the Application", object.RefOf(obj), argoInstance),
+				"first set application.resourceTrackingMethod: annotation in the ConfigMap argocd-cm, and " +
+					"sync the Application once"}
+		}
+		if slices.ContainsFunc(app.GetFinalizers(), isArgoFinalizer) {
+			return &BusyError{s.Title, "has a finalizer that deletes its objects, and may find them by " +
+				"the label " + argoInstance + ", which stays",
+				fmt.Sprintf("first run kubectl patch applications.argoproj.io %s -n %s --type=merge "+
+					"-p '{\"metadata\":{\"finalizers\":null}}'", app.GetName(), app.GetNamespace())}
+		}
 	}
-	s.Notes = append(s.Notes, "the Application stays, out of sync; delete it when you do not need it")
+	s.Notes = append(s.Notes, "the Application stays, out of sync; delete it when you do not need "+
+		"it, but only with argocd app delete "+s.name+" --cascade=false")
+	return nil
+}
+
+// isOwn reports whether an owner is a package or an app: what these have been marked has lost the
+// annotation of Argo CD by that, or is refused as that of another set.
+func isOwn(o owner.Owner) bool { return o.Kind == owner.Package || o.Kind == owner.App }
+
+// isArgoFinalizer reports whether a finalizer deletes the objects of a deleted Application.
+func isArgoFinalizer(name string) bool { return strings.HasPrefix(name, argoFinalizer) }
+
+// checkIdle returns an error while Argo CD syncs an Application or deletes it.
+func checkIdle(title string, app *unstructured.Unstructured) error {
+	_, requested := app.Object["operation"]
+	phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase")
+	if requested || phase == "Running" || phase == "Terminating" {
+		return &BusyError{title, "is being synced", "wait until that has ended, and try again"}
+	}
+	if app.GetDeletionTimestamp() != nil {
+		return &BusyError{title, "is being deleted", "its objects may go with it: restore it first"}
+	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/muster-deploy/muster/internal/owner"
 )
 
-// keepOnRemoval is the annotation by which packages and apps leave an object that they no longer
+// KeepOnRemoval is the annotation by which packages and apps leave an object that they no longer
 // describe in the cluster, with the value keep.
-const keepOnRemoval = "cli-utils.sigs.k8s.io/on-remove"
+const KeepOnRemoval = "cli-utils.sigs.k8s.io/on-remove"
 
 // Marks are what an adoption changes of objects, beside the marks of the new set.
 type Marks struct {
@@ -26,7 +26,7 @@ type Marks struct {
 // in an annotation of its own.
 func (s *Set) Marks(app bool) Marks {
 	m := Marks{
-		Annotations: []string{keepOnRemoval}, NoLabels: slices.Clone(s.Labels),
+		Annotations: []string{KeepOnRemoval}, NoLabels: slices.Clone(s.Labels),
 		NoAnnotations: slices.Clone(s.Annotations),
 	}
 	for _, o := range s.Owners {
@@ -64,7 +64,7 @@ func (s *Set) Manifests() []*unstructured.Unstructured {
 		}
 		if object.AnnotationsOf(m).Get(helmKeep) == "keep" {
 			annotations := m.GetAnnotations()
-			annotations[keepOnRemoval] = "keep"
+			annotations[KeepOnRemoval] = "keep"
 			m.SetAnnotations(annotations)
 		}
 		manifests[i] = m

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,9 @@ func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
 		targets[i] = cluster.Target{Ref: obj.Ref, Version: obj.Version}
 	}
 	found, err := c.Read(ctx, targets)
+	if err == nil {
+		err = CheckRead(found)
+	}
 	if err != nil {
 		return err
 	}
@@ -41,9 +45,13 @@ func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
 	return nil
 }
 
-// checkSuspended returns an error if an object of Flux exists and is not suspended.
+// checkSuspended returns an error if an object of Flux exists and is not suspended, or if its
+// controller has not ended what it began before.
 func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
+	if err == nil {
+		err = CheckRead(found)
+	}
 	if err != nil {
 		return err
 	}
@@ -51,10 +59,17 @@ func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
 	if obj == nil {
 		return nil
 	}
-	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend"); suspended {
+	title := fmt.Sprintf("Flux %s %q in namespace %s", ref.Kind, ref.Name, ref.Namespace)
+	suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend")
+	switch {
+	case suspended && conditionOf(obj, "Reconciling") == "True":
+		return &BusyError{title, "is suspended, but what its controller began has not ended",
+			"wait until its condition Reconciling is gone; if its last run failed, correct that first"}
+	case suspended && obj.GetDeletionTimestamp() != nil:
+		return &BusyError{title, "is being deleted", "wait until it is gone"}
+	case suspended:
 		return nil
 	}
-	title := fmt.Sprintf("Flux %s %q in namespace %s", ref.Kind, ref.Name, ref.Namespace)
 	return &BusyError{title, "is not suspended, and its controller would change the objects back",
 		fmt.Sprintf("first run kubectl patch %s %s -n %s --type=merge -p '{\"spec\":{\"suspend\":true}}'",
 			fluxResources[ref.Kind], ref.Name, ref.Namespace)}
@@ -122,7 +137,8 @@ func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, er
 		}
 		targets = append(targets, target)
 	}
-	return set, set.addTargets(ctx, c, targets)
+	_, err = set.addTargets(ctx, c, targets)
+	return set, err
 }
 
 // fluxTarget returns the object of an entry of an inventory of Flux: NAMESPACE_NAME_GROUP_KIND,
@@ -144,21 +160,49 @@ func fluxTarget(id, version string) (cluster.Target, error) {
 	}}, nil
 }
 
-// addTargets adds the live objects among targets. What does not exist is noted: nothing says how it
-// was applied.
-func (s *Set) addTargets(ctx context.Context, c Cluster, targets []cluster.Target) error {
+// addTargets adds the live objects among targets, and returns them. What does not exist is noted:
+// nothing says how it was applied. What cannot be read is an error.
+func (s *Set) addTargets(
+	ctx context.Context, c Cluster, targets []cluster.Target,
+) ([]*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, targets)
-	if err != nil {
-		return err
+	if err == nil {
+		err = CheckRead(found)
 	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
 	for _, target := range targets {
 		if live := found.Objects[target.Ref]; live != nil {
 			s.addLive(live)
+			all = append(all, live)
 			continue
 		}
 		s.Notes = append(s.Notes, fmt.Sprintf("%s does not exist, and is left out", target.Ref))
 	}
-	return nil
+	return all, nil
+}
+
+// CheckRead returns an error if objects may exist that a snapshot does not have, because their
+// kinds could not be read. What is not known to be absent is not adopted.
+func CheckRead(s *cluster.Snapshot) error {
+	var unread []string
+	for _, ref := range s.Unserved.Refs() {
+		if !s.NoKind.Has(ref) {
+			unread = append(unread, ref.String())
+		}
+	}
+	if len(unread) == 0 {
+		return nil
+	}
+	slices.Sort(unread)
+	err := fmt.Errorf("whether these objects exist cannot be found out: %s; try again when the API "+
+		"server serves their kinds", strings.Join(unread, ", "))
+	if s.Broken != nil {
+		err = fmt.Errorf("%w\n%w", err, s.Broken)
+	}
+	return err
 }
 
 // readHelmRelease reads the Helm release of a HelmRelease of Flux.

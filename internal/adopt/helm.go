@@ -190,6 +190,9 @@ func readOne(
 	ctx context.Context, c Cluster, ref object.Ref, version string,
 ) (*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: version}})
+	if err == nil {
+		err = CheckRead(found)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -228,19 +228,25 @@ func listedHelmRelease(obj *unstructured.Unstructured) Listed {
 
 // readyResult returns the result that the condition Ready of an object stands for.
 func readyResult(obj *unstructured.Unstructured) Result {
+	switch conditionOf(obj, "Ready") {
+	case "":
+		return ""
+	case "True":
+		return Succeeded
+	case "False":
+		return Failed
+	default:
+		return Unfinished
+	}
+}
+
+// conditionOf returns the status of a condition of an object; empty if it has none.
+func conditionOf(obj *unstructured.Unstructured, name string) string {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, item := range conditions {
-		condition, _ := item.(map[string]any)
-		if condition["type"] != "Ready" {
-			continue
-		}
-		switch condition["status"] {
-		case "True":
-			return Succeeded
-		case "False":
-			return Failed
-		default:
-			return Unfinished
+		if condition, _ := item.(map[string]any); condition["type"] == name {
+			status, _ := condition["status"].(string)
+			return cmp.Or(status, "Unknown")
 		}
 	}
 	return ""

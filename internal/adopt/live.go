@@ -33,14 +33,18 @@ func (s *Set) selectObjects(
 ) ([]*unstructured.Unstructured, error) {
 	var unlisted []string
 	selection.Unlisted = func(k cluster.UnlistedKind) {
-		if k.Forbidden || len(k.Namespaces) > 0 {
+		partial := selection.OnlyFallback && !k.Forbidden && len(k.Namespaces) == 0
+		if !partial { // that other namespaces are left out is wanted
 			unlisted = append(unlisted, k.GroupKind.String())
 		}
 	}
 	if selection.Kinds == nil {
-		kinds, _, err := c.ListableKinds(ctx)
+		kinds, broken, err := c.ListableKinds(ctx)
 		if err != nil {
 			return nil, err
+		}
+		for version := range broken {
+			unlisted = append(unlisted, "all of "+version.String())
 		}
 		for _, kind := range kinds {
 			if kind.GroupKind != endpointsKind {
@@ -59,7 +63,7 @@ func (s *Set) selectObjects(
 	}
 	copied := 0
 	found = slices.DeleteFunc(found, func(obj *unstructured.Unstructured) bool {
-		made := metav1.GetControllerOfNoCopy(obj) != nil
+		made := metav1.GetControllerOfNoCopy(obj) != nil && !isAppliedAs(obj)
 		if made {
 			copied++
 		}
@@ -86,8 +90,14 @@ func (s *Set) addLive(obj *unstructured.Unstructured) {
 }
 
 // appliedManifest returns the manifest that a live object was applied from: what kubectl recorded,
-// or the fields that one of the managers applied; nil if neither says anything.
+// or the fields that one of the managers applied; nil if neither says anything. Other tools than
+// kubectl may have applied the object later than kubectl.
 func appliedManifest(obj *unstructured.Unstructured, managers []string) *unstructured.Unstructured {
+	if !slices.Equal(managers, kubectlManagers) { // others may have used kubectl before
+		if applied := extractApplied(obj, managers); applied != nil {
+			return applied
+		}
+	}
 	recorded := &unstructured.Unstructured{}
 	text := object.AnnotationsOf(obj).Get(kubectlApplied)
 	if text != "" && recorded.UnmarshalJSON([]byte(text)) == nil {

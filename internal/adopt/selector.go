@@ -19,7 +19,7 @@ import (
 var podKind = schema.GroupKind{Kind: "Pod"}
 
 // readSelector reads the objects that somebody deployed with kubectl apply and that a label
-// selector finds in a namespace, or without one: those that kubectl apply --prune would delete.
+// selector finds in a namespace. What is in no namespace may be that of the same set elsewhere.
 func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	parsed, err := labels.Parse(r.Name)
 	if err != nil || parsed.Empty() {
@@ -42,8 +42,12 @@ func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var others []string
+	var others, global []string
 	for _, obj := range found {
+		if obj.GetNamespace() == "" {
+			global = append(global, object.RefOf(obj).String())
+			continue
+		}
 		if !isApplied(obj) {
 			others = append(others, object.RefOf(obj).String())
 			continue
@@ -53,6 +57,11 @@ func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
 				"it: adopt the set as an app (--to app), without --drop-labels", object.RefOf(obj))
 		}
 		set.addLive(obj)
+	}
+	if len(global) > 0 {
+		slices.Sort(global)
+		set.Notes = append(set.Notes, "these objects are in no namespace, so that they may be those of "+
+			"others; they are left out: "+strings.Join(global, ", "))
 	}
 	if len(others) > 0 {
 		slices.Sort(others)
@@ -70,4 +79,14 @@ func isApplied(obj *unstructured.Unstructured) bool {
 			slices.Contains(kubectlManagers, e.Manager)
 	}
 	return recorded || slices.ContainsFunc(obj.GetManagedFields(), is)
+}
+
+// isAppliedAs reports whether kubectl apply wrote an object that a controller owns. Controllers may
+// copy all annotations of an object to those that they make for it.
+func isAppliedAs(obj *unstructured.Unstructured) bool {
+	recorded := &unstructured.Unstructured{}
+	text := object.AnnotationsOf(obj).Get(kubectlApplied)
+	copied := text != "" && (recorded.UnmarshalJSON([]byte(text)) != nil ||
+		recorded.GetKind() != obj.GetKind() || recorded.GetName() != obj.GetName())
+	return !copied && isApplied(obj)
 }

@@ -94,6 +94,14 @@ func (a *Adoption) begins(ctx context.Context) (err error) {
 	if a.From, err = adopt.Read(ctx, a.cluster, a.request.From); err == nil && a.To == nil {
 		err = a.newFolder()
 	}
+	if err != nil || !a.isApp() {
+		return err
+	}
+	own, err := a.own(ctx)
+	if err == nil && own.ID != "" {
+		err = fmt.Errorf("%s exists already, and its next apply would delete what the folder does not "+
+			"describe: give the new app another name", a.To.Title())
+	}
 	return err
 }
 
@@ -171,14 +179,15 @@ func (a *Adoption) resume(ctx context.Context) error {
 			a.request.To.folder())
 	}
 	a.From = &a.undo.From
-	now, err := adopt.Read(ctx, a.cluster, a.request.From)
-	missing, empty := (*adopt.NotFoundError)(nil), (*adopt.EmptyError)(nil)
-	switch {
-	case errors.As(err, &missing), errors.As(err, &empty):
-		return nil // it is hidden already
-	case err == nil && now.Version != a.From.Version:
-		return fmt.Errorf("%s has become %s since its adoption was interrupted at %s: undo that with "+
-			"adopt --undo, and adopt it into a new folder", a.From.Title, now.Version, a.From.Version)
+	return a.readAgain(ctx)
+}
+
+// readAgain returns an error if the other tool has changed its set since the adoption began.
+func (a *Adoption) readAgain(ctx context.Context) error {
+	_, err := adopt.ReadAgain(ctx, a.cluster, a.request.From, a.From)
+	if deleted := (*adopt.DeletedError)(nil); errors.As(err, &deleted) {
+		return fmt.Errorf("%w: undo the adoption with adopt --undo; if that cannot restore the set, "+
+			"delete %s, and apply with --adopt=all, or destroy, %s", err, a.store.ref(1), a.store.title())
 	}
 	return err
 }
@@ -218,8 +227,12 @@ func (a *Adoption) begin(ctx context.Context, o *adoptOperation) error {
 }
 
 // Finish hides the record of the old set from its tool, which then finds nothing any more. All
-// objects that exist have to belong to the new set alone.
+// objects that exist have to belong to the new set alone, and the tool may not have changed the set
+// meanwhile.
 func (a *Adoption) Finish(ctx context.Context) error {
+	if err := a.readAgain(ctx); err != nil {
+		return err
+	}
 	if err := a.verify(ctx); err != nil {
 		return err
 	}
@@ -248,6 +261,9 @@ func (a *Adoption) verify(ctx context.Context) error {
 		targets[i] = cluster.Target{Ref: obj.Ref, Version: obj.Version}
 	}
 	live, err := a.cluster.Read(ctx, targets)
+	if err == nil {
+		err = adopt.CheckRead(live)
+	}
 	if err != nil {
 		return fmt.Errorf("read the cluster: %w", err)
 	}

@@ -98,6 +98,9 @@ func (a *Adoption) inspect(
 		targets[i] = cluster.Target{Ref: obj.Ref, Version: obj.Version, ManagedFields: true}
 	}
 	live, err := a.cluster.Read(ctx, targets)
+	if err == nil {
+		err = adopt.CheckRead(live)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)
 	}
@@ -144,6 +147,7 @@ func (a *Adoption) checkDescribed(op Operation) {
 	described := object.NewSet()
 	for _, d := range op.Described() {
 		described.Insert(object.RefOf(d.Object))
+		a.checkDropped(d.Object)
 	}
 	for _, ref := range a.members.Refs() {
 		if !described.Has(ref) {
@@ -155,6 +159,20 @@ func (a *Adoption) checkDescribed(op Operation) {
 		if described.Has(step.Ref) && !a.members.Has(step.Ref) && step.Have != nil {
 			a.look.problems = append(a.look.problems, fmt.Sprintf("%s is described in the folder and "+
 				"exists, but %s did not deploy it: take it out", step.Ref, a.From.Title))
+		}
+	}
+}
+
+// checkDropped adds a manifest with a label that is to be dropped: it would stay.
+func (a *Adoption) checkDropped(described *unstructured.Unstructured) {
+	if !a.request.From.DropLabels || !a.members.Has(object.RefOf(described)) {
+		return
+	}
+	for _, key := range a.From.Labels {
+		if _, has := object.LabelsOf(described).Lookup(key); has {
+			a.look.problems = append(a.look.problems, fmt.Sprintf("%s has the label %s in its manifest, "+
+				"which --drop-labels would remove: take it out of the manifest",
+				object.RefOf(described), key))
 		}
 	}
 }

@@ -106,6 +106,8 @@ func (r *reduction) steps() error {
 func (r *reduction) step(step *plan.Step) error {
 	live, member := r.live[step.Ref], r.adoption.members.Has(step.Ref)
 	switch {
+	case member && step.Op.External():
+		r.cannotMark(step)
 	case !step.Op.IsObject() || step.Op.External():
 	case member && live != nil && !step.Op.Removes():
 		return r.mark(step, live)
@@ -133,6 +135,9 @@ const (
 // take it over.
 func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error {
 	set := r.newMarks(step)
+	if !r.isOwned(set) {
+		r.cannotMark(step)
+	}
 	leaveUnchanged(step)
 	same, former := *step, r.adoption.From.Owners
 	if r.adoption.isApp() {
@@ -161,6 +166,24 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 		return again, err
 	}
 	return nil
+}
+
+// isOwned reports whether marks name the new set as the owner.
+func (r *reduction) isOwned(set texts) bool {
+	labels, annotations := owner.Keys(r.own.Kind)
+	in := func(field string) func(string) bool {
+		return func(key string) bool { _, has := set[field][key]; return has }
+	}
+	return slices.ContainsFunc(labels, in("labels")) ||
+		slices.ContainsFunc(annotations, in("annotations"))
+}
+
+// cannotMark adds an object that an apply of the new set leaves out: it would lose the marks of the
+// old set, and belong to nobody.
+func (r *reduction) cannotMark(step *plan.Step) {
+	r.adoption.look.problems = append(r.adoption.look.problems, fmt.Sprintf("%s would not be marked, "+
+		"because an apply leaves it out: take the annotation that says so out of its manifest, at "+
+		"least until the set is adopted", step.Ref))
 }
 
 // texts are labels and annotations, by the name of their field in metadata.

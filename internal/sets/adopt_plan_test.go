@@ -99,3 +99,39 @@ func TestAdoptionAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoRestores: an object that replaced an adopted one and has the marks of the new set is not
+// restored by an undo.
+func TestUndoRestores(t *testing.T) {
+	own := owner.Owner{Kind: owner.Package, ID: "id"}
+	ref := object.Ref{Kind: "ConfigMap", Name: "a"}
+	u := &undoInfo{
+		From:    adopt.Set{Objects: []adopt.Object{{Ref: ref}}},
+		Objects: []adoptedObject{{Ref: ref, UID: "u"}},
+	}
+	const marked = ", annotations: {config.k8s.io/owning-inventory: id}"
+	for metadata, want := range map[string]bool{
+		"name: a, uid: u" + marked: true, "name: a, uid: other" + marked: false,
+		"name: a, uid: other": true, "name: b, uid: u" + marked: false, "name: b, uid: u": false,
+	} {
+		live := parseObject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {"+metadata+"}}")
+		if got := u.restores(live, own); got != want {
+			t.Errorf("%s: %v", metadata, got)
+		}
+	}
+}
+
+// TestAdoptionCannotMark: an object whose manifest keeps an apply from marking it is reported.
+func TestAdoptionCannotMark(t *testing.T) {
+	r := reduction{adoption: &Adoption{look: &Look{}}, own: owner.Owner{Kind: owner.Package, ID: "id"}}
+	if r.isOwned(texts{"labels": {}, "annotations": {"last": "x"}}) {
+		t.Error("marks without an owner name one")
+	}
+	if !r.isOwned(texts{"annotations": {"config.k8s.io/owning-inventory": "id"}}) {
+		t.Error("the mark of a package names no owner")
+	}
+	r.cannotMark(&plan.Step{Ref: object.Ref{Kind: "ConfigMap", Name: "a"}})
+	if err := (&Adoption{From: &adopt.Set{}, look: r.adoption.look}).Check(); err == nil {
+		t.Error("it is adopted")
+	}
+}

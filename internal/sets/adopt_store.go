@@ -30,6 +30,8 @@ type undoInfo struct {
 	Objects []adoptedObject `json:"objects"` // those that the adoption has changed, or may have
 	// Retired means that the adoption is complete: the tool does not find its record any more.
 	Retired bool `json:"retired,omitempty"`
+	// Finishing means that the adoption is final: what an undo needs is being deleted.
+	Finishing bool `json:"finishing,omitempty"`
 }
 
 // adoptedObject is what restores one object. The values of labels and annotations are those before

@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
@@ -66,11 +70,7 @@ func (a *Adopted) Locks() []lock.Set {
 // record of the set. It returns the objects that are not the adopted ones any more: they are left
 // alone.
 func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
-	err = a.reload(ctx)
-	if err == nil {
-		err = a.checkMembers(ctx)
-	}
-	if err != nil {
+	if err := a.CheckUndo(ctx); err != nil {
 		return nil, err
 	}
 	for _, change := range slices.Backward(a.undo.From.Record) { // the newest first
@@ -104,6 +104,21 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 	return others, a.store.delete(ctx)
 }
 
+// CheckUndo returns an error if the adoption cannot be undone as a whole. It changes nothing.
+func (a *Adopted) CheckUndo(ctx context.Context) error {
+	if err := a.reload(ctx); err != nil {
+		return err
+	}
+	if a.undo.Finishing {
+		return fmt.Errorf("the adoption of %s by %s is final: run adopt --finish again, which was "+
+			"interrupted", a.undo.From.Title, a.set.Title())
+	}
+	if err := a.undo.From.CheckRestorable(ctx, a.cluster, a.undo.Retired); err != nil {
+		return err
+	}
+	return a.checkMembers(ctx)
+}
+
 // reload reads again what is stored, once the sets are locked.
 func (a *Adopted) reload(ctx context.Context) error {
 	now, err := OpenAdopted(ctx, a.cluster, a.set)
@@ -113,8 +128,8 @@ func (a *Adopted) reload(ctx context.Context) error {
 	return err
 }
 
-// checkMembers returns an error if the set has objects that were not adopted: nobody would own them
-// after an undo.
+// checkMembers returns an error if the set has objects that were not adopted, or that replaced
+// those: nobody would own them after an undo.
 func (a *Adopted) checkMembers(ctx context.Context) error {
 	targets, err := a.set.Targets(ctx, a.cluster)
 	noApp, noPackage := (*NoRecordError)(nil), (*packages.NoRecordError)(nil)
@@ -124,26 +139,24 @@ func (a *Adopted) checkMembers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := object.NewSet()
-	for _, obj := range a.undo.Objects {
-		known.Insert(obj.Ref)
+	own, err := ownerOf(ctx, a.cluster, a.set)
+	if err != nil {
+		return err
 	}
-	var reads []cluster.Target
+	reads := make([]cluster.Target, 0, targets.All.Len())
 	for _, ref := range targets.All.Refs() {
-		if !known.Has(ref) {
-			reads = append(reads, cluster.Target{Ref: ref})
-		}
-	}
-	if len(reads) == 0 {
-		return nil
+		reads = append(reads, cluster.Target{Ref: ref})
 	}
 	live, err := a.cluster.Read(ctx, reads)
+	if err == nil {
+		err = adopt.CheckRead(live)
+	}
 	if err != nil {
 		return err
 	}
 	var later []string
 	for _, target := range reads {
-		if live.Objects[target.Ref] != nil {
+		if obj := live.Objects[target.Ref]; obj != nil && !a.undo.restores(obj, own) {
 			later = append(later, target.Ref.String())
 		}
 	}
@@ -151,9 +164,23 @@ func (a *Adopted) checkMembers(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(later)
-	return fmt.Errorf("%s has objects that %s did not have, and nobody would own them after an undo: "+
-		"%s\ntake their manifests out and apply, which deletes them, or keep the set", a.set.Title(),
-		a.undo.From.Title, strings.Join(later, ", "))
+	return fmt.Errorf("%s has objects that %s did not have, or that were created again since, and "+
+		"nobody would own them after an undo; nothing was changed: %s\nkeep the set, or take their "+
+		"manifests out: objects with the annotation %s: keep are left in the cluster by the next apply",
+		a.set.Title(), a.undo.From.Title, strings.Join(later, ", "), adopt.KeepOnRemoval)
+}
+
+// restores reports whether a live object has nothing of the adopting set after an undo: it is an
+// adopted one, or one of the old set that the adopting set has not marked.
+func (u *undoInfo) restores(live *unstructured.Unstructured, own owner.Owner) bool {
+	ref := object.RefOf(live)
+	if slices.ContainsFunc(u.Objects, func(obj adoptedObject) bool {
+		return obj.Ref == ref && obj.UID == live.GetUID()
+	}) {
+		return true
+	}
+	return !slices.ContainsFunc(owner.Of(live), own.Is) &&
+		slices.ContainsFunc(u.From.Objects, func(obj adopt.Object) bool { return obj.Ref == ref })
 }
 
 // forget deletes the record of the set and leaves its objects alone.
@@ -192,6 +219,10 @@ func (a *Adopted) Finish(ctx context.Context) error {
 	if !a.undo.Retired {
 		return fmt.Errorf("the adoption of %s by %s was interrupted: complete it with the same command "+
 			"as before, or undo it", a.undo.From.Title, a.set.Title())
+	}
+	a.undo.Finishing = true
+	if err := a.store.save(ctx, a.undo); err != nil {
+		return fmt.Errorf("store that the adoption is final: %w; run the same command again", err)
 	}
 	for _, change := range a.undo.From.Record {
 		if !change.Obsolete {

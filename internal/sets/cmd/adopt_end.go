@@ -34,6 +34,11 @@ func (f *adoptFlags) end(
 		question = fmt.Sprintf("Delete what %s needs to become %s again?", set.Title(), adopted.From())
 	}
 	if f.dryRun.Mode(false) != engine.DryRunNone {
+		if f.undo {
+			if err := adopted.CheckUndo(ctx); err != nil {
+				return err
+			}
+		}
 		fmt.Fprintln(env.Out, question, "(dry run)")
 		return nil
 	}
