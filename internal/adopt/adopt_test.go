@@ -262,3 +262,37 @@ func TestIsAppliedAs(t *testing.T) {
 		}
 	}
 }
+
+// TestCanonical: all spellings of one set have one name.
+func TestCanonical(t *testing.T) {
+	for spelled, want := range map[[2]string]string{
+		{"applyset", "old"}: "secret/old", {"applyset", "Secrets/old"}: "secret/old",
+		{"applyset", "cm/old"}: "configmap/old", {"applyset", "Kind.g/old"}: "Kind.g/old",
+		{"selector", "app==shop"}: "app=shop", {"selector", "app in (shop)"}: "app=shop",
+		{"selector", "b=c, app = shop"}: "app=shop,b=c", {"selector", "!"}: "!",
+		{"flux", "infra"}: "kustomization/infra", {"flux", "HelmRelease/web"}: "helmrelease/web",
+		{"argocd", "application/web"}: "web", {"helm", "web"}: "web",
+	} {
+		got := Canonical(Request{Tool: Tool(spelled[0]), Name: spelled[1], Namespace: "n"})
+		if got.Name != want {
+			t.Errorf("%v: %q, want %q", spelled, got.Name, want)
+		}
+	}
+}
+
+// TestExtractStringData: the manifest of a Secret that was applied with stringData has its data.
+func TestExtractStringData(t *testing.T) {
+	live := parse(t, `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: db
+  managedFields:
+  - {manager: helm, operation: Apply, apiVersion: v1, fieldsV1: {f:stringData: {f:password: {}}}}
+data: {password: eA==, other: eQ==}
+`)
+	got := extractApplied(live, []string{"helm"})
+	if diff := cmp.Diff(map[string]any{"password": "eA=="}, got.Object["data"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -174,4 +177,44 @@ type DeletedError struct{ Title string }
 
 func (e *DeletedError) Error() string {
 	return e.Title + " was deleted since its adoption was begun, and its objects may be gone with it"
+}
+
+// Canonical returns a request with the name of its set in the one form that all spellings of it
+// have in common. A name that is not valid stays: reading it is the error.
+func Canonical(r Request) Request {
+	kind, name, found := strings.Cut(r.Name, "/")
+	switch r.Tool {
+	case ApplySet:
+		if ref, err := parentOf(r); err == nil {
+			kind := schema.GroupKind{Group: ref.Group, Kind: ref.Kind}.String()
+			r.Name = strings.ToLower(kind) + "/" + ref.Name
+			if ref.Group != "" {
+				r.Name = kind + "/" + ref.Name // a kind as in manifests
+			}
+		}
+	case Selector:
+		if parsed, err := labels.Parse(r.Name); err == nil && !parsed.Empty() {
+			requirements, _ := parsed.Requirements()
+			for i, q := range requirements {
+				if values := q.ValuesUnsorted(); q.Operator() == selection.In && len(values) == 1 ||
+					q.Operator() == selection.DoubleEquals {
+					one, err := labels.NewRequirement(q.Key(), selection.Equals, values)
+					if err == nil {
+						requirements[i] = *one
+					}
+				}
+			}
+			r.Name = labels.NewSelector().Add(requirements...).String()
+		}
+	case Flux:
+		if !found {
+			kind, name = kustomizationName, r.Name
+		}
+		r.Name = strings.ToLower(kind) + "/" + name
+	case ArgoCD:
+		if found {
+			r.Name = name
+		}
+	}
+	return r
 }

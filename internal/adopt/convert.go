@@ -72,6 +72,36 @@ func (s *Set) Manifests() []*unstructured.Unstructured {
 	return manifests
 }
 
+// ManifestsByRef returns what Manifests returns by object, as far as there are manifests: those of
+// an adoption that is continued may be missing.
+func (s *Set) ManifestsByRef() map[object.Ref]*unstructured.Unstructured {
+	known := *s
+	known.Objects = slices.DeleteFunc(slices.Clone(s.Objects), func(obj Object) bool {
+		return obj.Manifest == nil
+	})
+	manifests := map[object.Ref]*unstructured.Unstructured{}
+	for i, m := range known.Manifests() {
+		manifests[known.Objects[i].Ref] = m
+	}
+	return manifests
+}
+
+// Recall adds the manifests and the hooks of a set that was read again: what is stored of a set has
+// none.
+func (s *Set) Recall(now *Set) {
+	if now == nil {
+		return
+	}
+	s.Hooks = now.Hooks
+	for i, obj := range s.Objects {
+		for _, found := range now.Objects {
+			if found.Ref == obj.Ref {
+				s.Objects[i].Manifest = found.Manifest
+			}
+		}
+	}
+}
+
 // strip removes keys from labels or annotations, and an empty map.
 func strip(metadata map[string]any, field string, keys []string) {
 	texts, ok := metadata[field].(map[string]any)

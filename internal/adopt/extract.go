@@ -25,6 +25,11 @@ func extractApplied(obj *unstructured.Unstructured, managers []string) *unstruct
 		}
 		tree := &ownedFields{}
 		set.Leaves().Iterate(tree.add)
+		if data := tree.fields["stringData"]; data != nil && obj.GetKind() == secretKind.Kind {
+			for key := range data.fields { // the server has moved them
+				tree.add(fieldpath.MakePathOrDie("data", key))
+			}
+		}
 		fields, ok := tree.extract(obj.Object).(map[string]any)
 		if !ok || len(fields) == 0 {
 			continue

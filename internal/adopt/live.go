@@ -120,6 +120,16 @@ func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructu
 			delete(metadata, field)
 		}
 	})
+	out = out.DeepCopy()
 	delete(out.Object, "status")
-	return out.DeepCopy()
+	if spec, ok := out.Object["spec"].(map[string]any); ok && out.GetKind() == "Service" {
+		if spec["clusterIP"] != "None" { // that was asked for
+			delete(spec, "clusterIP")
+			delete(spec, "clusterIPs")
+		}
+		for _, field := range []string{"ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"} {
+			delete(spec, field)
+		}
+	}
+	return out
 }

@@ -91,7 +91,8 @@ func (a *Adoption) begins(ctx context.Context) (err error) {
 	if err := a.store.other(ctx, a.request.From); err != nil {
 		return err
 	}
-	if a.From, err = adopt.Read(ctx, a.cluster, a.request.From); err == nil && a.To == nil {
+	a.From, err = adopt.Read(ctx, a.cluster, a.request.From)
+	if err == nil && a.To == nil {
 		err = a.newFolder()
 	}
 	if err != nil || !a.isApp() {
@@ -184,10 +185,12 @@ func (a *Adoption) resume(ctx context.Context) error {
 
 // readAgain returns an error if the other tool has changed its set since the adoption began.
 func (a *Adoption) readAgain(ctx context.Context) error {
-	_, err := adopt.ReadAgain(ctx, a.cluster, a.request.From, a.From)
+	now, err := adopt.ReadAgain(ctx, a.cluster, a.request.From, a.From)
+	a.From.Recall(now)
 	if deleted := (*adopt.DeletedError)(nil); errors.As(err, &deleted) {
 		return fmt.Errorf("%w: undo the adoption with adopt --undo; if that cannot restore the set, "+
-			"delete %s, and apply with --adopt=all, or destroy, %s", err, a.store.ref(1), a.store.title())
+			"delete %s, and apply with --adopt=all, or destroy, %s", err, a.store.first(),
+			a.store.title())
 	}
 	return err
 }
@@ -243,7 +246,7 @@ func (a *Adoption) Finish(ctx context.Context) error {
 		}
 	}
 	a.undo.Retired = true
-	if err := a.store.save(ctx, a.undo); err != nil {
+	if err := a.store.setState(ctx, stateRetired); err != nil {
 		return fmt.Errorf("%s belongs to %s, but that was not stored: %w; give the command again",
 			a.From.Title, a.To.Title(), err)
 	}

@@ -3,6 +3,8 @@ package sets
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -132,6 +134,13 @@ func (a *Adoption) noteFiles() {
 		if files := a.draft.Secrets(); len(files) > 0 {
 			a.look.Notes = append(a.look.Notes, "data of Secrets gets into "+strings.Join(files, ", ")+
 				", which only you may read: do not commit it unless it is encrypted")
+		}
+	}
+	if a.draft == nil && len(a.From.Hooks) > 0 && a.From.HookText() != "" {
+		file := filepath.Join(a.request.To.folder(), hooksFile)
+		if _, err := os.Lstat(file); err != nil {
+			a.look.Notes = append(a.look.Notes, "the folder exists, so that the hooks are not written to "+
+				"it: keep them yourself before --finish, which deletes the last copy")
 		}
 	}
 	if r := a.request.From; r.Tool == adopt.Selector && !r.DropLabels && !a.isApp() {

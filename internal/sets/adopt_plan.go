@@ -68,7 +68,7 @@ func (o *adoptOperation) reduce(ctx context.Context) error {
 	r := reduction{
 		adoption: o.adoption, plan: o.Plan(), live: live,
 		marks: o.adoption.From.Marks(o.adoption.isApp()), described: map[object.Ref]any{},
-		differing: o.adoption.look.differing(),
+		differing: o.adoption.look.differing(), former: o.adoption.From.ManifestsByRef(),
 	}
 	if r.own, err = o.adoption.own(ctx); err != nil {
 		return err
@@ -88,6 +88,8 @@ type reduction struct {
 	own       owner.Owner
 	described map[object.Ref]any // the metadata of manifests
 	differing *object.Set        // from what the manifests describe
+	// former are the manifests of the old tool; of what it does not find any more there is none.
+	former map[object.Ref]*unstructured.Unstructured
 }
 
 // steps reduces all steps.
@@ -138,9 +140,13 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 	if !r.isOwned(set) {
 		r.cannotMark(step)
 	}
+	forgotten, err := r.rememberDropped(step.Want, live, set)
+	if err != nil {
+		return err
+	}
 	leaveUnchanged(step)
 	same, former := *step, r.adoption.From.Owners
-	if r.adoption.isApp() {
+	if r.adoption.isApp() && !forgotten {
 		if err := r.addApplied(same, live, set); err != nil {
 			return err
 		}
@@ -168,51 +174,8 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 	return nil
 }
 
-// isOwned reports whether marks name the new set as the owner.
-func (r *reduction) isOwned(set texts) bool {
-	labels, annotations := owner.Keys(r.own.Kind)
-	in := func(field string) func(string) bool {
-		return func(key string) bool { _, has := set[field][key]; return has }
-	}
-	return slices.ContainsFunc(labels, in("labels")) ||
-		slices.ContainsFunc(annotations, in("annotations"))
-}
-
-// cannotMark adds an object that an apply of the new set leaves out: it would lose the marks of the
-// old set, and belong to nobody.
-func (r *reduction) cannotMark(step *plan.Step) {
-	r.adoption.look.problems = append(r.adoption.look.problems, fmt.Sprintf("%s would not be marked, "+
-		"because an apply leaves it out: take the annotation that says so out of its manifest, at "+
-		"least until the set is adopted", step.Ref))
-}
-
 // texts are labels and annotations, by the name of their field in metadata.
 type texts map[string]map[string]any
-
-// newMarks returns the marks that an object of the new set gets.
-func (r *reduction) newMarks(step *plan.Step) texts {
-	labels, annotations := owner.Keys(r.own.Kind)
-	annotations = append(slices.Clone(annotations), r.marks.Annotations...)
-	if r.adoption.isApp() {
-		annotations = append(annotations, resource.AnnIdentity)
-	} else {
-		annotations = append(annotations, r.plan.LastApplied)
-	}
-	set := texts{"labels": {}, "annotations": {}}
-	set.add(step.Want, "labels", labels)
-	set.add(step.Want, "annotations", annotations)
-	return set
-}
-
-// add adds the values that an object has of some labels or annotations.
-func (t texts) add(obj *unstructured.Unstructured, field string, keys []string) {
-	values, _, _ := unstructured.NestedMap(obj.Object, "metadata", field)
-	for _, key := range keys {
-		if value, has := values[key]; has {
-			t[field][key] = value
-		}
-	}
-}
 
 // addApplied adds what an app records of the last deployment, unless it would hide that the object
 // differs from its manifest.

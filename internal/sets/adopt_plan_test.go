@@ -135,3 +135,69 @@ func TestAdoptionCannotMark(t *testing.T) {
 		t.Error("it is adopted")
 	}
 }
+
+// TestRememberDropped: what the old tool applied and the folder does not describe any more is
+// recorded as applied, so that the next apply removes it; what the folder changes or adds is not.
+func TestRememberDropped(t *testing.T) {
+	live := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)
+	former := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: x}}`)
+	remembered := func(applied string) string {
+		r := reduction{
+			adoption: &Adoption{}, plan: &plan.Plan{LastApplied: "last"},
+			own:    owner.Owner{Kind: owner.Package, ID: "id"},
+			former: map[object.Ref]*unstructured.Unstructured{object.RefOf(live): former},
+		}
+		set := texts{"annotations": {"last": applied}}
+		if _, err := r.rememberDropped(live, live, set); err != nil {
+			t.Fatal(err)
+		}
+		return set["annotations"]["last"].(string)
+	}
+	const head = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}`
+	for applied, want := range map[string]string{
+		head + `,"data":{"b":"new","c":"y"}}` + "\n": head + `,"data":{"b":"new","c":"y"}}` + "\n",
+	} {
+		if got := remembered(applied); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	want := `{"apiVersion":"v1","data":{"b":"x","c":"y"},"kind":"ConfigMap","metadata":{"name":"a"}}`
+	if got := remembered(head + `,"data":{"c":"y"}}`); got != want+"\n" {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestUndoSecretNames: no two Secrets of what undos need have one name.
+func TestUndoSecretNames(t *testing.T) {
+	seen := object.NewSet()
+	for _, name := range []string{"x", "x.2"} {
+		store := newUndoStore(nil, false, "n", name)
+		for _, ref := range []object.Ref{store.first(), store.ref(2, 0), store.ref(2, 1)} {
+			if !seen.Insert(ref) {
+				t.Errorf("%s is used twice", ref)
+			}
+		}
+	}
+}
+
+// TestLacks: only fields and items that are missing count, not values; an app has the keys of
+// stringData in data.
+func TestLacks(t *testing.T) {
+	for _, c := range []struct {
+		now, former string
+		want        bool
+	}{
+		{`data: {a: x, b: y}`, `data: {a: other}`, false},
+		{`data: {b: y}`, `data: {a: x}`, true},
+		{`list: [1]`, `list: [1, 2]`, true},
+		{`list: [{a: 1}]`, `list: [{a: 1, b: 2}]`, true},
+		{`data: {a: eA==}`, `stringData: {a: x}`, false},
+		{`data: {b: eA==}`, `stringData: {a: x}`, true},
+	} {
+		now, former := parseObject(t, "{kind: Secret, "+c.now+"}"), parseObject(t,
+			"{kind: Secret, "+c.former+"}")
+		if got := lacks(now.Object, withData(former).Object); got != c.want {
+			t.Errorf("%s, %s: %v", c.now, c.former, got)
+		}
+	}
+}

@@ -29,9 +29,9 @@ type undoInfo struct {
 	From    adopt.Set       `json:"from"`
 	Objects []adoptedObject `json:"objects"` // those that the adoption has changed, or may have
 	// Retired means that the adoption is complete: the tool does not find its record any more.
-	Retired bool `json:"retired,omitempty"`
+	Retired bool `json:"-"`
 	// Finishing means that the adoption is final: what an undo needs is being deleted.
-	Finishing bool `json:"finishing,omitempty"`
+	Finishing bool `json:"-"`
 }
 
 // adoptedObject is what restores one object. The values of labels and annotations are those before
@@ -58,8 +58,19 @@ type undoStore struct {
 const (
 	undoType  = "muster.dev/adoption"
 	undoLabel = "muster.dev/adopts" // a digest of the request, so that another adoption finds it
-	undoParts = "muster.dev/parts"  // annotation of the first Secret: the number of all
 	undoKey   = "undo"
+
+	// Annotations of the first Secret: the number of all, which of several writes made them, and
+	// how far the adoption is.
+	undoParts      = "muster.dev/parts"
+	undoGeneration = "muster.dev/generation"
+	undoState      = "muster.dev/state"
+)
+
+// How far an adoption is. A state is stored by one request, which changes nothing else.
+const (
+	stateRetired   = "retired"
+	stateFinishing = "finishing"
 )
 
 // maxUndoPart limits the data of one Secret in bytes.
@@ -79,62 +90,90 @@ func (s *undoStore) title() string { return fmt.Sprintf("%s %q", s.kind, s.name)
 // undoPrefix begins the names of the Secrets.
 const undoPrefix = "muster-adoption."
 
-// ref returns the Secret with a number, from 1.
-func (s *undoStore) ref(number int) object.Ref {
+// ref returns the Secret with a number, from 1, of a generation. The name of the first one has
+// neither: it is what names the others. No name of a set makes the names of two Secrets equal.
+func (s *undoStore) ref(number, generation int) object.Ref {
 	name := undoPrefix + s.kind + "." + s.name
 	if number > 1 {
-		name += "." + strconv.Itoa(number)
+		name = fmt.Sprintf("muster-adoption-%d-%d.%s.%s", number, generation, s.kind, s.name)
 	}
 	return object.Ref{Kind: "Secret", Namespace: s.namespace, Name: name}
 }
 
-// read returns the Secret with a number, nil if there is none.
-func (s *undoStore) read(ctx context.Context, number int) (*unstructured.Unstructured, error) {
-	ref := s.ref(number)
+// first returns the Secret that names all others.
+func (s *undoStore) first() object.Ref { return s.ref(1, 0) }
+
+// read returns a Secret, nil if there is none. Another Secret of this name is an error.
+func (s *undoStore) read(
+	ctx context.Context, ref object.Ref,
+) (*unstructured.Unstructured, error) {
 	found, err := s.cluster.Read(ctx, []cluster.Target{{Ref: ref, Version: "v1"}})
 	if err != nil {
 		return nil, err
 	}
-	return found.Objects[ref], nil
+	obj := found.Objects[ref]
+	if obj != nil && obj.Object["type"] != undoType {
+		return nil, fmt.Errorf("%s has the name of what an undo of this adoption needs, and is another "+
+			"Secret: rename it, or the new set", ref)
+	}
+	return obj, nil
+}
+
+// partsOf returns the Secrets that the first one names, itself first, and their generation.
+func (s *undoStore) partsOf(first *unstructured.Unstructured) (refs []object.Ref, generation int) {
+	parts, _ := strconv.Atoi(first.GetAnnotations()[undoParts])
+	generation, _ = strconv.Atoi(first.GetAnnotations()[undoGeneration])
+	for number := 1; number <= max(parts, 1); number++ {
+		refs = append(refs, s.ref(number, generation))
+	}
+	return refs, generation
 }
 
 // load returns what is stored, nil if nothing is.
 func (s *undoStore) load(ctx context.Context) (*undoInfo, error) {
+	first, err := s.read(ctx, s.first())
+	if err != nil || first == nil {
+		return nil, err
+	}
+	refs, _ := s.partsOf(first)
 	var packed []byte
-	for number, parts := 1, 1; number <= parts; number++ {
-		obj, err := s.read(ctx, number)
+	for _, ref := range refs {
+		obj, err := s.read(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		if obj == nil && number == 1 {
-			return nil, nil
-		}
 		if obj == nil {
-			return nil, fmt.Errorf("%s is missing", s.ref(number))
-		}
-		if number == 1 {
-			parts, _ = strconv.Atoi(obj.GetAnnotations()[undoParts])
+			return nil, fmt.Errorf("%s is missing", ref)
 		}
 		text, _, _ := unstructured.NestedString(obj.Object, "data", undoKey)
 		part, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", s.ref(number), err)
+			return nil, fmt.Errorf("read %s: %w", ref, err)
 		}
 		packed = append(packed, part...)
 	}
+	undo, err := unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.first(), err)
+	}
+	state := first.GetAnnotations()[undoState]
+	undo.Finishing = state == stateFinishing
+	undo.Retired = undo.Finishing || state == stateRetired
+	return undo, nil
+}
+
+// unpack reads what save has packed.
+func unpack(packed []byte) (*undoInfo, error) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
-	var text []byte
-	if err == nil {
-		text, err = io.ReadAll(unpacked)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		return nil, err
 	}
 	undo := &undoInfo{}
-	if err == nil {
-		err = json.Unmarshal(text, undo)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.ref(1), err)
-	}
-	return undo, nil
+	return undo, json.Unmarshal(text, undo)
 }
 
 // digest returns what identifies a set of another tool in a label.
@@ -148,7 +187,7 @@ func digest(r adopt.Request) string {
 func (s *undoStore) other(ctx context.Context, r adopt.Request) error {
 	namespaces := []string{r.Namespace, s.namespace}
 	for _, namespace := range slices.Compact(namespaces) {
-		found, err := s.cluster.ListMetadata(ctx, s.ref(1).GroupKind(), namespace,
+		found, err := s.cluster.ListMetadata(ctx, s.first().GroupKind(), namespace,
 			map[string]string{undoLabel: digest(r)})
 		if err != nil {
 			return err
@@ -162,8 +201,8 @@ func (s *undoStore) other(ctx context.Context, r adopt.Request) error {
 	return nil
 }
 
-// save stores what an undo needs. The first Secret is written last, so that it never names parts
-// that do not exist.
+// save stores what an undo needs. The first Secret is written last, so that it names at each moment
+// parts that exist and belong together.
 func (s *undoStore) save(ctx context.Context, undo *undoInfo) error {
 	text, err := json.Marshal(undo)
 	if err != nil {
@@ -181,26 +220,36 @@ func (s *undoStore) save(ctx context.Context, undo *undoInfo) error {
 	for packed.Len() > 0 {
 		parts = append(parts, bytes.Clone(packed.Next(maxUndoPart)))
 	}
+	first, err := s.read(ctx, s.first())
+	if err != nil {
+		return err
+	}
+	var former []object.Ref
+	generation := 0
+	if first != nil {
+		former, generation = s.partsOf(first)
+		generation++
+	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		if err := s.write(ctx, i+1, undo.Request, parts); err != nil {
+		obj := namedObject(s.ref(i+1, generation), "v1")
+		obj.SetAnnotations(map[string]string{
+			undoParts: strconv.Itoa(len(parts)), undoGeneration: strconv.Itoa(generation),
+		})
+		if i == 0 {
+			obj.SetLabels(map[string]string{undoLabel: digest(undo.Request)})
+		}
+		obj.Object["data"] = map[string]any{undoKey: base64.StdEncoding.EncodeToString(parts[i])}
+		if err := s.write(ctx, obj); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.deleteAll(ctx, former)
 }
 
-// write writes the Secret with a number.
-func (s *undoStore) write(
-	ctx context.Context, number int, r adopt.Request, parts [][]byte,
-) error {
-	obj, data := namedObject(s.ref(number), "v1"), parts[number-1]
-	obj.SetAnnotations(map[string]string{undoParts: strconv.Itoa(len(parts))})
-	if number == 1 {
-		obj.SetLabels(map[string]string{undoLabel: digest(r)})
-	}
+// write writes a Secret.
+func (s *undoStore) write(ctx context.Context, obj *unstructured.Unstructured) error {
 	obj.Object["type"] = undoType
-	obj.Object["data"] = map[string]any{undoKey: base64.StdEncoding.EncodeToString(data)}
-	live, err := s.read(ctx, number)
+	live, err := s.read(ctx, object.RefOf(obj))
 	if err != nil {
 		return err
 	}
@@ -214,15 +263,37 @@ func (s *undoStore) write(
 	return err
 }
 
+// setState stores how far the adoption is.
+func (s *undoStore) setState(ctx context.Context, state string) error {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, undoState, state)
+	_, err := s.cluster.Write(ctx, cluster.Write{
+		Object: namedObject(s.first(), "v1"), Method: cluster.Patch,
+		PatchType: types.MergePatchType, Patch: []byte(patch), Manager: HistoryManager,
+	})
+	return err
+}
+
 // delete deletes what is stored, the first Secret last.
 func (s *undoStore) delete(ctx context.Context) error {
-	first, err := s.read(ctx, 1)
+	first, err := s.read(ctx, s.first())
 	if err != nil || first == nil {
 		return err
 	}
-	parts, _ := strconv.Atoi(first.GetAnnotations()[undoParts])
-	for number := max(parts, 1); number >= 1; number-- {
-		if _, err := s.cluster.Delete(ctx, cluster.Delete{Ref: s.ref(number)}); err != nil {
+	refs, _ := s.partsOf(first)
+	if err := s.deleteAll(ctx, refs); err != nil {
+		return err
+	}
+	_, err = s.cluster.Delete(ctx, cluster.Delete{Ref: s.first()})
+	return err
+}
+
+// deleteAll deletes Secrets but the first one.
+func (s *undoStore) deleteAll(ctx context.Context, refs []object.Ref) error {
+	for _, ref := range refs {
+		if ref == s.first() {
+			continue
+		}
+		if _, err := s.cluster.Delete(ctx, cluster.Delete{Ref: ref}); err != nil {
 			return err
 		}
 	}

@@ -220,8 +220,7 @@ func (a *Adopted) Finish(ctx context.Context) error {
 		return fmt.Errorf("the adoption of %s by %s was interrupted: complete it with the same command "+
 			"as before, or undo it", a.undo.From.Title, a.set.Title())
 	}
-	a.undo.Finishing = true
-	if err := a.store.save(ctx, a.undo); err != nil {
+	if err := a.store.setState(ctx, stateFinishing); err != nil {
 		return fmt.Errorf("store that the adoption is final: %w; run the same command again", err)
 	}
 	for _, change := range a.undo.From.Record {

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
@@ -168,10 +169,12 @@ func (f *adoptFlags) run(
 		return err
 	}
 	defer held.Release(ctx)
+	limited, cancel := r.limited(locked) // the time counts from here
+	defer cancel()
 	if err := r.do(locked, prepare); err != nil {
 		return err
 	}
-	return f.complete(locked, env, text)
+	return f.complete(limited, env, text)
 }
 
 // convert converts an app of kapp to a package, or a package of kpt to an app.
@@ -217,9 +220,9 @@ func (f *adoptFlags) open(
 	}
 	to.Enforced = false // manifests have their namespaces
 	f.request = sets.AdoptRequest{
-		From: adopt.Request{
+		From: adopt.Canonical(adopt.Request{
 			Tool: adopt.Tool(f.from.Value), Name: name, Namespace: to.Namespace, DropLabels: f.dropLabels,
-		},
+		}),
 		To: to, Init: commands.InventoryOptions(env, folder),
 	}
 	if app != "" {
@@ -264,11 +267,13 @@ func titleOf(from *adopt.Set) string {
 	return from.Title + ", " + from.Version
 }
 
-// complete hides the record of the old tool, and prints what the user has to know.
+// complete hides the record of the old tool, and prints what the user has to know. The objects are
+// marked: an error is that of a run that has changed something.
 func (f *adoptFlags) complete(ctx context.Context, env *cli.Env, text bool) error {
 	a := f.adoption
 	if err := a.Finish(ctx); err != nil {
-		return err
+		fmt.Fprintln(env.Err, "error:", plaintext.Printable(err.Error()))
+		return &cli.ResultError{Interrupted: errors.Is(err, context.Canceled)}
 	}
 	line := fmt.Sprintf("%s is now %s", a.From.Title, a.To.Title())
 	if !text { // the standard output is for programs
