@@ -296,3 +296,23 @@ data: {password: eA==, other: eQ==}
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestAlias: a release that Flux installs is found by both of its names.
+func TestAlias(t *testing.T) {
+	set := &Set{
+		Tool: Helm, Record: []RecordChange{{Ref: object.Ref{Namespace: "storage"}}},
+		Owners: []owner.Owner{{Kind: owner.HelmRelease, Name: "web", Namespace: "n"}},
+	}
+	if _, has := set.Alias(Request{Tool: Helm, Name: "web"}); has {
+		t.Error("a release that Helm installs has two names")
+	}
+	want := Request{Tool: Helm, Name: "web", Namespace: "storage"}
+	if got, _ := set.Alias(Request{Tool: Flux}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	set.Owners = append(set.Owners, owner.Owner{Kind: owner.FluxRelease, Name: "f", Namespace: "n"})
+	want = Request{Tool: Flux, Name: "helmrelease/f", Namespace: "n"}
+	if got, _ := set.Alias(Request{Tool: Helm}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

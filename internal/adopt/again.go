@@ -179,6 +179,25 @@ func (e *DeletedError) Error() string {
 	return e.Title + " was deleted since its adoption was begun, and its objects may be gone with it"
 }
 
+// Alias returns a request that names the same release by the other tool that has a name for it, and
+// whether there is one.
+func (s *Set) Alias(r Request) (Request, bool) {
+	if s.Tool != Helm || len(s.Record) == 0 {
+		return Request{}, false
+	}
+	if r.Tool == Flux {
+		return Request{
+			Tool: Helm, Name: s.Owners[0].Name, Namespace: s.Record[0].Ref.Namespace,
+		}, true
+	}
+	for _, o := range s.Owners {
+		if o.Kind == owner.FluxRelease {
+			return Request{Tool: Flux, Name: helmReleaseName + "/" + o.Name, Namespace: o.Namespace}, true
+		}
+	}
+	return Request{}, false
+}
+
 // Canonical returns a request with the name of its set in the one form that all spellings of it
 // have in common. A name that is not valid stays: reading it is the error.
 func Canonical(r Request) Request {

@@ -71,6 +71,9 @@ func PrepareAdoption(ctx context.Context, c Cluster, r AdoptRequest) (*Adoption,
 	if a.undo, err = a.store.load(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.undo.checkOf(ctx, c, a.To); err != nil {
+		return nil, err
+	}
 	if a.undo != nil {
 		err = a.resume(ctx)
 	} else {
@@ -92,6 +95,11 @@ func (a *Adoption) begins(ctx context.Context) (err error) {
 		return err
 	}
 	a.From, err = adopt.Read(ctx, a.cluster, a.request.From)
+	if err == nil {
+		if alias, has := a.From.Alias(a.request.From); has {
+			err = a.store.other(ctx, alias)
+		}
+	}
 	if err == nil && a.To == nil {
 		err = a.newFolder()
 	}
@@ -223,6 +231,13 @@ func (a *Adoption) begin(ctx context.Context, o *adoptOperation) error {
 		a.draft = nil
 	}
 	a.undo = a.undoInfo(o)
+	if !a.isApp() {
+		own, err := a.own(ctx)
+		if err != nil {
+			return err
+		}
+		a.undo.ID = own.ID
+	}
 	if err := a.store.save(ctx, a.undo); err != nil {
 		return fmt.Errorf("store what an undo needs: %w; no object was changed", err)
 	}

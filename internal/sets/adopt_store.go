@@ -27,7 +27,8 @@ import (
 type undoInfo struct {
 	Request adopt.Request   `json:"request"`
 	From    adopt.Set       `json:"from"`
-	Objects []adoptedObject `json:"objects"` // those that the adoption has changed, or may have
+	Objects []adoptedObject `json:"objects"`      // those that the adoption has changed, or may have
+	ID      string          `json:"id,omitempty"` // of the inventory of the adopting package
 	// Retired means that the adoption is complete: the tool does not find its record any more.
 	Retired bool `json:"-"`
 	// Finishing means that the adoption is final: what an undo needs is being deleted.
@@ -160,6 +161,19 @@ func (s *undoStore) load(ctx context.Context) (*undoInfo, error) {
 	undo.Finishing = state == stateFinishing
 	undo.Retired = undo.Finishing || state == stateRetired
 	return undo, nil
+}
+
+// checkOf returns an error unless an adoption is that of a set. Two packages may have one name.
+func (u *undoInfo) checkOf(ctx context.Context, c Cluster, set Set) error {
+	if u == nil || u.ID == "" || set == nil {
+		return nil
+	}
+	own, err := ownerOf(ctx, c, set)
+	if err == nil && own.ID != u.ID {
+		err = fmt.Errorf("another %s, with the inventory ID %s, adopts or has adopted %s: %s has the "+
+			"same name, and another inventory ID", set.Title(), u.ID, u.From.Title, set.Title())
+	}
+	return err
 }
 
 // unpack reads what save has packed.

@@ -42,7 +42,7 @@ func OpenAdopted(ctx context.Context, c Cluster, set Set) (*Adopted, error) {
 		return nil, fmt.Errorf("%s was not adopted, or its adoption is final: nothing is kept of how it "+
 			"was before", set.Title())
 	}
-	return &Adopted{set, c, store, undo}, nil
+	return &Adopted{set, c, store, undo}, undo.checkOf(ctx, c, set)
 }
 
 // From returns what messages call the set as its tool had it.
