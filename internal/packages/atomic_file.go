@@ -74,26 +74,41 @@ func appendToFile(path string, data []byte) error {
 
 // renameOver writes a temporary file and renames it to path.
 func renameOver(path string, data []byte, mode fs.FileMode) error {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-")
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s", dir)
-	}
-	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-		return fmt.Errorf("make a file in the folder %s: %w", dir, failed.Err)
-	}
+	temp, err := writeBeside(path, data, mode, nil)
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
 	}
 	return nil
+}
+
+// writeBeside writes a temporary file in the folder of path, and returns its path. It gets the
+// owner of a file, nil for none, if the user may do that.
+func writeBeside(
+	path string, data []byte, mode fs.FileMode, owned fs.FileInfo,
+) (name string, err error) {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no folder %s", dir)
+	}
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return "", fmt.Errorf("make a file in the folder %s: %w", dir, failed.Err)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = temp.Write(data)
+	if owned != nil {
+		keepOwner(temp, owned)
+	}
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err != nil {
+		return "", errors.Join(err, os.Remove(temp.Name()))
+	}
+	return temp.Name(), nil
 }
 
 // writeInventoryFile writes the ResourceGroup file of a package. It overwrites a file only if

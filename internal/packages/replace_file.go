@@ -2,13 +2,15 @@ package packages
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
-// CheckReplace returns an error unless ReplaceFile can replace the content of a file, which has to
+// CheckReplace returns an error unless ReplaceFiles can replace the content of a file, which has to
 // be what was read before.
 func CheckReplace(path string, before []byte) error {
 	now, err := boundedio.ReadFile(path)
@@ -28,17 +30,49 @@ func CheckReplace(path string, before []byte) error {
 	return nil
 }
 
-// ReplaceFile replaces the content of a file in one step, if it is still what was read before.
-func ReplaceFile(path string, before, after []byte) error {
-	if err := CheckReplace(path, before); err != nil {
-		return err
+// Replacement is a new content of a file.
+type Replacement struct {
+	Path          string
+	Before, After []byte // what was read, and what it becomes
+}
+
+// ReplaceFiles replaces the content of files, each in one step, if all are still what was read
+// before. It returns how many it has replaced: all new contents are on the disk before it replaces
+// the first file.
+func ReplaceFiles(files []Replacement) (replaced int, err error) {
+	paths, temps := make([]string, len(files)), make([]string, 0, len(files))
+	defer func() {
+		for _, temp := range temps[replaced:] {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}()
+	for i, f := range files {
+		if err := CheckReplace(f.Path, f.Before); err != nil {
+			return 0, err
+		}
+		var info fs.FileInfo
+		if paths[i], err = followLinks(f.Path); err == nil {
+			info, err = os.Stat(paths[i])
+		}
+		if err != nil {
+			return 0, fmt.Errorf("write %s: %w", f.Path, err)
+		}
+		temp, err := writeBeside(paths[i], f.After, info.Mode().Perm(), info)
+		if err != nil {
+			return 0, fmt.Errorf("write %s: %w", f.Path, err)
+		}
+		temps = append(temps, temp)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
+	for _, f := range files {
+		if err := CheckReplace(f.Path, f.Before); err != nil {
+			return 0, err
+		}
 	}
-	if err := writeFileAtomically(path, after, info.Mode().Perm()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	for i, temp := range temps {
+		if err := os.Rename(temp, paths[i]); err != nil {
+			return replaced, fmt.Errorf("write %s: %w", files[i].Path, err)
+		}
+		replaced++
 	}
-	return nil
+	return replaced, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ReplaceFile keeps the mode and a link, and changes nothing if the file is not what was read.
+// ReplaceFiles keeps the mode and a link, and changes nothing if the file is not what was read.
 func TestReplaceContent(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "web.yaml"), filepath.Join(dir, "link.yaml")
@@ -30,7 +30,11 @@ func TestReplaceContent(t *testing.T) {
 		}
 	}
 
-	if err := ReplaceFile(link, []byte("old"), []byte("new")); err != nil {
+	replace := func(path, before, after string) error {
+		_, err := ReplaceFiles([]Replacement{{path, []byte(before), []byte(after)}})
+		return err
+	}
+	if err := replace(link, "old", "new"); err != nil {
 		t.Fatal(err)
 	}
 	holds("new")
@@ -43,18 +47,48 @@ func TestReplaceContent(t *testing.T) {
 
 	changed := "web.yaml has changed since it was read; give the command again"
 	fails(CheckReplace(file, []byte("old")), changed)
-	fails(ReplaceFile(file, []byte("old"), []byte("newer")), changed)
+	fails(replace(file, "old", "newer"), changed)
 	if err := os.Chmod(file, 0o440); err != nil {
 		t.Fatal(err)
 	}
-	fails(ReplaceFile(file, []byte("new"), []byte("newer")),
+	fails(replace(file, "new", "newer"),
 		"web.yaml is read-only; make it writable, or change it yourself")
 	holds("new")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	fails(ReplaceFile(file, []byte("new"), []byte("newer")), "no such file or directory")
+	fails(replace(file, "new", "newer"), "no such file or directory")
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("files: %v, %v", left, err)
+	}
+}
+
+// If one of several files cannot be written, none is, and no temporary file stays.
+func TestReplaceNoneOfSeveral(t *testing.T) {
+	dir := t.TempDir()
+	var files []Replacement
+	for _, name := range []string{"a.yaml", "b.yaml"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, Replacement{path, []byte("old"), []byte("new")})
+	}
+	changed := files[1]
+	changed.Before = []byte("other")
+	if n, err := ReplaceFiles([]Replacement{files[0], changed}); n != 0 || err == nil {
+		t.Errorf("%d files, error %v", n, err)
+	}
+	if text, err := os.ReadFile(files[0].Path); err != nil || string(text) != "old" {
+		t.Errorf("the first file holds %q (%v)", text, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("files: %v, %v", left, err)
+	}
+	if n, err := ReplaceFiles(files); n != 2 || err != nil {
+		t.Errorf("%d files, error %v", n, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("files: %v, %v", left, err)
 	}
 }

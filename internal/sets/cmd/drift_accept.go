@@ -92,14 +92,21 @@ func (x *acceptance) write(ctx context.Context) error {
 			return err
 		}
 	}
-	for i, file := range x.Files {
-		if err := packages.ReplaceFile(file.Path, file.Before, file.After); err != nil {
-			return fmt.Errorf("%w (%d of %d files are written)", err, i, len(x.Files))
-		}
+	var files []packages.Replacement
+	for _, file := range x.Files {
+		files = append(files, packages.Replacement{
+			Path: file.Path, Before: file.Before, After: file.After,
+		})
+	}
+	replaced, err := packages.ReplaceFiles(files)
+	for i, file := range files[:replaced] {
 		x.result.Accepted.Files[i].Written = true
 		if x.text {
 			fmt.Fprintln(x.env.Out, plaintext.Printable(file.Path)+" changed")
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%d of %d files are written)", err, replaced, len(files))
 	}
 	x.env.Notice("next: commit the files, and apply them: " + x.applyCommand())
 	return nil
