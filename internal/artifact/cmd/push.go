@@ -37,7 +37,7 @@ func newPush(env *cli.Env) *cobra.Command {
 		Long: `Push a folder of manifests to a registry as an OCI artifact, and print its digest. Flux, Argo CD and
 Config Sync read the artifact, too.
 
-The same files make the same digest: the archive has no times, owners or other properties of this
+The same files make the same archive: the archive has no times, owners or other properties of this
 host. In a git work tree, the last commit that changed the folder is noted (its time, or that in
 SOURCE_DATE_EPOCH, as the time of creation). Pushing what the registry has uploads nothing.
 
