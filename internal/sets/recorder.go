@@ -202,7 +202,7 @@ func (r *Recorder) fail(e event.Event) {
 // important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
 	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
-	mayLack := done && !r.Plan().Destroys && r.Basis().Partial == ""
+	mayLack := done && !r.Plan().Destroys && r.basis.Partial == ""
 	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !destroyed && !mayLack {
 		return nil
 	}

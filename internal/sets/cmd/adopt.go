@@ -52,24 +52,25 @@ func newAdopt(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt --from TOOL SET [NAME] [FOLDER]",
 		Short: "Take a set over from another tool, as a package or an app",
-		Long: `Take over what another tool has deployed. SET is what the tool calls it: the name of a Helm release,
-of an Application of Argo CD or of an app of kapp; secret/NAME, configmap/NAME or KIND.GROUP/NAME for
-an ApplySet; kustomization/NAME or helmrelease/NAME for Flux; a label selector for kubectl apply
---prune; the folder of a package of kpt. -n is its namespace.
+		Long: `Take over what another tool has deployed. SET is what the tool calls it: the name of a Helm
+release, of an Application of Argo CD or of an app of kapp; secret/NAME, configmap/NAME or
+KIND.GROUP/NAME for an ApplySet; kustomization/NAME or helmrelease/NAME for Flux; a label selector
+for kubectl apply --prune; the folder of a package of kpt. -n is its namespace.
 
 The manifests are written to a folder (default: ./SET), as those of a package or, with --to app, of
 an app, whose name (default: SET) comes before the folder. If the folder exists, it has to describe
 the same objects, and is used instead.
 
-First a preview is printed: which objects exist and whom they belong to, what differs from the manifests,
-and what has no equivalent. Nothing is changed if an object belongs to another set too, or if the tool
-is changing the set or would change it back. Then each object gets the marks of the new set and loses
-those of the old one. Nothing else of any object changes, so that no pod is restarted. At last the
-record of the old tool is hidden from it. An interrupted run is continued by the same command.
+First a preview is printed: which objects exist and whom they belong to, what differs from the
+manifests, and what has no equivalent. Nothing is changed if an object belongs to another set too, or
+if the tool is changing the set or would change it back. Then each object gets the marks of the new
+set and loses those of the old one. Nothing else of any object changes, so that no pod is restarted.
+At last the record of the old tool is hidden from it. An interrupted run is continued by the same
+command.
 
---undo, with the folder or -a NAME, restores the marks and the record of the old tool. --finish deletes
-what --undo needs, and the stored revisions of a Helm release. Sets of kapp are apps, and those of kpt are packages: adopt
-converts them to the other kind, as convert does.
+--undo, with the folder or -a NAME, restores the marks and the record of the old tool. --finish
+deletes what --undo needs, and the stored revisions of a Helm release. Sets of kapp are apps, and
+those of kpt are packages: adopt converts them to the other kind, as convert does.
 
 ` + cli.ExitCodes,
 		Example: "  " + env.Name() + " adopt --from helm shop -n shop --dry-run\n" +
