@@ -16,9 +16,10 @@ KUBERNETES  := v1.36.3
 OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.mod)
 STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
+TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-helm build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -60,14 +61,15 @@ tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=r
 unit:
 	go test -race $(PACKAGES)
 
-e2e: build build-helm
+e2e: build build-tools
 	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 60m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
-build-helm: ## Helm, from its module, for tests of coming from it, into bin/tools/
-	cd local/tools && go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ tool
+build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
+	cd local/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
+	cd local/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/kapply sigs.k8s.io/cli-utils/cmd
 
-build-older: build ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
+build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
 	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)/tools $(BIN)-older/
 	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components

@@ -30,7 +30,7 @@ var updateDocs = flag.Bool("update-docs", false,
 // make is in testdata/docs/PAGE.txtar: files, scripts that a page calls by "after NAME", and in the
 // line "namespace NAME" the namespace in which the page says its reader is. A line "registry NAME"
 // starts a registry that the page calls so. A page whose archive says "run by TEST" is left to this
-// test. One with a line "needs TOOL" is skipped unless "make build-TOOL" has built the tool; its
+// test. One with a line "needs TOOL" is skipped unless "make build-tools" has built the tool; its
 // scripts find it in the folder $TOOLS.
 func TestDocs(t *testing.T) {
 	installResourceGroup(t)
@@ -71,8 +71,10 @@ func testPage(t *testing.T, root, page, name string) {
 		t.Skipf("%s runs the commands of this page", found[1])
 	}
 	for _, found := range pageNeeds.FindAllSubmatch(parsed.Comment, -1) {
-		if !hasTool(string(found[1])) {
-			t.Skipf(`the page needs bin/tools/%[1]s: run "make build-%[1]s"`, found[1])
+		if has, err := hasTool(string(found[1])); err != nil {
+			t.Fatal(err)
+		} else if !has {
+			t.Skipf(`the page needs bin/tools/%s: run "make build-tools"`, found[1])
 		}
 	}
 	blocks, err := readBlocks(string(text))

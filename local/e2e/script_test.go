@@ -92,15 +92,19 @@ func writeKubeconfig(path, namespace string) error {
 // condition returns the value of a condition of a script: [tool:helm], or one of serverAtLeast.
 func condition(text string) (bool, error) {
 	if name, ok := strings.CutPrefix(text, "tool:"); ok {
-		return hasTool(name), nil
+		return hasTool(name)
 	}
 	return serverAtLeast(text)
 }
 
-// hasTool reports whether a tool is in bin/tools, where "make build-helm" puts Helm.
-func hasTool(name string) bool {
+// hasTool reports whether a tool is in bin/tools, where "make build-tools" puts those that muster
+// takes sets over from. With MUSTER_TEST_TOOLS=required it is an error if the tool is missing.
+func hasTool(name string) (bool, error) {
 	_, err := os.Stat(filepath.Join(bin, "tools", name))
-	return err == nil
+	if err != nil && os.Getenv("MUSTER_TEST_TOOLS") == "required" {
+		return false, fmt.Errorf(`run "make build-tools": %w`, err)
+	}
+	return err == nil, nil
 }
 
 // serverAtLeast returns the value of a condition such as [server:1.36]: whether the API server has
