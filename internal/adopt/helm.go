@@ -225,6 +225,9 @@ func relabel(s storedRelease) RecordChange {
 	}
 }
 
+// asHelm are the rules by which Helm reads what it has rendered.
+var asHelm = manifest.Options{YAML11: true}
+
 // set returns the set of a release, without its record.
 func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 	set := &Set{
@@ -234,7 +237,7 @@ func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 			{Kind: owner.HelmRelease, Name: r.Name, Namespace: r.Namespace},
 		},
 	}
-	objects, err := manifest.Parse([]byte(r.Manifest), "the manifest", manifest.Options{})
+	objects, err := manifest.Parse([]byte(r.Manifest), "the manifest", asHelm)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +299,7 @@ func releaseObject(obj *unstructured.Unstructured) Object {
 
 // addHook adds the objects of a hook.
 func (s *Set) addHook(hook releaseHook, namespace string) error {
-	objects, err := manifest.Parse([]byte(hook.Manifest), "the hook "+hook.Path, manifest.Options{})
+	objects, err := manifest.Parse([]byte(hook.Manifest), "the hook "+hook.Path, asHelm)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,22 @@ func TestLoadDir(t *testing.T) {
 	})
 }
 
+func TestParseYAML11(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, name: web}\n" +
+		"values: [yes, Off, n, \"no\", 'on', !!str y, true, none]\n"
+	objects, err := Parse([]byte(text), "web.yaml", Options{YAML11: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []any{true, false, false, "no", "on", "y", true, "none"}
+	if diff := cmp.Diff(want, objects[0].Object["values"]); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if _, err := Parse([]byte(text), "web.yaml", Options{}); err == nil {
+		t.Error("a repeated key is no error without the option")
+	}
+}
+
 func TestReadEncodings(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n" +
 		"data:\n  text: |\n    one\n    two\n"

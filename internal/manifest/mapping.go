@@ -24,7 +24,7 @@ func (d *document) mapping(n *yaml.Node) any {
 		if !ok || !d.countExpanded(key) {
 			continue
 		}
-		if _, ok := entries[name]; ok {
+		if _, ok := entries[name]; ok && !d.options.YAML11 {
 			d.duplicate(n, i)
 			continue
 		}

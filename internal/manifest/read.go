@@ -24,6 +24,9 @@ type Options struct {
 	// means that all objects need one.
 	Unnamed func(obj map[string]any) bool
 	Warn    func(text string) // receives warnings; nil ignores them
+	// YAML11 reads what Helm and kubectl have read: an unquoted yes, no, on, off, y or n is a boolean,
+	// and the last of equal keys counts.
+	YAML11 bool
 }
 
 // Read parses one stream of documents, until the context ends. name stands for it in origins and

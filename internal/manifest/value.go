@@ -127,6 +127,9 @@ func (d *document) sequence(n *yaml.Node) any {
 func (d *document) scalar(n *yaml.Node) any {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp", "!!merge":
+		if value, ok := oldBoolean(n); ok && d.options.YAML11 {
+			return value
+		}
 		return n.Value
 	case "!!null", "!!bool", "!!int", "!!float":
 		var value any
@@ -138,6 +141,20 @@ func (d *document) scalar(n *yaml.Node) any {
 		d.unknownTag(n)
 		return nil
 	}
+}
+
+// oldBoolean returns the value that a scalar has in YAML 1.1 alone, where more words are booleans.
+func oldBoolean(n *yaml.Node) (value, ok bool) {
+	if n.Style != 0 || n.ShortTag() != "!!str" {
+		return false, false
+	}
+	switch n.Value {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF":
+		return false, true
+	}
+	return false, false
 }
 
 // convertNumber converts a number to int64 or float64 and returns other values unchanged. Integers
