@@ -687,6 +687,7 @@ var boundaries = map[string]boundary{
 			"graph/draw",
 			"history",
 			"livetree",
+			"lock",
 			"object",
 			"packages",
 			"packages/commands",

@@ -11,14 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/livetree"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
@@ -42,9 +37,10 @@ func NewWhy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Short: "Explain what of a package or an app is not ready, and why",
 		Long: `Explain which objects of a set are not ready: the causes, found on them and on what controllers
 created for them, the last log lines of containers that failed, the latest warnings of the cluster,
-and the objects that wait for them. The set is the package in a folder (default: the working
-folder), an app (-a), or a package without its folder (--record). KIND/NAME, as in deployment/web,
-names one of its objects. Which objects wait is known if the files of the set are given.
+the objects that wait for them, and what the last run did not create. The set is the package in a
+folder (default: the working folder), an app (-a), or a package without its folder (--record).
+KIND/NAME, as in deployment/web, names one of its objects. What waits for what is in the files of
+the set or, if they are not given, in its last revision.
 
 With --revision, explain what failed in an earlier run, as its revision in the history has it. The
 objects need not exist any more.
@@ -144,90 +140,32 @@ func (f *whyFlags) explainNow(
 	if err != nil {
 		return nil, err
 	}
-	refs, err := chooseObjects(targets.All.Refs(), name, set.Title())
+	w := wanted{expected: f.expect(ctx, env, kube, folder, set, client), client: client}
+	w.missing = w.unwritten(targets.All)
+	w.refs, err = chooseObjects(append(targets.All.Refs(), w.missing...), name, set.Title())
 	if err != nil {
 		return nil, err
 	}
-	judge, err := packages.NewRuleSet(ctx, client, rules, refs)
+	w.needed = w.neededBy(w.refs)
+	w.judge, err = packages.NewRuleSet(ctx, client, rules, slices.Concat(w.refs, w.needed))
 	if err != nil {
 		return nil, err
 	}
 	namespace, _ := set.Name()
-	e := &explanation{Set: set.Title(), Namespace: namespace, Objects: []*unready{}, total: len(refs)}
-	o := engine.ObserveOptions{Until: engine.UntilKnown, LogLines: f.logLines}
-	var failing []object.Ref
-	_, err = packages.Observe(ctx, client, judge, refs, o, func(ev event.Event) {
-		if ev.Kind != event.Observed || ev.Err != nil || ev.Status.State == ready.Current {
-			return
-		}
-		failing = append(failing, ev.Ref)
-		e.Objects = append(e.Objects, newUnready(ev))
-	})
+	e := &explanation{
+		Set: set.Title(), Namespace: namespace, Objects: []*unready{}, total: len(w.refs),
+	}
+	late, err := w.observe(ctx, e, f.logLines)
 	if err != nil {
 		return nil, err
 	}
+	e.Run = runOf(ctx, client, targets.Locks)
 	if e.Ready = len(e.Objects) == 0; e.Ready {
 		return e, nil
 	}
-	roots, err := livetree.Read(ctx, client, livetree.Options{Roots: failing, Judge: judge.Of})
-	if err != nil {
-		return nil, err
-	}
-	warnings, waiting := livetree.Warnings(ctx, client, roots), f.waiting(ctx, env, kube, folder)
-	for _, o := range e.Objects {
-		some := warnings[o.ref]
-		o.Events, o.Waiting = some[:min(len(some), maxWarnings)], waiting[o.ref]
-	}
-	return e, nil
+	w.explain(e, w.missing, late)
+	return e, w.addWarnings(ctx, e)
 }
-
-// maxWarnings is how many warnings of the cluster are printed for an object.
-const maxWarnings = 5
-
-// waiting returns the objects that wait for others, by these. Manifests that are not known or have
-// errors do not say that.
-func (f *whyFlags) waiting(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, folder []string,
-) map[object.Ref][]string {
-	if f.Record != "" {
-		return nil
-	}
-	quiet := *env
-	quiet.Err = nothing{}
-	set, err := f.OpenOffline(ctx, &quiet, kube, folder)
-	if err != nil {
-		return nil
-	}
-	client, _ := sets.Offline(set)
-	op, err := set.PrepareApply(ctx, client, packages.ApplyOptions{
-		Definition: packages.SkipDefinition,
-		PlanOptions: packages.PlanOptions{
-			Now: env.Now(), AppAnnotations: true, Ordering: "graph", FieldManager: packages.DefaultManager,
-		},
-	})
-	if err == nil {
-		err = op.MakePlan(ctx)
-	}
-	if err != nil {
-		return nil
-	}
-	found := map[object.Ref][]string{}
-	steps := op.Plan().Steps
-	for i := range steps {
-		for _, j := range steps[i].Needs {
-			if steps[i].Op.IsObject() && steps[j].Op.IsObject() {
-				found[steps[j].Ref] = append(found[steps[j].Ref], steps[i].Ref.String())
-			}
-		}
-	}
-	return found
-}
-
-// nothing is a writer that drops all text.
-type nothing struct{}
-
-// Write drops text.
-func (nothing) Write(text []byte) (int, error) { return len(text), nil }
 
 // explainRevision explains what failed in the run that left a revision.
 func (f *whyFlags) explainRevision(

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/livetree"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -26,6 +27,7 @@ type explanation struct {
 	Time      time.Time       `json:"time,omitzero"` // of the revision
 	Outcome   history.Outcome `json:"outcome,omitempty"`
 	Failures  []string        `json:"failures,omitempty"` // of the revision
+	Run       *lock.Info      `json:"run,omitempty"`      // that has not ended
 	Objects   []*unready      `json:"objects"`
 
 	total int
@@ -41,20 +43,25 @@ type unready struct {
 	Message   string             `json:"message,omitempty"`
 	Error     string             `json:"error,omitempty"` // of the write
 	Causes    []ready.Cause      `json:"causes,omitempty"`
-	Events    []livetree.Warning `json:"events,omitempty"`  // warnings, the latest first
-	Waiting   []string           `json:"waiting,omitempty"` // objects that wait for it
-	Next      string             `json:"next,omitempty"`    // the command that shows more
+	Events    []livetree.Warning `json:"events,omitempty"`   // warnings, the latest first
+	WaitsFor  []string           `json:"waitsFor,omitempty"` // objects that are not ready
+	Waiting   []string           `json:"waiting,omitempty"`  // objects that wait for it
+	Next      string             `json:"next,omitempty"`     // the command that shows more
 
 	ref object.Ref
 }
 
 // newUnready returns an object with the status and the causes of an event.
 func newUnready(e event.Event) *unready {
-	return &unready{
+	u := &unready{
 		Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name,
 		Status: e.Status.State, Message: e.Status.Message, Causes: e.Causes,
-		Next: view.NextCommand(e.Ref, e.Causes), ref: e.Ref,
+		ref: e.Ref,
 	}
+	if u.Status != ready.NotFound || len(e.Causes) > 0 {
+		u.Next = view.NextCommand(e.Ref, e.Causes)
+	}
+	return u
 }
 
 // newEvidence returns an object with what a revision says about its failure.
@@ -75,6 +82,9 @@ func newEvidence(v history.Evidence) *unready {
 func (e *explanation) print(env *cli.Env) error {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, e.headline(env))
+	if e.Run != nil {
+		fmt.Fprintln(&b, runText(e.Run, env.Now()))
+	}
 	if len(e.Objects) == 0 {
 		for _, failure := range e.Failures {
 			fmt.Fprintln(&b, "- "+failure)
@@ -150,6 +160,9 @@ func (u *unready) print(b *bytes.Buffer, now time.Time) {
 		}
 		message := strings.Join(strings.Fields(w.Message), " ")
 		fmt.Fprintf(b, "    event %s%s: %s: %s: %s\n", age, times, w.Object.Short(), w.Reason, message)
+	}
+	if len(u.WaitsFor) > 0 {
+		fmt.Fprintln(b, "    waits for: "+strings.Join(u.WaitsFor, ", "))
 	}
 	if len(u.Waiting) > 0 {
 		fmt.Fprintln(b, "    waiting for it: "+strings.Join(u.Waiting, ", "))

@@ -1,0 +1,72 @@
+package sets
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// AtNewest returns the set as the newest revision in its history has it, for questions that need
+// no server (Offline); nil if there is no revision. A revision that is no description of the whole
+// set does not count. Secrets lack the data that the history withholds.
+func AtNewest(ctx context.Context, c Cluster, set Set) (*Restored, error) {
+	s, err := OpenHistory(ctx, c, set)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(heads, func(h history.Head) bool { return h.Err == nil && h.Partial == "" })
+	if i < 0 {
+		return nil, nil
+	}
+	r := &Restored{}
+	if r.Revision, err = s.Read(ctx, heads[i].Number); err != nil {
+		return nil, err
+	}
+	if r.settings, err = readSettings(r.Revision.Settings); err != nil {
+		return nil, err
+	}
+	r.Set, err = r.open(ctx, requestOf(set), set, r.Revision.Objects)
+	return r, err
+}
+
+// requestOf returns the request that a set was opened from, without its files.
+func requestOf(set Set) Request {
+	r := Request{}
+	switch s := set.(type) {
+	case *packageSet:
+		r = s.request
+	case *appSet:
+		r = s.request
+	}
+	r.Files, r.Rules = nil, nil
+	return r
+}
+
+// Unwritten returns the objects that a run which did not succeed described, and that are not among
+// those of the set: it did not create them, or they have been deleted since. Of a run that
+// succeeded there are none.
+func (r *Restored) Unwritten(existing *object.Set) []object.Ref {
+	if r.Revision.Outcome != history.Failed && r.Revision.Outcome != history.Interrupted {
+		return nil
+	}
+	var refs []object.Ref
+	for _, obj := range r.Revision.Objects {
+		ref := object.RefOf(obj.Unstructured)
+		live := ref
+		if resource.HasAnnotation(obj.Unstructured, resource.AnnVersioned) {
+			live = newestVersion(ref, existing)
+		}
+		if obj.GetAPIVersion() != config.DocVersion && !existing.Has(live) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
