@@ -41,7 +41,8 @@ type Listed struct {
 	Result    Result
 	LastRun   time.Time
 	Created   time.Time
-	Err       error // why the record is not valid
+	Labels    map[string]string // of the record
+	Err       error             // why the record is not valid
 }
 
 // listing lists the records of one kind.
@@ -113,7 +114,7 @@ func releasesIn(kind schema.GroupKind) listing {
 			newest[key] = Listed{
 				Kind: "release", Tool: string(Helm), Namespace: m.Namespace, Name: key[1], Objects: -1,
 				Record: refTo(kind, m), Result: releaseResult(m.Labels[helmStatus]),
-				LastRun: modifiedAt(m), Created: m.CreationTimestamp.Time,
+				LastRun: modifiedAt(m), Created: m.CreationTimestamp.Time, Labels: m.Labels,
 			}
 		}
 		listed := make([]Listed, 0, len(newest))
@@ -164,7 +165,8 @@ func applySetsIn(kind schema.GroupKind) listing {
 			listed[i] = Listed{
 				Kind: "applyset", Tool: m.Annotations[applySetTooling], Namespace: m.Namespace,
 				Name: m.Name, Record: ref, ID: m.Labels[applySetID], Objects: -1,
-				Created: m.CreationTimestamp.Time, Err: checkApplySetID(ref, m.Labels[applySetID]),
+				Created: m.CreationTimestamp.Time, Labels: m.Labels,
+				Err: checkApplySetID(ref, m.Labels[applySetID]),
 			}
 			if listed[i].Err != nil {
 				listed[i].Result = Unreadable
@@ -206,6 +208,7 @@ func objectsOf(kind schema.GroupKind, of func(*unstructured.Unstructured) Listed
 			listed[i] = of(obj)
 			listed[i].Namespace, listed[i].Name = obj.GetNamespace(), obj.GetName()
 			listed[i].Record, listed[i].Created = object.RefOf(obj), obj.GetCreationTimestamp().Time
+			listed[i].Labels = obj.GetLabels()
 		}
 		return listed, unlessUnknown(err)
 	}

@@ -259,3 +259,34 @@ func TestTerminal(t *testing.T) {
 		t.Error("the environment of the process is another one")
 	}
 }
+
+// A flag that users of other tools try names what to do instead, by its shorthand too.
+func TestForeignFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"destroy -A":             "'list -A' shows all",
+		"destroy --cascade=x":    "--delete-propagation-policy",
+		"apply --prune":          "--no-prune",
+		"apply -Rv":              "all folders below",
+		"inspect -w":             "'status --watch'",
+		"tree -l a=b":            "'inspect -l'",
+		"list --no-headers":      "-o name",
+		"list --cascade":         "see 'muster list --help'",
+		"list -o jsonpath={.x}":  "-o json",
+		"list -o go-template=xx": "-o json",
+	} {
+		words := strings.Fields(args)
+		commands := func(*Env, *Kube) []*cobra.Command {
+			output := Choice{Value: "table", Meaning: "output", Allowed: []string{"table", OutputJSON}}
+			cmd := &cobra.Command{Use: words[0], RunE: func(*cobra.Command, []string) error {
+				return output.Check()
+			}}
+			output.AddShortTo(cmd, "output", "o", "Output format")
+			return []*cobra.Command{cmd}
+		}
+		env, _, errs := testEnv(append([]string{"muster"}, words...)...)
+		code := Main(env, nil, Group{Title: "Commands", Commands: commands})
+		if code != ExitError || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit code %d, %s, want %s", args, code, errs, want)
+		}
+	}
+}

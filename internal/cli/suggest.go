@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -43,6 +44,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case !errors.As(err, &unknown):
 		return err
 	}
+	if advice := adviceFor(cmd, unknown.GetSpecifiedName()); advice != "" {
+		return fmt.Errorf("%w: %s", err, advice)
+	}
 	if name := unknown.GetSpecifiedName(); unknown.GetSpecifiedShortnames() == "" {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -72,6 +76,10 @@ func hintValues(cmd *cobra.Command) {
 		wrong := (*ChoiceError)(nil)
 		if !errors.As(err, &wrong) {
 			return err
+		}
+		form, _, _ := strings.Cut(wrong.Value, "=")
+		if slices.Contains(templateForms, form) && slices.Contains(wrong.Allowed, OutputJSON) {
+			return fmt.Errorf("%w; a program such as jq selects from -o json", err)
 		}
 		if hint := suggest.Hint(wrong.Value, wrong.Allowed, ""); hint != "" {
 			return fmt.Errorf("%w%s", err, hint)

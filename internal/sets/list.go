@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -45,8 +47,9 @@ type Listed struct {
 	Objects    int    // number of recorded objects; -1 if the record does not say
 	LastResult Result // empty if it is unknown
 	LastRun    time.Time
-	Created    time.Time // of the record
-	Err        error     // why the record cannot be read
+	Created    time.Time  // of the record
+	Labels     labels.Set // of the record
+	Err        error      // why the record cannot be read
 }
 
 // List returns the sets whose records are in a namespace, or in all namespaces if it is empty, by
@@ -77,7 +80,7 @@ func ListAll(ctx context.Context, c Cluster, namespace string) ([]Listed, error)
 		all = append(all, Listed{
 			Kind: l.Kind, Tool: l.Tool, Namespace: l.Namespace, Name: l.Name, Record: l.Record,
 			Identity: l.ID, Objects: l.Objects, LastResult: Result(l.Result), LastRun: l.LastRun,
-			Created: l.Created, Err: l.Err,
+			Created: l.Created, Labels: l.Labels, Err: l.Err,
 		})
 	}
 	sortListed(all)
@@ -117,7 +120,7 @@ func listedPackage(r packages.Record) Listed {
 	l := Listed{
 		Kind: KindPackage, Namespace: r.Inventory.Ref.Namespace, Name: r.Inventory.Ref.Name,
 		Record: r.Inventory.Ref, Identity: r.Inventory.ID, Created: r.Created,
-		Objects: -1, LastResult: Unreadable, Err: r.Err,
+		Objects: -1, LastResult: Unreadable, Labels: r.Inventory.Labels, Err: r.Err,
 	}
 	if r.State != nil {
 		l.Objects, l.LastResult = len(r.State.Members), memberResult(r.State.Members)
@@ -148,7 +151,7 @@ func memberResult(members []record.Member) Result {
 func listedApp(a *app.App) Listed {
 	l := Listed{
 		Kind: KindApp, Namespace: a.Namespace, Name: a.Name, Record: a.RecordRef(),
-		Created: a.Created(), Objects: -1, LastResult: Unreadable, Err: a.Err,
+		Created: a.Created(), Objects: -1, LastResult: Unreadable, Labels: a.Labels(), Err: a.Err,
 	}
 	if a.Err != nil {
 		return l

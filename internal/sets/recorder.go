@@ -69,6 +69,7 @@ type Recorder struct {
 	created  *object.Set
 	deleted  bool // an object was deleted to be created again, and was not
 	unseen   bool // the run does not wait until objects are ready
+	leaving  bool // the run does not wait until objects are gone
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -95,14 +96,24 @@ var withoutState = map[schema.GroupKind]bool{
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
 }
 
-// AwaitNothing changes the plan so that objects which are applied are not waited for. The revision
-// says so, unless all of them are ready once they are written.
+// AwaitNothing changes the plan so that objects which are applied or deleted are not waited for. A
+// deletion that another step waits for still is. The revision says so, unless all applied objects
+// are ready once they are written.
 func (r *Recorder) AwaitNothing() {
 	p := r.Plan()
+	awaited := map[int]bool{}
+	for _, step := range p.Steps {
+		for _, i := range slices.Concat(step.Needs, step.After) {
+			awaited[i] = true
+		}
+	}
 	for i := range p.Steps {
-		step := &p.Steps[i]
-		if step.Op.IsDesired() {
+		switch step := &p.Steps[i]; {
+		case step.Op.IsDesired():
 			r.unseen = r.unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
+			step.Wait = false
+		case step.Op == plan.Delete && !awaited[i]:
+			r.leaving = r.leaving || step.Wait
 			step.Wait = false
 		}
 	}
@@ -197,9 +208,9 @@ func (r *Recorder) fail(e event.Event) {
 // Record writes a revision of a run that has changed something, or has tried to, or has found that
 // everything is as it should be though the history does not say so: the run before failed or was
 // killed, another program has deployed the set, or drift was accepted into its files. Of a set that
-// was destroyed, done, it deletes the history instead. It does nothing after a dry run. The end of
-// the context does not break it off at once. The error is for the user: the history is not that
-// important to the run.
+// was destroyed, done, it deletes the history instead, once the record is gone. It does nothing
+// after a dry run. The end of the context does not break it off at once. The error is for the user:
+// the history is not that important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
 	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
 	mayLack := done && !r.Plan().Destroys && r.basis.Partial == ""
@@ -212,6 +223,9 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
 	defer cancel()
 	if destroyed {
+		if r.leaving && r.isRecorded(ctx) {
+			return nil // the run that finds the objects gone deletes it
+		}
 		return r.explain(r.store.DeleteAll(ctx))
 	}
 	if r.store.Set.ID == "" {
@@ -236,6 +250,12 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
+}
+
+// isRecorded reports whether the set has a record, or it cannot be found out.
+func (r *Recorder) isRecorded(ctx context.Context) bool {
+	exists, err := r.store.Exists(ctx, r.store.Set.ID)
+	return exists || err != nil
 }
 
 // objects returns the objects of the revision.

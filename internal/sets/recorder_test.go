@@ -371,3 +371,32 @@ func TestFailedAfterReplacement(t *testing.T) {
 		}
 	}
 }
+
+// plannedSet is an operation with a plan.
+type plannedSet struct {
+	Operation
+	plan *plan.Plan
+}
+
+func (o plannedSet) Plan() *plan.Plan { return o.plan }
+
+// A run that waits for nothing still waits for deletions that other steps have to follow.
+func TestAwaitNothing(t *testing.T) {
+	ref := func(kind, name string) object.Ref { return object.Ref{Kind: kind, Name: name} }
+	p := &plan.Plan{Steps: []plan.Step{
+		{Ref: ref("Pod", "applied"), Op: plan.Create, Wait: true},
+		{Ref: ref("ConfigMap", "dependent"), Op: plan.Delete, Wait: true},
+		{Ref: ref("ConfigMap", "resource"), Op: plan.Delete, Wait: true},
+		{Op: plan.Guard, After: []int{2}},
+		{Ref: ref("ConfigMap", "base"), Op: plan.Delete, Wait: true, Needs: []int{1}},
+	}}
+	r := NewRecorder(fullCluster{}, plannedSet{plan: p}, HistoryOptions{})
+	r.AwaitNothing()
+	var waits []bool
+	for _, step := range p.Steps {
+		waits = append(waits, step.Wait)
+	}
+	if diff := cmp.Diff([]bool{false, true, true, false, false}, waits); diff != "" {
+		t.Errorf("what is waited for (-want +got):\n%s", diff)
+	}
+}

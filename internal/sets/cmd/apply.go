@@ -107,7 +107,7 @@ func (f *applyFlags) addRun(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.dryRun.Add(cmd, "Only print what would be done")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before the plan is applied")
-	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready")
+	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready, and pruned ones gone")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	flags.BoolVar(&f.unchanged, "show-unchanged", false,
 		"List objects that are unchanged and ready; otherwise they are only counted")

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/output"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -21,6 +24,8 @@ type destroyFlags struct {
 	commands.DestroyFlags
 	setflags.Flags
 	dryRun  cli.DryRunFlag
+	wait    bool
+	absent  bool // a record that does not exist is no error
 	timeout time.Duration
 	held    heldFlags
 	stall   stallLimit
@@ -37,7 +42,7 @@ type destroyFlags struct {
 func newDestroyFlags() destroyFlags {
 	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("graph"),
 		output:  output.NewFlag(output.RunKinds),
-		history: newHistoryFlags()}
+		history: newHistoryFlags(), wait: true}
 	f.Lock = cli.NewLockFlags()
 	return f
 }
@@ -53,6 +58,9 @@ gone, and then delete the record. The set is the package in a folder (default: t
 or on the standard input (-), an app (-a), or a package whose folder is gone (--record). On a
 terminal the plan is shown first, and run after you have confirmed it.
 
+With --wait=false, objects are waited for only if another deletion has to come after theirs. The
+record stays until all objects are gone: destroy the set again then.
+
 ` + cli.ExitCodes,
 		Example: "  " + env.Name() + " destroy wordpress\n" +
 			"  " + env.Name() + " destroy -a web -n shop --yes\n" +
@@ -64,6 +72,8 @@ terminal the plan is shown first, and run after you have confirmed it.
 	}
 	f.addRun(cmd)
 	f.AddRecord(cmd)
+	cmd.Flags().BoolVar(&f.absent, "ignore-not-found", false,
+		"Treat a record (--record) that does not exist as deleted")
 	return cmd
 }
 
@@ -72,6 +82,7 @@ func (f *destroyFlags) addRun(cmd *cobra.Command) {
 	f.Add(cmd)
 	flags := cmd.Flags()
 	f.dryRun.Add(cmd, "Only print what would be deleted")
+	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are gone")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
 	f.held.add(cmd, true)
 	f.stall.add(cmd, "delete-timeout")
@@ -101,7 +112,7 @@ func (f *destroyFlags) run(
 		return err
 	}
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
-	r.yes, r.timeout = f.held.yes || f.confirmed, f.timeout
+	r.yes, r.timeout, r.noWait = f.held.yes || f.confirmed, f.timeout, !f.wait
 	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
@@ -141,8 +152,30 @@ func (f *destroyFlags) run(
 		op, err = set.PrepareDestroy(ctx, connected, o)
 		return t, op, err
 	})
+	if none := (*packages.NoRecordError)(nil); f.absent && errors.As(err, &none) {
+		env.Notice("note: " + err.Error())
+		return nil
+	}
+	if err == nil && !f.wait && f.App == "" && mode == engine.DryRunNone {
+		noteLeaving(ctx, env, connected, set)
+	}
 	if err != nil || !op.LeavesUnknown() {
 		return err
 	}
 	return &cli.ResultError{}
+}
+
+// noteLeaving prints which objects of a package are still being deleted after a run that did not
+// wait for them. Those of an app are printed when its record would be deleted.
+func noteLeaving(ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set) {
+	targets, err := set.Targets(ctx, c)
+	if err != nil || targets.All.Len() == 0 {
+		return // the record is gone
+	}
+	var names []string
+	for _, ref := range targets.All.Refs() {
+		names = append(names, ref.String())
+	}
+	env.Notice("note: the record of the package stays until these objects are gone, which nothing " +
+		"waits for; destroy it again then: " + strings.Join(names, ", "))
 }

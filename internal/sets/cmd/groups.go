@@ -215,6 +215,7 @@ func (f *applyFlags) destroyGone(
 	one := newDestroyFlags()
 	one.App, one.Cluster, one.Lock, one.output = m.app, f.Cluster, f.Lock, f.output
 	one.dryRun, one.timeout, one.Statuses = f.dryRun, f.timeout, f.Statuses
+	one.wait = f.wait
 	one.history = f.history
 	one.stall = stallLimit{limit: f.stall.limit}
 	one.confirmed = f.yes || !env.IsInteractive()

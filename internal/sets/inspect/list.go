@@ -5,11 +5,13 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/muster-deploy/muster/internal/cli"
@@ -28,6 +30,7 @@ const (
 type listFlags struct {
 	allNamespaces bool
 	all           bool // the sets of other tools too
+	selector      string
 	output        cli.Choice
 }
 
@@ -50,11 +53,15 @@ progress or was interrupted; "unreadable" is a damaged record.
 --all lists the sets of other tools too: Helm releases, ApplySets, the Kustomizations and HelmReleases
 of Flux, and the Applications of Argo CD. TOOL is the program that deploys the set.
 
+--selector selects sets by the labels of their records, which are those in the file of a package,
+and those that 'kubectl label' has set.
+
 Exit codes:
   0  the sets were listed
   1  not all could be listed: the error says why`,
 		Example: "  " + env.Name() + " list -A\n  " + env.Name() + " list -A --all\n  " +
-			env.Name() + " list -n shop -o json",
+			env.Name() + " list -n shop -o json\n" +
+			"  " + env.Name() + " list -A -l team=shop -o name",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), env, kube)
@@ -63,6 +70,8 @@ Exit codes:
 	cmd.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false,
 		"List the sets of all namespaces")
 	cmd.Flags().BoolVar(&f.all, "all", false, "List the sets of other tools, too")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "",
+		"Only sets whose record this label query selects, as in kubectl (example: team=shop,tier!=test)")
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }
@@ -71,9 +80,12 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 	if err := f.output.Check(); err != nil {
 		return err
 	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return fmt.Errorf("--selector %s is not a label query: %w", f.selector, err)
+	}
 	namespace := ""
 	if !f.allNamespaces {
-		var err error
 		if namespace, _, err = kube.Namespace(); err != nil {
 			return err
 		}
@@ -87,6 +99,7 @@ func (f *listFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube) error
 		list = sets.ListAll
 	}
 	listed, failed := list(ctx, client, namespace)
+	listed = slices.DeleteFunc(listed, func(l sets.Listed) bool { return !selector.Matches(l.Labels) })
 	for _, l := range listed {
 		if l.Err != nil {
 			env.Notice("Warning: " + l.Err.Error())
@@ -113,6 +126,9 @@ func (f *listFlags) noSets(namespace string) string {
 	what := "packages or apps"
 	if f.all {
 		what = "sets"
+	}
+	if f.selector != "" {
+		what += " with labels " + f.selector
 	}
 	if namespace == "" {
 		return "No " + what + " found"
