@@ -18,6 +18,9 @@ import (
 // maxColumns is the longest line of Go code.
 const maxColumns = 100
 
+// maxProse is the longest line of documents, outside of tables and code.
+const maxProse = 160
+
 // bannedWords have a common term instead: report, ignore, recreate, predict, fix, related, redact.
 var bannedWords = strings.Fields(`
 	told tells heed heeds heeded anew foresee foresees foreseen unforeseen foresaw mend mends mended
@@ -82,6 +85,9 @@ func checkEnglish(t *testing.T, file, text string) (found []string) {
 			found = checkComments(set, parsed)
 		}
 	}
+	if path.Ext(file) == ".md" && !strings.HasPrefix(file, "docs/reference/") {
+		found = checkProse(file, text)
+	}
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -95,6 +101,24 @@ func checkEnglish(t *testing.T, file, text string) (found []string) {
 				found = append(found, fmt.Sprintf("%s:%d: banned %q: %s", file, number, word,
 					strings.TrimSpace(line)))
 			}
+		}
+	}
+	return found
+}
+
+// checkProse returns the lines of a document that are too long. A table and a comment have to be on
+// one line, and a block of code shows what it shows.
+func checkProse(file, text string) (found []string) {
+	number, code := 0, false
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		single := strings.HasPrefix(line, "|") || strings.HasPrefix(line, "<!--")
+		if n := utf8.RuneCountInString(line); n > maxProse && !code && !single {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns", file, number, n))
 		}
 	}
 	return found

@@ -33,7 +33,7 @@ func ExitCodes(root Command) string {
 	})
 	var b strings.Builder
 	b.WriteString("# Exit codes\n\nThis table comes from the help of the commands. " +
-		"Besides, a second Ctrl-C ends any command with 130, an internal error with 1, " +
+		"Besides, a second Ctrl-C ends any command with 130, an internal error with 1,\n" +
 		"and a reader that closes the output with 141.\n\n" +
 		"| Code | Meaning | Commands |\n|---|---|---|\n")
 	for _, e := range exits {
@@ -41,7 +41,7 @@ func ExitCodes(root Command) string {
 			strings.Join(commands[e], ", "))
 	}
 	if len(silent) > 0 {
-		fmt.Fprintf(&b, "\nThe help of %s lists no codes: 0 is success, and 1 an error.\n",
+		fmt.Fprintf(&b, "\nThe help of %s\nlists no codes: 0 is success, and 1 an error.\n",
 			strings.Join(silent, ", "))
 	}
 	return b.String()
