@@ -24,6 +24,9 @@ var platforms = []string{
 	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
 }
 
+// homepage is the address of the project.
+const homepage = "https://github.com/muster-deploy/muster"
+
 // noAddress stands for a release without manifests that name download addresses.
 const noAddress = "none"
 

@@ -23,6 +23,9 @@ type manifest struct {
 	Archives []archive
 }
 
+// Homepage returns the address of the project.
+func (m manifest) Homepage() string { return homepage }
+
 // Archive returns the archive of a platform; nil if the release has none.
 func (m manifest) Archive(system, arch string) *archive {
 	for _, a := range m.Archives {

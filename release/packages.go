@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -49,8 +52,37 @@ var places = []struct{ from, to string }{
 	{"completions/muster.bash", "/usr/share/bash-completion/completions/muster%s"},
 	{"completions/_muster", "/usr/share/zsh/vendor-completions/_muster%s"},
 	{"completions/muster.fish", "/usr/share/fish/vendor_completions.d/muster.fish%s"},
-	{"man/man1/", "/usr/share/man/man1/%s"},
+	{"man/man1/", "/usr/share/man/man1/%s.gz"},
 	{"LICENSE", "/usr/share/doc/muster/copyright%s"},
+	{"CHANGELOG.md", "/usr/share/doc/muster/changelog.gz%s"},
+}
+
+// compressed returns the content of a file at its place: pages and changes are compressed there, as
+// the rules of Debian want it. Neither name nor time of the file is in it.
+func compressed(content []byte, place string) ([]byte, error) {
+	if path.Ext(place) != ".gz" {
+		return content, nil
+	}
+	var b bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := zipped.Write(content); err != nil {
+		return nil, err
+	}
+	err = zipped.Close()
+	return b.Bytes(), err
+}
+
+// placeOf returns where a package has a file of an archive; empty if it does not have it.
+func placeOf(name string) string {
+	for _, place := range places {
+		if rest, ok := strings.CutPrefix(name, place.from); ok {
+			return fmt.Sprintf(place.to, rest)
+		}
+	}
+	return ""
 }
 
 // packageFile is a file in the description of a package.
@@ -64,24 +96,25 @@ type packageFile struct {
 func (r *release) writePackages(ctx context.Context, files []file, dir, arch string) error {
 	var contents []packageFile
 	for _, f := range files {
-		for _, place := range places {
-			rest, ok := strings.CutPrefix(f.name, place.from)
-			if !ok {
-				continue
-			}
-			path := filepath.Join(dir, "package", filepath.FromSlash(f.name))
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				return err
-			}
-			if err := os.WriteFile(path, f.content, 0o644); err != nil {
-				return err
-			}
-			contents = append(contents, packageFile{
-				Source: path, Destination: fmt.Sprintf(place.to, rest),
-				Info: map[string]any{"mode": f.mode, "mtime": r.date},
-			})
-			break
+		place := placeOf(f.name)
+		if place == "" {
+			continue
 		}
+		content, err := compressed(f.content, place)
+		if err != nil {
+			return err
+		}
+		source := filepath.Join(dir, "package", filepath.FromSlash(f.name))
+		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(source, content, 0o644); err != nil {
+			return err
+		}
+		contents = append(contents, packageFile{
+			Source: source, Destination: place,
+			Info: map[string]any{"mode": f.mode, "mtime": r.date},
+		})
 	}
 	description, err := r.describePackage(arch, contents)
 	if err != nil {
@@ -108,6 +141,7 @@ func (r *release) describePackage(arch string, contents []packageFile) ([]byte, 
 		"name": "muster", "arch": arch, "platform": "linux", "version": r.version,
 		"section": "utils", "priority": "optional", "license": "Apache-2.0",
 		"maintainer":  "The muster authors",
+		"homepage":    homepage,
 		"description": "Deploys sets of Kubernetes objects as one unit.",
 		"mtime":       r.date,
 		"contents":    contents,

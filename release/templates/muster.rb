@@ -1,5 +1,6 @@
 class Muster < Formula
   desc "Deploy sets of Kubernetes objects as one unit"
+  homepage "{{.Homepage}}"
   version "{{.Number}}"
   license "Apache-2.0"
 {{define "arch"}}{{if .}}      url "{{.URL}}"
