@@ -228,6 +228,58 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestHangups sends what the end of a terminal does: SIGHUP more than once. Only another signal
+// quits a run that finishes its writes.
+func TestHangups(t *testing.T) {
+	signals, done, ended := make(chan os.Signal), make(chan struct{}), make(chan struct{})
+	first, again := 0, 0
+	go func() {
+		handleSignals(signals, done, func() { first++ }, func() { again++ })
+		close(ended)
+	}()
+	signals <- syscall.SIGHUP
+	signals <- syscall.SIGHUP
+	signals <- syscall.SIGHUP
+	signals <- syscall.SIGINT
+	close(done)
+	if <-ended; first != 1 || again != 1 {
+		t.Errorf("%d signals interrupt and %d quit, want 1 and 1", first, again)
+	}
+}
+
+// TestFullscreen checks on which terminals screens are drawn.
+func TestFullscreen(t *testing.T) {
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal to test with: ", err)
+	}
+	defer tty.Close()
+	for _, tc := range []struct {
+		term, ci      string
+		noColor       string
+		drawn, colour bool
+	}{
+		{term: "xterm", drawn: true, colour: true},
+		{term: "no-such-terminal", drawn: true, colour: true},
+		{term: "xterm", noColor: "1", drawn: true},
+		{term: "xterm", ci: "false", drawn: true, colour: true},
+		{term: "xterm", ci: "0", drawn: true, colour: true},
+		{term: "xterm", ci: "true"},
+		{term: "xterm", ci: "woodpecker"},
+		{term: ""}, {term: "dumb"}, {term: "unknown"}, {term: "emacs"},
+	} {
+		env, _, _ := testEnv("muster")
+		env.In, env.Out = tty, tty
+		env.Getenv = func(name string) string {
+			return map[string]string{"TERM": tc.term, "CI": tc.ci, "NO_COLOR": tc.noColor}[name]
+		}
+		o, drawn := env.Fullscreen()
+		if drawn != tc.drawn || o.Colour != tc.colour {
+			t.Errorf("%+v: drawn %t, in colour %t", tc, drawn, o.Colour)
+		}
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	env, _, _ := testEnv("muster")
 	if env.IsTerminal() || !reflect.DeepEqual(env.Terminal(), view.Terminal{}) {

@@ -17,9 +17,9 @@ func (interruption) Error() string { return "interrupted" }
 func (interruption) Is(target error) bool { return target == context.Canceled }
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so that the run
-// can finish its writes; the second signal exits at once. SIGHUP stays ignored if the process was
-// started to ignore it, as by nohup. SIGPIPE ends nothing: a write to a closed pipe returns an
-// error. The function stops the handling of signals.
+// can finish its writes; a second one that is not SIGHUP exits at once. SIGHUP stays ignored if the
+// process was started to ignore it, as by nohup. SIGPIPE ends nothing: a write to a closed pipe
+// returns an error. The function stops the handling of signals.
 func interruptible(env *Env) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -33,27 +33,38 @@ func interruptible(env *Env) (context.Context, func()) {
 	signal.Notify(unread, syscall.SIGPIPE)
 	done := make(chan struct{})
 	// The goroutine ends with the returned function or the process.
-	go func() {
-		for count := 1; ; count++ {
-			select {
-			case <-signals:
-			case <-done:
-				return
-			}
-			if count > 1 {
-				env.Restorer.Restore()
-				os.Exit(ExitInterrupted)
-			}
-			fmt.Fprintln(
-				env.Err, "interrupted: finishing writes in progress (press Ctrl-C again to quit immediately)",
-			)
-			cancel(interruption{})
-		}
-	}()
+	go handleSignals(signals, done, func() {
+		fmt.Fprintln(
+			env.Err, "interrupted: finishing writes in progress (press Ctrl-C again to quit immediately)",
+		)
+		cancel(interruption{})
+	}, func() {
+		env.Restorer.Restore()
+		os.Exit(ExitInterrupted)
+	})
 	return ctx, func() {
 		signal.Stop(signals)
 		signal.Stop(unread)
 		close(done)
 		cancel(nil)
+	}
+}
+
+// handleSignals calls first for the first signal, and again for each later one, until done is
+// closed. A later SIGHUP asks for nothing: a terminal that disappears sends several, one by its
+// shell and one by the kernel when the shell has ended.
+func handleSignals(signals <-chan os.Signal, done <-chan struct{}, first, again func()) {
+	for interrupted := false; ; interrupted = true {
+		select {
+		case sig := <-signals:
+			switch {
+			case !interrupted:
+				first()
+			case sig != syscall.SIGHUP:
+				again()
+			}
+		case <-done:
+			return
+		}
 	}
 }
