@@ -19,7 +19,7 @@ stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gi
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-plane check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-plane ## everything, into bin/
 
@@ -30,7 +30,7 @@ build-plane: ## the control plane and, where there is none, the kubectl of its v
 	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
 	command -v kubectl >/dev/null || (cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
 
-check: format vet staticcheck boundaries drift ## everything that needs no cluster and no race detector
+check: format vet systems staticcheck boundaries drift ## everything that needs no cluster and no race detector
 
 format:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
@@ -40,6 +40,9 @@ vet:
 	go vet $(PACKAGES)
 	go vet -tags profile ./cmd/muster
 	cd local && go vet $(LIGHT) $(HEAVY)
+
+systems: ## the types of the program for every system of a release; nothing is compiled for them
+	go test -count=1 -run '^TestSystems$$' ./release
 
 staticcheck:
 	go tool staticcheck $(PACKAGES)
