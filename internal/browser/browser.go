@@ -10,15 +10,23 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Script is a file of a package of npm.
@@ -124,28 +132,29 @@ func (s Script) fetch(t *testing.T) []byte {
 
 // Window is how a page is seen.
 type Window struct {
-	Width, Height string // pixels
+	Width, Height int // pixels
 	Dark          bool
 }
 
 // The windows in which pages are tested: wide and narrow, light and dark.
 var Windows = map[string]Window{
-	"wide":       {"1280", "900", false},
-	"wide-dark":  {"1280", "900", true},
-	"phone":      {"500", "900", false},
-	"phone-dark": {"500", "900", true},
+	"wide":       {1280, 900, false},
+	"wide-dark":  {1280, 900, true},
+	"phone":      {390, 844, false},
+	"phone-dark": {390, 844, true},
 }
 
 // Catcher is a script for the beginning of a page. It collects errors in the variable problems, and
-// provides the function report, which waits for a promise and ends the test of the page.
+// provides the function report, which waits for a promise and ends the test of the page. A page in
+// a frame reports through the one around it, since its policy may allow no request.
 const Catcher = `<script>
 window.problems = [];
 addEventListener("error", (event) => problems.push(event.message));
 addEventListener("unhandledrejection", (event) => problems.push(String(event.reason)));
 addEventListener("securitypolicyviolation", (event) => problems.push("blocked " + event.blockedURI));
-window.report = (promise) => promise.catch((e) => problems.push(String(e))).then(() => {
-  document.title = "checked: " + problems.join("; ");
-});
+window.send = (text) => fetch("/report", { method: "POST", body: text });
+window.report = (promise) => promise.catch((e) => problems.push(String(e)))
+  .then(() => parent.send(problems.join("; ")));
 </script>`
 
 // AxeCheck is a script that checks a page that has Axe: all rules of WCAG 2 of the levels A and AA.
@@ -158,34 +167,114 @@ const AxeCheck = `axe.run(document, { resultTypes: ["violations"], runOnly: ["wc
   if (found.passes.length === 0) problems.push("axe checked nothing");
 })`
 
+// frameForm is a page that shows another one in a frame of a size. Chromium has no windows as
+// narrow as phones; a frame of a page may be.
+const frameForm = `<!DOCTYPE html><meta charset="utf-8">
+<meta name="color-scheme" content="light dark"><style>body { margin: 0; }
+iframe { border: 0; display: block; }</style>` + Catcher + `
+<iframe width="%d" height="%d" src="/page"></iframe>`
+
 // Check opens a page whose scripts call report, and fails the test if they found problems.
 func Check(t *testing.T, page string, w Window) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+	pages := http.NewServeMux()
+	pages.HandleFunc("/page", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(out, page)
+	})
+	pages.HandleFunc("/{$}", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(out, frameForm, w.Width, w.Height)
+	})
+	Visit(t, pages, w)
+}
+
+// reportTime is how long the report of a page is waited for: it ends only what would never end.
+const reportTime = 5 * time.Minute
+
+// Visit opens the first page of a site, whose scripts call report, and fails the test if they found
+// problems, if the console has a message, or if a request was not answered.
+func Visit(t *testing.T, site http.Handler, w Window) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), reportTime)
+	defer stop()
+	reports := make(chan string, 1)
+	server := httptest.NewServer(answering(t, site, reports))
+	defer server.Close()
+	var log bytes.Buffer
+	cmd := command(ctx, t, server.URL, w)
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	scheme := "1" // light
-	if w.Dark {
-		scheme = "0"
+	select {
+	case problems := <-reports:
+		if problems != "" {
+			t.Errorf("the page says %q", problems)
+		}
+	case <-ctx.Done():
+		t.Error("the page reports nothing")
 	}
-	cmd := exec.Command(Program(t, "chromium"), "--headless", "--no-sandbox", "--disable-gpu",
-		"--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--dump-dom", "--enable-logging=stderr",
-		"--blink-settings=preferredColorScheme="+scheme, "--virtual-time-budget=20000",
-		"--window-size="+w.Width+","+w.Height, "--user-data-dir="+t.TempDir(), "file://"+path)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %s", err, log.String())
-	}
-	_, title, _ := strings.Cut(out.String(), "<title>")
-	if title, _, _ = strings.Cut(title, "</title>"); title != "checked: " {
-		t.Errorf("the page says %q", title)
-	}
+	stop()
+	_ = cmd.Wait() // it was ended by a signal
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, ":CONSOLE") {
 			t.Errorf("the console has a message: %s", line)
 		}
 	}
+}
+
+// command returns the command that opens an address. It ends with the context.
+func command(ctx context.Context, t *testing.T, address string, w Window) *exec.Cmd {
+	t.Helper()
+	scheme := "1" // light
+	if w.Dark {
+		scheme = "0"
+	}
+	width, height := strconv.Itoa(max(w.Width, leastWidth)), strconv.Itoa(w.Height)
+	cmd := exec.CommandContext(ctx, Program(t, "chromium"), "--headless", "--no-sandbox",
+		"--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+		"--blink-settings=preferredColorScheme="+scheme, "--remote-debugging-port=0",
+		"--window-size="+width+","+height, "--user-data-dir="+t.TempDir(), address)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// leastWidth is the width of the narrowest window of Chromium.
+const leastWidth = 500
+
+// answering returns a site that fails the test if it does not have what is asked for, and that
+// sends the report of its pages. A browser asks for an icon by itself.
+func answering(t *testing.T, site http.Handler, reports chan<- string) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/favicon.ico":
+			out.WriteHeader(http.StatusNoContent)
+			return
+		case "/report":
+			text, err := io.ReadAll(r.Body)
+			select {
+			case reports <- strings.TrimSpace(string(text) + " " + errorText(err)):
+			default: // the first report counts
+			}
+			return
+		}
+		recorded := httptest.NewRecorder()
+		if site.ServeHTTP(recorded, r); recorded.Code >= http.StatusBadRequest {
+			t.Errorf("%s %s: %d", r.Method, r.URL, recorded.Code)
+		}
+		maps.Copy(out.Header(), recorded.Header())
+		out.WriteHeader(recorded.Code)
+		_, _ = recorded.Body.WriteTo(out) // a browser that ends reads no more
+	})
+}
+
+func errorText(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }

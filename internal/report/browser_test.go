@@ -74,6 +74,45 @@ check(performance.getEntriesByType("resource").length === 0, "the page loads som
 report(Promise.resolve());
 </script></body>`
 
+// tour is a script at the end of the page of a run with failures: it reads the causes with their
+// logs and the differences, and follows the links of causes and drawings.
+const tour = `<script>
+const check = (ok, text) => { if (!ok) problems.push(text); };
+const shown = (element) => element !== null && element.checkVisibility();
+const causes = Array.from(document.querySelectorAll("#causes article"));
+check(causes.length > 1, "causes: " + causes.length);
+check(causes.some((c) => shown(c.querySelector("pre.log"))), "no cause has a log");
+check(causes.some((c) => c.textContent.includes("kubectl")), "no cause has a next command");
+const changed = document.querySelector("pre.diff").closest("li");
+check(!shown(changed.querySelector("pre.diff")), "differences are shown before they are unfolded");
+changed.querySelector("summary").click();
+check(shown(changed.querySelector("pre.diff .add")), "an unfolded object has no differences");
+check(document.querySelectorAll("#graph .node.critical").length > 1, "no critical path in the graph");
+check(document.querySelectorAll("#graph .edge.critical").length > 0, "no bold lines in the graph");
+check(document.querySelectorAll("#timeline ol li").length > 1, "no list of the critical path");
+check(document.querySelectorAll("#timeline rect.critical").length > 1, "no critical path in the bars");
+const box = document.getElementById("filter");
+const follow = async (path, from) => {
+  box.value = "no object has this";
+  box.dispatchEvent(new Event("input"));
+  document.getElementById("fold").click();
+  const link = document.querySelector(path), stays = link.getAttribute("href") === location.hash;
+  const moved = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+  link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+  if (!stays) await moved;
+  const row = document.getElementById(link.getAttribute("href").slice(1));
+  check(shown(row.querySelector("details[open] > div")), from + " does not unfold its object");
+  check(document.activeElement === row.querySelector("summary"), from + " does not focus its object");
+};
+report((async () => {
+  await follow("#causes article a", "a cause");
+  await follow("#causes article a", "a cause for the second time");
+  await follow("#graph a", "the graph");
+  await follow("#timeline svg a", "a bar of the timeline");
+  await follow("#timeline ol a", "the critical path");
+})());
+</script></body>`
+
 // audit is a script at the end of a page that checks its accessibility with everything unfolded.
 const audit = `<script>
 document.getElementById("unfold").click();
@@ -86,6 +125,16 @@ func TestBrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(page(readLarge(t)), "<style>", browser.Catcher+"<style>", 1)
 			browser.Check(t, strings.Replace(text, "</body>", probe, 1), browser.Windows[name])
+		})
+	}
+}
+
+// TestTour uses the page of a run that failed, in a wide window and in one of a phone.
+func TestTour(t *testing.T) {
+	for _, name := range []string{"wide", "phone"} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(page(readArchive(t, "failed")), "<style>", browser.Catcher+"<style>", 1)
+			browser.Check(t, strings.Replace(text, "</body>", tour, 1), browser.Windows[name])
 		})
 	}
 }

@@ -31,10 +31,11 @@
   }
   function reveal() {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!row || !row.matches("ul.objects > li")) return;
+    if (!row || !row.matches("ul.objects > li")) return false;
     if (row.hidden) { box.value = ""; state.value = ""; filter(); }
     row.querySelector("details").open = true;
     row.querySelector("summary").focus();
+    return true;
   }
   box.addEventListener("input", filter);
   state.addEventListener("change", filter);
@@ -48,6 +49,11 @@
   field("unfold").addEventListener("click", () => fold(true));
   field("fold").addEventListener("click", () => fold(false));
   window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (!link || link.getAttribute("href") !== location.hash) return; // the hash changes
+    if (reveal()) event.preventDefault();
+  });
   filter();
   reveal();
 })();
