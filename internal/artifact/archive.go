@@ -68,6 +68,9 @@ func folders(name string) (all []string) {
 	return all
 }
 
+// headers is the room for the headers of an archive whose files have few bytes.
+const headers = 1 << 20
+
 // unpacker reads the layers of an artifact into a tree.
 type unpacker struct {
 	tree    Tree
@@ -76,8 +79,11 @@ type unpacker struct {
 	entries int
 }
 
-// errTooMany reports an archive that is larger than a limit.
-var errTooMany = fmt.Errorf("its files %w, or there are more than %d", errTooLarge, maxEntries)
+// tooMany returns the error for an archive with files of more bytes than a limit, or with too many
+// files.
+func tooMany(limit int64) error {
+	return fmt.Errorf("its files %w, or there are more than %d", tooLargeError{limit}, maxEntries)
+}
 
 // add reads an archive, compressed or not, into the tree. Files of it replace those of earlier
 // ones. Nothing but files and folders may be in it, and not more than the limits allow.
@@ -92,13 +98,13 @@ func (u *unpacker) add(archive io.Reader) error {
 		unpacked = compressed
 	}
 	// Headers and padding count, too: an archive of nothing else could be as large.
-	limited := &limitedReader{from: unpacked, left: 2 * u.limit}
+	limited := &limitedReader{from: unpacked, left: 2*u.limit + headers}
 	r := tar.NewReader(limited)
 	for first := true; ; first = false {
 		h, err := r.Next()
 		switch {
 		case limited.exceeded || u.entries >= maxEntries:
-			return errTooMany
+			return tooMany(u.limit)
 		case err == io.EOF && first:
 			return errors.New("the archive is empty, or is none")
 		case err == io.EOF:
@@ -138,7 +144,7 @@ func (u *unpacker) addEntry(h *tar.Header, content io.Reader) error {
 	}
 	u.size += h.Size - int64(len(u.tree[name].Data))
 	if h.Size > u.limit || u.size > u.limit {
-		return errTooMany
+		return tooMany(u.limit)
 	}
 	data, err := io.ReadAll(content)
 	if err != nil {
@@ -159,8 +165,20 @@ func unpack(layers [][]byte, limit int64) (Tree, error) {
 			return nil, err
 		}
 	}
-	return u.tree, u.tree.check()
+	return u.tree, u.tree.check(limit)
 }
+
+// UnpackArchive returns the files of an archive, compressed or not, with at most so many bytes.
+func UnpackArchive(archive io.Reader, limit int64) (Tree, error) {
+	u := &unpacker{tree: Tree{}, limit: limit}
+	if err := u.add(archive); err != nil {
+		return nil, err
+	}
+	return u.tree, u.tree.check(limit)
+}
+
+// errExceeded ends the reading of an archive that is too large.
+var errExceeded = errors.New("there are too many bytes")
 
 // limitedReader reads up to a number of bytes, and remembers whether there were more.
 type limitedReader struct {
@@ -173,7 +191,7 @@ type limitedReader struct {
 func (r *limitedReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
 		r.exceeded = true
-		return 0, errTooLarge
+		return 0, errExceeded
 	}
 	if int64(len(p)) > r.left {
 		p = p[:r.left]
@@ -185,12 +203,12 @@ func (r *limitedReader) Read(p []byte) (int, error) {
 
 // check returns an error if a file of the tree is a folder of another, or if there are too many
 // folders.
-func (t Tree) check() error {
+func (t Tree) check(limit int64) error {
 	seen := map[string]bool{}
 	for _, name := range t.Paths() {
 		for _, dir := range folders(name) {
 			if seen[dir] = true; len(seen) > maxEntries {
-				return errTooMany
+				return tooMany(limit)
 			}
 			if _, isFile := t[dir]; isFile {
 				return fmt.Errorf("%q is a file, and %q is in it", dir, name)

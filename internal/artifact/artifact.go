@@ -79,8 +79,17 @@ const (
 	helmChart      = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// layersOf returns the layers of a manifest. It returns an error unless all are archives.
-func layersOf(d ocispec.Descriptor, text []byte) ([]ocispec.Descriptor, error) {
+// ContentError reports content that cannot be used, however often it is fetched.
+type ContentError struct{ err error }
+
+func (e *ContentError) Error() string { return e.err.Error() }
+
+// Unwrap returns what is wrong with the content.
+func (e *ContentError) Unwrap() error { return e.err }
+
+// layersOf returns the layers of a manifest. It returns an error unless all are archives, and have
+// at most so many bytes.
+func layersOf(d ocispec.Descriptor, text []byte, limit int64) ([]ocispec.Descriptor, error) {
 	switch d.MediaType {
 	case ocispec.MediaTypeImageManifest, dockerManifest:
 	case ocispec.MediaTypeImageIndex, dockerList:
@@ -103,8 +112,8 @@ func layersOf(d ocispec.Descriptor, text []byte) ([]ocispec.Descriptor, error) {
 		if err := checkLayer(d, layer); err != nil {
 			return nil, err
 		}
-		if size += layer.Size; layer.Size > MaxBytes || size > MaxBytes {
-			return nil, fmt.Errorf("%s: its layers %w", d.Digest, errTooLarge)
+		if size += layer.Size; layer.Size > limit || size > limit {
+			return nil, fmt.Errorf("%s: its layers %w", d.Digest, tooLargeError{limit})
 		}
 	}
 	return m.Layers, nil

@@ -67,7 +67,11 @@ func TestBuild(t *testing.T) {
 	if err != nil || !unpacked.Equal(sample) {
 		t.Errorf("unpacked: %v, %v", unpacked.Paths(), err)
 	}
-	layers, err := layersOf(a.Descriptor, a.Manifest)
+	again, err := UnpackArchive(bytes.NewReader(a.Layer), MaxBytes)
+	if err != nil || !again.Equal(sample) {
+		t.Errorf("unpacked: %v, %v", again.Paths(), err)
+	}
+	layers, err := layersOf(a.Descriptor, a.Manifest, MaxBytes)
 	if err != nil || len(layers) != 1 || layers[0].Digest != digest.FromBytes(a.Layer) {
 		t.Errorf("the layers are %v, %v", layers, err)
 	}
@@ -223,7 +227,7 @@ func TestUnpack(t *testing.T) {
 		},
 		"too large": {
 			[][]byte{pack(t, large, named("a"))},
-			"its files have more than 100 MiB",
+			"its files have more than 10000 bytes",
 		},
 		"as large": {
 			[][]byte{pack(t, large)},
@@ -231,7 +235,7 @@ func TestUnpack(t *testing.T) {
 		},
 		"too large in two": {
 			[][]byte{pack(t, large), pack(t, named("a"))},
-			"its files have more than 100 MiB",
+			"its files have more than 10000 bytes",
 		},
 	} {
 		_, err := unpack(test.layers, limit)
@@ -248,7 +252,8 @@ func TestUnpackHeaders(t *testing.T) {
 	for i := range entries {
 		entries[i] = entry{tar.Header{Name: "d/", Typeflag: tar.TypeDir}, ""}
 	}
-	if _, err := Unpack([][]byte{pack(t, entries...)}); err != errTooMany {
+	_, err := Unpack([][]byte{pack(t, entries...)})
+	if err == nil || err.Error() != tooMany(MaxBytes).Error() {
 		t.Errorf("got %v", err)
 	}
 }
@@ -267,7 +272,8 @@ func TestUnpackFolders(t *testing.T) {
 	for i := range maxEntries/400 + 1 {
 		entries = append(entries, named(fmt.Sprintf("%d/%sf", i, strings.Repeat("a/", 400))))
 	}
-	if _, err := Unpack([][]byte{pack(t, entries...)}); err != errTooMany {
+	_, err := Unpack([][]byte{pack(t, entries...)})
+	if err == nil || err.Error() != tooMany(MaxBytes).Error() {
 		t.Errorf("got %v", err)
 	}
 }
@@ -356,7 +362,7 @@ func TestLayers(t *testing.T) {
 		{ocispec.MediaTypeImageManifest,
 			strings.ReplaceAll(layer(ocispec.MediaTypeImageLayer, "1"), sum, "sha256:../x"), "is none"},
 	} {
-		_, err := layersOf(descriptor(test.mediaType, []byte(test.text)), []byte(test.text))
+		_, err := layersOf(descriptor(test.mediaType, []byte(test.text)), []byte(test.text), MaxBytes)
 		if test.want == "" && err != nil || test.want != "" &&
 			(err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s %s: got %v, want %q", test.mediaType, test.text, err, test.want)

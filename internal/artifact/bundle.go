@@ -39,8 +39,8 @@ func (r *Repository) BundleImages(
 	}
 	var lock imagesLock
 	if err := yaml.Unmarshal(file.Data, &lock); err != nil || lock.Kind != "ImagesLock" {
-		return nil, false, fmt.Errorf("%s: %s is no ImagesLock of an imgpkg bundle", r.Reference,
-			lockFile)
+		return nil, false, &ContentError{fmt.Errorf("%s: %s is no ImagesLock of an imgpkg bundle",
+			r.Reference, lockFile)}
 	}
 	images, relocated = Images{}, len(lock.Images) > 0
 	moved := make([]string, len(lock.Images))
@@ -48,8 +48,8 @@ func (r *Repository) BundleImages(
 		name, sum, _ := strings.Cut(entry.Image, "@")
 		d := digest.Digest(sum)
 		if name == "" || d.Validate() != nil {
-			return nil, false, fmt.Errorf("%s: %s names the image %q without a digest", r.Reference,
-				lockFile, entry.Image)
+			return nil, false, &ContentError{fmt.Errorf("%s: %s names the image %q without a digest",
+				r.Reference, lockFile, entry.Image)}
 		}
 		if relocated {
 			if relocated, err = r.hasManifest(ctx, d); err != nil {

@@ -104,25 +104,9 @@ func (c Cache) Manifest(d digest.Digest) (ocispec.Descriptor, bool) {
 // Tree returns the files of an artifact: from the cache, and what that does not have from the
 // repository.
 func (c Cache) Tree(ctx context.Context, r *Repository, d ocispec.Descriptor) (Tree, error) {
-	text, err := c.fetch(ctx, r, d)
-	if err != nil {
-		return nil, err
-	}
-	layers, err := layersOf(d, text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Reference, err)
-	}
-	contents := make([][]byte, len(layers))
-	for i, layer := range layers {
-		if contents[i], err = c.fetch(ctx, r, layer); err != nil {
-			return nil, err
-		}
-	}
-	t, err := Unpack(contents)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not unpacked: %w", r.Reference, err)
-	}
-	return t, nil
+	return r.tree(d, MaxBytes, func(d ocispec.Descriptor) ([]byte, error) {
+		return c.fetch(ctx, r, d)
+	})
 }
 
 // Folder returns a folder with the files of an artifact, which have been fetched. A folder that is

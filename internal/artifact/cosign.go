@@ -49,6 +49,9 @@ func (a Access) Sign(ctx context.Context, r Reference, key string) error {
 
 // runCosign runs cosign on an artifact.
 func (a Access) runCosign(ctx context.Context, r Reference, args []string) error {
+	if a.Credentials != nil {
+		return errors.New("cosign reads no credentials but those of docker's configuration")
+	}
 	if a.PlainHTTP {
 		args = append(args, "--allow-http-registry")
 	}

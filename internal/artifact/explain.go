@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -41,8 +42,8 @@ func (r *Repository) reason(err error) error {
 		return fmt.Errorf("the registry sent another content than the digest says: %w", err)
 	case errors.Is(err, auth.ErrBasicCredentialNotFound),
 		errors.As(err, &answer) && answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the registry does not accept the credentials, or there are none: log in with "+
-			"'docker login %s'; they are read from docker's configuration and its helpers", r.Registry)
+		return fmt.Errorf("the registry does not accept the credentials, or there are none: %s",
+			r.access.Advice.login(r.Registry))
 	case errors.As(err, &answer) && answer.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("the registry does not allow this to the user of the credentials (403%s)",
 			messages(answer))
@@ -53,13 +54,13 @@ func (r *Repository) reason(err error) error {
 		return fmt.Errorf("the registry answered %d %s%s", answer.StatusCode,
 			http.StatusText(answer.StatusCode), messages(answer))
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("the registry speaks plain HTTP, which is not encrypted; --plain-http allows " +
-			"that")
+		return fmt.Errorf("the registry speaks plain HTTP, which is not encrypted; %s allows that",
+			r.access.Advice.plainHTTP())
 	case errors.As(err, &plain):
-		return fmt.Errorf("%w; --plain-http allows that", plain)
+		return fmt.Errorf("%w; %s allows that", plain, r.access.Advice.plainHTTP())
 	case errors.As(err, &unknown):
-		return fmt.Errorf("its certificate is not trusted (%w); name the certificate of its authority "+
-			"with --registry-ca-file", unknown)
+		return fmt.Errorf("its certificate is not trusted (%w); %s", unknown,
+			r.access.Advice.authority())
 	case errors.As(err, &invalid):
 		return fmt.Errorf("its certificate is for another host: %w", invalid)
 	}
@@ -67,6 +68,24 @@ func (r *Repository) reason(err error) error {
 		return fmt.Errorf("the registry cannot be reached: %w", request.Err)
 	}
 	return errors.New("the request failed: " + withoutAddresses(err.Error()))
+}
+
+// Advice is what errors recommend to users. An empty field has that of the commands.
+type Advice struct {
+	Login     string // about credentials
+	PlainHTTP string // what allows plain HTTP
+	Authority string // about a certificate that is not trusted
+}
+
+func (a Advice) login(registry string) string {
+	return cmp.Or(a.Login, fmt.Sprintf("log in with 'docker login %s'; they are read from docker's "+
+		"configuration and its helpers", registry))
+}
+
+func (a Advice) plainHTTP() string { return cmp.Or(a.PlainHTTP, "--plain-http") }
+
+func (a Advice) authority() string {
+	return cmp.Or(a.Authority, "name the certificate of its authority with --registry-ca-file")
 }
 
 // address matches an address in a text.

@@ -27,6 +27,11 @@ func (e *plainHTTPError) Error() string {
 // errSilent reports an answer that does not continue.
 var errSilent = errors.New("it sends nothing any more")
 
+// EndSilent returns a transport that ends answers that are silent for too long.
+func EndSilent(base http.RoundTripper) http.RoundTripper {
+	return &guard{base: base, plainHTTP: true, silence: silentTime}
+}
+
 // RoundTrip sends a request.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == "http" && !g.plainHTTP && !isLoopback(req.URL.Host) {

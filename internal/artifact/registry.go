@@ -3,45 +3,21 @@ package artifact
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
-	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/credentials"
-	"oras.land/oras-go/v2/registry/remote/retry"
-)
-
-// Limits of what a registry may take. A transfer has no limit as long as bytes arrive.
-const (
-	connectTime = 10 * time.Second
-	answerTime  = 30 * time.Second // to the beginning of an answer
-	silentTime  = 30 * time.Second // between two parts of an answer
-	retries     = 3
 )
 
 // maxManifest limits the size of a manifest.
 const maxManifest = 4 << 20
-
-// Access is how registries are reached. Credentials come from docker's configuration and its
-// helpers.
-type Access struct {
-	PlainHTTP bool   // http:// for other hosts than this one, too
-	CAFile    string // certificates of authorities, beside those of the system; empty for none
-	UserAgent string
-	// Progress receives how many bytes of a content have arrived. Nil ignores that.
-	Progress func(done, total int64)
-}
 
 // Repository is a repository in a registry.
 type Repository struct {
@@ -54,7 +30,7 @@ type Repository struct {
 // Open returns the repository of a reference. It finds out whether a registry on this host speaks
 // TLS; others have to, unless the user allows plain HTTP.
 func (a Access) Open(ctx context.Context, r Reference) (*Repository, error) {
-	client, err := a.client()
+	client, err := a.client(r)
 	if err != nil {
 		return nil, err
 	}
@@ -68,52 +44,6 @@ func (a Access) Open(ctx context.Context, r Reference) (*Repository, error) {
 		repo.PlainHTTP = speaksPlainHTTP(ctx, client, r.Registry)
 	}
 	return &Repository{Reference: r, remote: repo, access: a, progress: a.Progress}, nil
-}
-
-// client returns the client for requests to registries.
-func (a Access) client() (*auth.Client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = (&net.Dialer{Timeout: connectTime}).DialContext
-	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout = connectTime, answerTime
-	if a.CAFile != "" {
-		pool, err := authorities(a.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
-	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("read docker's configuration, which has the credentials of registries: "+
-			"%w", err)
-	}
-	policy := *retry.DefaultPolicy.(*retry.GenericPolicy)
-	policy.MaxRetry = retries
-	client := &auth.Client{
-		Client: &http.Client{Transport: &retry.Transport{
-			Base:   &guard{base: transport, plainHTTP: a.PlainHTTP, silence: silentTime},
-			Policy: func() retry.Policy { return &policy },
-		}},
-		Cache: auth.NewCache(), Credential: credentials.Credential(store),
-	}
-	client.SetUserAgent(a.UserAgent)
-	return client, nil
-}
-
-// authorities returns the authorities of the system and those in a file.
-func authorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate authority of the registry: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in PEM format", file)
-	}
-	return pool, nil
 }
 
 // isLoopback reports whether a registry is on this host.
@@ -154,8 +84,8 @@ func (r *Repository) Resolve(ctx context.Context) (ocispec.Descriptor, error) {
 		return d, r.explain(err)
 	}
 	if d.Size > maxManifest {
-		return d, fmt.Errorf("%s is no artifact with manifests: its manifest has %d bytes", r.Reference,
-			d.Size)
+		return d, &ContentError{fmt.Errorf("%s is no artifact with manifests: its manifest has %d bytes",
+			r.Reference, d.Size)}
 	}
 	return d, nil
 }
@@ -259,4 +189,41 @@ func (r *Repository) At(tag string) *Repository {
 	other := *r
 	other.Tag, other.Digest = tag, ""
 	return &other
+}
+
+// WithReference returns the repository with another reference in it.
+func (r *Repository) WithReference(reference Reference) *Repository {
+	other := *r
+	other.Reference = reference
+	return &other
+}
+
+// Tree fetches the files of an artifact, which may have so many bytes. Nothing is cached.
+func (r *Repository) Tree(ctx context.Context, d ocispec.Descriptor, limit int64) (Tree, error) {
+	return r.tree(d, limit, func(d ocispec.Descriptor) ([]byte, error) { return r.Fetch(ctx, d) })
+}
+
+// tree returns the files of an artifact, whose manifest and layers a function returns.
+func (r *Repository) tree(
+	d ocispec.Descriptor, limit int64, fetch func(ocispec.Descriptor) ([]byte, error),
+) (Tree, error) {
+	text, err := fetch(d)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := layersOf(d, text, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Reference, &ContentError{err})
+	}
+	contents := make([][]byte, len(layers))
+	for i, layer := range layers {
+		if contents[i], err = fetch(layer); err != nil {
+			return nil, err
+		}
+	}
+	t, err := unpack(contents, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not unpacked: %w", r.Reference, &ContentError{err})
+	}
+	return t, nil
 }

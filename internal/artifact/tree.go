@@ -23,9 +23,18 @@ const (
 	maxPath    = 1024
 )
 
-// errTooLarge ends the phrase: the files …
-var errTooLarge = fmt.Errorf(
-	"have more than %d MiB, which is the limit of an artifact", MaxBytes>>20)
+// tooLargeError reports more bytes than a limit allows. Its text ends the phrase: the files …
+type tooLargeError struct{ limit int64 }
+
+func (e tooLargeError) Error() string {
+	if e.limit < 1<<20 {
+		return fmt.Sprintf("have more than %d bytes, which is the limit of an artifact", e.limit)
+	}
+	return fmt.Sprintf("have more than %d MiB, which is the limit of an artifact", e.limit>>20)
+}
+
+// errTooLarge reports files of more than MaxBytes.
+var errTooLarge = tooLargeError{MaxBytes}
 
 // Tree is files by their paths, which have slashes. Folders without files are not in it.
 type Tree map[string]File
