@@ -111,6 +111,29 @@ func SavePlan(ctx context.Context, c PlanCluster, source PlanSource) (*SavedPlan
 	return s, nil
 }
 
+// Digest returns the digest of what the plan does to the set's objects: the operation on each, and
+// what it sends. Unlike the saved plan it stays the same while only the state of live objects
+// changes.
+func (s *SavedPlan) Digest() (string, error) {
+	type change struct {
+		Ref    object.Ref
+		Op     plan.Op
+		Digest string
+	}
+	changes := []change{}
+	for _, step := range s.Steps {
+		if step.Op.Writes() {
+			changes = append(changes, change{step.Ref, step.Op, step.Digest})
+		}
+	}
+	data, err := json.Marshal([]any{s.Inventory, changes})
+	if err != nil {
+		return "", fmt.Errorf("make a digest: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
 func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 	s = savedStep{Ref: step.Ref, Op: step.Op, Reason: step.Reason}
 	if step.Leaving != nil {

@@ -7,6 +7,7 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type Request struct {
 
 	Namespace string // of the flag or the context
 	Enforced  bool   // a flag gave the namespace
+	// DefaultNamespace is that of objects that name none; empty for Namespace.
+	DefaultNamespace string
 
 	Rules  []string // files with readiness rules
 	Notice func(string)
@@ -214,7 +217,8 @@ func (r Request) input() packages.Input {
 // its record, a flag names the namespace of the record: objects may name others.
 func (r Request) scope() packages.Scope {
 	return packages.Scope{
-		Namespace: r.Namespace, Enforced: r.Enforced && r.App == "" && r.Record == "",
+		Namespace: cmp.Or(r.DefaultNamespace, r.Namespace),
+		Enforced:  r.Enforced && r.App == "" && r.Record == "",
 	}
 }
 

@@ -1,0 +1,244 @@
+package muster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
+)
+
+// webhookTimeout limits how long a write is repeated whose webhook cannot be called: the set may
+// contain its server.
+const webhookTimeout = 30 * time.Second
+
+// ApplyOptions say how a set is applied. The zero value waits without limit until all objects are
+// ready, keeps ten revisions, and has to find the definition of the record in the cluster.
+type ApplyOptions struct {
+	PlanOptions
+	// Check sees the plan before anything is written. Its error is that of Apply, which then has
+	// changed nothing.
+	Check func(*Plan) error
+	// NoWait ends the run when everything is written. Objects that others depend on are not waited
+	// for either.
+	NoWait bool
+	// Timeout limits how long an object may take to become ready, or to be gone; 0 is without limit.
+	Timeout time.Duration
+	// InstallDefinition installs the definition of ResourceGroup, the record of packages, if the
+	// cluster has none.
+	InstallDefinition bool
+	History           HistoryOptions
+	Holder            Holder
+}
+
+// DestroyOptions say how a set is destroyed.
+type DestroyOptions struct {
+	// AllowDelete is that of PlanOptions.
+	AllowDelete []string
+	Check       func(*Plan) error // as in ApplyOptions
+	Timeout     time.Duration     // for an object to be gone; 0 is without limit
+	KeepHistory bool
+	Holder      Holder
+}
+
+// HistoryOptions say what the history of the set keeps of a run.
+type HistoryOptions struct {
+	Disabled bool
+	Limit    int    // of the number of revisions; 0 means ten
+	Message  string // why the run is made
+	Source   string // where the manifests come from, with a digest
+	Tool     string // who runs it, as in: muster-controller v1.2.3
+}
+
+// Holder describes the run to others who want to change the set meanwhile: the lock of a set is a
+// Lease, and a second run fails with a LockedError, or waits.
+type Holder struct {
+	Name    string // a user or a program
+	Command string // what it does; empty means apply or destroy
+	Wait    time.Duration
+	// Supersede asks a run that holds the lock to stop.
+	Supersede bool
+}
+
+// LockedError reports that another run holds the lock of the set.
+type LockedError struct{ err *lock.HeldError }
+
+func (e *LockedError) Error() string { return e.err.Error() }
+
+// Holder returns who runs it.
+func (e *LockedError) Holder() string { return e.err.Holder.String() }
+
+// Apply makes the cluster the same as the set: it creates, updates and prunes objects, and waits
+// until they are ready. At every instant the record covers all objects that exist because of the
+// set. When the context ends, nothing new is written, writes that were sent are finished, and the
+// record is saved; the outcome is Interrupted then.
+//
+// The error is about the run as a whole: a *LockedError, a *PruneLimitError, that of Check, or of a
+// request. What happened to the objects is in the result, and in the events, which a sink receives
+// from one goroutine at a time. The sink may be nil.
+func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Result, error) {
+	definition := packages.RequireDefinition
+	if o.InstallDefinition {
+		definition = packages.InstallAtRun
+	}
+	op, err := s.prepareApply(ctx, o, definition)
+	if err != nil {
+		return nil, err
+	}
+	return s.run(ctx, op, runOptions{
+		command: "apply", check: o.Check, limits: o.PlanOptions.check, noWait: o.NoWait,
+		timeout: o.Timeout, history: o.History, holder: o.Holder,
+	}, sink)
+}
+
+// Destroy deletes all objects of a set, and its record last. A set without a record is an error,
+// except for an app. What the sink receives and the error is are as in Apply.
+func (s *Set) Destroy(
+	ctx context.Context, o DestroyOptions, sink func(Event),
+) (*Result, error) {
+	options, err := PlanOptions{AllowDelete: o.AllowDelete}.options(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	op, err := s.set.PrepareDestroy(ctx, s.cluster.client, packages.DestroyOptions{
+		PlanOptions: options, Notice: s.request.Notice,
+	})
+	if err != nil {
+		return nil, missing(err)
+	}
+	return s.run(ctx, op, runOptions{
+		command: "destroy", check: o.Check, timeout: o.Timeout, holder: o.Holder,
+		keep: o.KeepHistory,
+	}, sink)
+}
+
+// runOptions say how an operation is run.
+type runOptions struct {
+	command string
+	check   func(*Plan) error
+	limits  func(sets.Operation) error
+	noWait  bool
+	timeout time.Duration
+	history HistoryOptions
+	keep    bool // the history, although the set is destroyed
+	holder  Holder
+}
+
+// run locks the set, makes the plan, and runs it.
+func (s *Set) run(
+	ctx context.Context, op sets.Operation, o runOptions, sink func(Event),
+) (*Result, error) {
+	held, ctx, err := o.holder.acquire(ctx, s.cluster, op.Lock(), o.command)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release(ctx)
+	made, err := makePlan(ctx, op, o)
+	if err != nil {
+		return nil, err
+	}
+	again, err := op.Define(ctx)
+	if err == nil && again {
+		made, err = checkPlan(ctx, op, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	recorder := sets.NewRecorder(s.cluster.client, op, o.historyOptions(s.cluster))
+	if o.noWait {
+		recorder.AwaitNothing()
+	}
+	c := newCollector(op.Plan(), sink)
+	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan().Refs()), c.add))
+	result := c.result(made, summary)
+	done := err == nil && result.Outcome == Succeeded && len(result.Left) == 0
+	if unrecorded := recorder.Record(ctx, done && !op.LeavesUnknown()); unrecorded != nil {
+		result.Warning = unrecorded.Error()
+	}
+	result.Revision = recorder.Revision().Number
+	return result, err
+}
+
+// makePlan makes and checks the plan of an operation.
+func makePlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, error) {
+	if err := op.MakePlan(ctx); err != nil {
+		return nil, missing(err)
+	}
+	return checkPlan(ctx, op, o)
+}
+
+// checkPlan returns the plan of an operation unless the options do not allow it.
+func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, error) {
+	made, err := newPlan(ctx, op)
+	if err == nil && o.limits != nil {
+		err = o.limits(op)
+	}
+	if err == nil && o.check != nil {
+		err = o.check(made)
+	}
+	return made, err
+}
+
+// engineOptions returns how the plan is run.
+func (o runOptions) engineOptions() engine.Options {
+	return engine.Options{
+		Limits: engine.Limits{Apply: o.timeout, Delete: o.timeout},
+		Retry:  engine.Retry{For: webhookTimeout}, GiveUp: true,
+	}
+}
+
+// historyOptions returns what the history keeps.
+func (o runOptions) historyOptions(c *Cluster) sets.HistoryOptions {
+	limit := o.history.Limit
+	if limit == 0 {
+		limit = history.DefaultLimit
+	}
+	if o.history.Disabled {
+		limit = 0
+	}
+	return sets.HistoryOptions{
+		Limit: limit, Secrets: history.OwnNamespace, Keep: o.keep, Now: time.Now,
+		Describe: func(ctx context.Context) history.Meta {
+			user, _ := c.client.User(ctx) // empty if the server does not say
+			return history.Meta{
+				User: user, Login: o.holder.Name, Tool: o.history.Tool, Command: o.command,
+				Message: o.history.Message, Artifact: o.history.Source,
+			}
+		},
+	}
+}
+
+// acquire returns the lock of a set; nil if the user may not use Leases, or if the namespace does
+// not exist yet.
+func (h Holder) acquire(
+	ctx context.Context, c *Cluster, set lock.Set, command string,
+) (*lock.Lock, context.Context, error) {
+	host, _ := os.Hostname() // empty if it is not known
+	if h.Command != "" {
+		command = h.Command
+	}
+	held, run, err := lock.Acquire(ctx, c.client, set, lock.Options{
+		Holder: lock.Holder{
+			User: h.Name, Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
+			Since: time.Now(),
+		},
+		Wait: h.Wait, Supersede: h.Supersede, Manager: DefaultManager,
+	})
+	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
+	other := (*lock.HeldError)(nil)
+	switch {
+	case errors.As(err, &forbidden), errors.As(err, &absent):
+		return nil, ctx, nil
+	case errors.As(err, &other):
+		return nil, nil, &LockedError{other}
+	case err != nil:
+		return nil, nil, fmt.Errorf("lock the set: %w", err)
+	}
+	return held, run, nil
+}

@@ -1,0 +1,81 @@
+package muster
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/sets"
+)
+
+// Drifted is an object that others changed, deleted or added.
+type Drifted struct {
+	Object Object
+	Kind   string // changed, deleted or added
+	Fields []DriftedField
+}
+
+// DriftedField is a field that others changed.
+type DriftedField struct {
+	Path    string
+	Manager string // the field manager that owns it; empty if nobody does
+}
+
+// Drift returns what others changed since the last good revision of the history or, without a
+// history, what differs from the files of the set. What is left to controllers, such as the
+// replicas of an autoscaler, does not count. Nothing is changed.
+func (s *Set) Drift(ctx context.Context) ([]Drifted, error) {
+	baseline, err := sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstGood)
+	if none := (*sets.NoRevisionError)(nil); errors.As(err, &none) && len(s.request.Files) > 0 {
+		baseline, err = sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstFiles)
+	}
+	if err != nil {
+		return nil, missing(err)
+	}
+	found, err := baseline.Find(ctx, drift.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var drifted []Drifted
+	for i := range found.Objects {
+		if o := &found.Objects[i]; o.Counts() {
+			drifted = append(drifted, driftedOf(o))
+		}
+	}
+	return drifted, nil
+}
+
+// driftedOf returns an object of the packages of the program.
+func driftedOf(o *drift.Object) Drifted {
+	d := Drifted{Object: Object(o.Ref), Kind: string(o.Kind)}
+	for _, field := range o.Drifted() {
+		f := DriftedField{Path: field.Path}
+		if len(field.Managers) > 0 {
+			f.Manager = field.Managers[0].Name
+		}
+		d.Fields = append(d.Fields, f)
+	}
+	return d
+}
+
+// Managers returns the field managers of the fields that differ, each once.
+func (d Drifted) Managers() (names []string) {
+	for _, f := range d.Fields {
+		if f.Manager != "" && !slices.Contains(names, f.Manager) {
+			names = append(names, f.Manager)
+		}
+	}
+	return names
+}
+
+// Resource returns the resource in which the server has objects of the object's kind, and whether
+// they have namespaces.
+func (c *Cluster) Resource(
+	ctx context.Context, o Object,
+) (resource schema.GroupVersionResource, namespaced bool, err error) {
+	kind, err := c.client.Kind(ctx, schema.GroupKind{Group: o.Group, Kind: o.Kind})
+	return kind.Resource, kind.Namespaced, err
+}

@@ -1,0 +1,121 @@
+package muster
+
+import (
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// Result is how a run ended.
+type Result struct {
+	Outcome  Outcome
+	Plan     *Plan
+	Written  int      // objects that were created, updated or deleted
+	Objects  []Object // of the set, after the run
+	NotReady []NotReady
+	Left     []Step // objects that were left because they hold data, belong to others or are in use
+	Revision int    // in the history; 0 if none was written
+	Warning  string // what went wrong besides: the history could not be written
+}
+
+// NotReady is an object that failed, was not ready in time or was not tried.
+type NotReady struct {
+	Object  Object
+	Source  string // file and document
+	Outcome Outcome
+	State   State
+	Err     error
+}
+
+// Reason returns why, in one line.
+func (n NotReady) Reason() string {
+	switch {
+	case n.Err != nil:
+		return n.Err.Error()
+	case len(n.State.Causes) > 0:
+		return n.State.Causes[0]
+	case n.State.Message != "":
+		return n.State.Message
+	default:
+		return string(n.Outcome)
+	}
+}
+
+// collector collects what happens to the objects of a run.
+type collector struct {
+	plan    *plan.Plan
+	sink    func(Event)
+	states  []NotReady // by step
+	settled []bool
+	written int
+}
+
+// newCollector returns a collector for the events of a plan.
+func newCollector(p *plan.Plan, sink func(Event)) *collector {
+	return &collector{
+		plan: p, sink: sink, states: make([]NotReady, len(p.Steps)), settled: make([]bool, len(p.Steps)),
+	}
+}
+
+// add adds an event.
+func (c *collector) add(e event.Event) {
+	seen, ok := newEvent(e)
+	if ok && c.sink != nil {
+		c.sink(seen)
+	}
+	if !ok || e.Step >= len(c.states) {
+		return
+	}
+	state := &c.states[e.Step]
+	switch e.Kind {
+	case event.Acted:
+		state.Outcome, state.Err = seen.Outcome, seen.Err
+		if e.Op.Writes() && e.Outcome == event.Succeeded {
+			c.written++
+		}
+	case event.Explained:
+		state.State.Causes = seen.State.Causes
+	case event.Observed:
+		state.State.Status, state.State.Message = seen.State.Status, seen.State.Message
+	case event.Settled:
+		c.settled[e.Step], state.Outcome = true, seen.Outcome
+		if seen.Err != nil {
+			state.Err = seen.Err
+		}
+		if seen.State.Status != "" {
+			state.State.Status, state.State.Message = seen.State.Status, seen.State.Message
+		}
+	}
+}
+
+// result returns how the run ended.
+func (c *collector) result(made *Plan, summary event.Summary) *Result {
+	r := &Result{Outcome: Succeeded, Plan: made, Written: c.written}
+	switch failures := summary.Failures(); {
+	case summary.Interrupted && failures == summary.Settled[event.Interrupted]:
+		r.Outcome = Interrupted
+	case failures > 0 || summary.Refused > 0:
+		r.Outcome = Failed
+	}
+	for i := range c.plan.Steps {
+		step := &c.plan.Steps[i]
+		if !step.Op.IsObject() {
+			continue
+		}
+		if state := c.states[i]; !c.settled[i] || state.Outcome != Succeeded {
+			state.Object, state.Source = Object(step.Ref), step.Source
+			if !c.settled[i] {
+				state.Outcome = Interrupted
+			}
+			r.NotReady = append(r.NotReady, state)
+		}
+		if step.Op.IsDesired() {
+			r.Objects = append(r.Objects, Object(step.Ref))
+		}
+	}
+	for _, step := range made.Steps {
+		if step.Action == Leave {
+			r.Left = append(r.Left, step)
+		}
+	}
+	return r
+}
