@@ -1,8 +1,8 @@
-# The two modules and everything built from them. A target is a line or two; what is longer is a script or a test.
+# The modules and everything built from them. A target is a line or two; what is longer is a script or a test.
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./registry/... ./site/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./chart/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./registry/... ./site/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
@@ -19,12 +19,19 @@ stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gi
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-plane check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
 
-build: build-muster build-plane ## everything, into bin/
+build: build-muster build-controller build-plane ## everything, into bin/
 
 build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call; OUTLINED is small rather than fast
 	CGO_ENABLED=0 go build -trimpath $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w $(if $(VERSION),$(RELEASED))' -o $(BIN)/muster$$(go env GOEXE) ./cmd/muster
+
+build-controller: ## the controller, without C
+	cd controller && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w $(if $(VERSION),-X main.version=$(VERSION))' -o $(BIN)/ ./cmd/muster-controller
+
+generate: ## the definition of Set, and the copies of its types
+	cd controller && go tool -modfile=tools/go.mod controller-gen object paths=./api/... crd output:crd:stdout >../deploy/crds/sets.yaml
+	cp deploy/crds/*.yaml deploy/chart/muster-controller/definitions/
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
 	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
@@ -39,6 +46,7 @@ format:
 vet:
 	go vet $(PACKAGES)
 	go vet -tags profile ./cmd/muster
+	cd controller && go vet $(PACKAGES)
 	cd local && go vet $(LIGHT) $(HEAVY)
 
 systems: ## the types of the program for every system of a release; nothing is compiled for them
@@ -46,12 +54,14 @@ systems: ## the types of the program for every system of a release; nothing is c
 
 staticcheck:
 	go tool staticcheck $(PACKAGES)
+	cd controller && go tool -modfile=../go.mod staticcheck $(PACKAGES)
 	cd local && go tool -modfile=../go.mod staticcheck $(LIGHT)
 
 boundaries: ## the import table, the vendor keys, the dependencies, and the language of code and docs
 	go test -count=1 ./internal
 
-drift: ## the goldens are what the code makes of their inputs, and no link of the documentation is broken
+drift: ## the goldens are what the code makes of their inputs, the definition of Set is that of its types, and no link of the documentation is broken
+	cd controller && go tool -modfile=tools/go.mod controller-gen crd output:crd:stdout paths=./api/... | diff - ../deploy/crds/sets.yaml
 	go test -count=1 $(GOLDEN)
 	cd local && go test -count=1 ./site
 
@@ -63,6 +73,7 @@ tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=r
 
 unit:
 	go test -race $(PACKAGES)
+	cd controller && go test -race $(PACKAGES)
 
 e2e: build build-tools
 	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 60m $(LIGHT)

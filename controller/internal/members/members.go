@@ -1,0 +1,292 @@
+// Package members watches the objects of Sets: it reports which Set has an object that somebody
+// changed or deleted. It reads metadata alone, and keeps a few bytes for each object.
+package members
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/muster-deploy/muster"
+
+	"github.com/muster-deploy/muster/controller/internal/clusters"
+)
+
+// Watcher watches the objects of Sets.
+type Watcher struct {
+	changed func(set types.NamespacedName)
+
+	mutex   sync.Mutex
+	sets    map[types.NamespacedName]tracked
+	sources map[place]*source
+}
+
+// tracked are the objects of one Set.
+type tracked struct {
+	user   string
+	places map[place][]string // names of objects, by place
+}
+
+// place is where objects of one kind are watched, and as whom.
+type place struct {
+	user      string
+	resource  schema.GroupVersionResource
+	namespace string // empty: cluster-scoped objects
+}
+
+// New returns a watcher. Changed is called, from any goroutine, for a Set with an object that was
+// changed or deleted since Track; it must not block.
+func New(changed func(set types.NamespacedName)) *Watcher {
+	return &Watcher{
+		changed: changed, sets: map[types.NamespacedName]tracked{}, sources: map[place]*source{},
+	}
+}
+
+// Track watches the objects of a Set from now on, instead of those that it had. It reports whether
+// some were not watched before: of these, changes until the watch has begun are not reported, so
+// that who calls it has to look at the objects once more.
+func (w *Watcher) Track(
+	ctx context.Context, set types.NamespacedName, as *clusters.Identity, objects []muster.Object,
+) (fresh bool, err error) {
+	t := tracked{
+		user: clusters.User(as.Namespace, as.ServiceAccount), places: map[place][]string{},
+	}
+	for _, o := range objects {
+		resource, namespaced, err := as.Cluster.Resource(ctx, o)
+		if err != nil {
+			return false, fmt.Errorf("watch %s: %w", o, err)
+		}
+		p := place{user: t.user, resource: resource}
+		if namespaced {
+			p.namespace = o.Namespace
+		}
+		t.places[p] = append(t.places[p], o.Name)
+	}
+	client, err := metadata.NewForConfig(as.Config)
+	if err != nil {
+		return false, fmt.Errorf("watch the objects: %w", err)
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.forget(set, t.places)
+	w.sets[set] = t
+	for p, names := range t.places {
+		s := w.sources[p]
+		if s == nil {
+			s = newSource(p, client, w.changed)
+			w.sources[p] = s
+			go s.run()
+		}
+		fresh = s.track(set, names) || fresh
+	}
+	return fresh, nil
+}
+
+// Forget ends the watches of a Set.
+func (w *Watcher) Forget(set types.NamespacedName) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.forget(set, nil)
+	delete(w.sets, set)
+}
+
+// forget ends the watches of a Set except at some places.
+func (w *Watcher) forget(set types.NamespacedName, except map[place][]string) {
+	for p := range w.sets[set].places {
+		if _, stays := except[p]; stays {
+			continue
+		}
+		if s := w.sources[p]; s != nil && s.untrack(set) {
+			s.stop()
+			delete(w.sources, p)
+		}
+	}
+}
+
+// Users returns the users as whom objects are watched.
+func (w *Watcher) Users() map[string]bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	users := map[string]bool{}
+	for _, t := range w.sets {
+		users[t.user] = true
+	}
+	return users
+}
+
+// Stop ends all watches.
+func (w *Watcher) Stop() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for p, s := range w.sources {
+		s.stop()
+		delete(w.sources, p)
+	}
+	w.sets = map[types.NamespacedName]tracked{}
+}
+
+// source watches one place. It is the store of a reflector: of each object of a Set it keeps a
+// fingerprint, and of others nothing.
+type source struct {
+	place     place
+	reflector *cache.Reflector
+	changed   func(types.NamespacedName)
+	ctx       context.Context
+	stop      context.CancelFunc
+
+	mutex  sync.Mutex
+	owners map[string]types.NamespacedName // Sets, by the names of their objects
+	prints map[string]string               // fingerprints, by name; empty for one that is gone
+}
+
+// newSource returns a source. It watches once it runs.
+func newSource(
+	p place, client metadata.Interface, changed func(types.NamespacedName),
+) *source {
+	s := &source{
+		place: p, changed: changed,
+		owners: map[string]types.NamespacedName{}, prints: map[string]string{},
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	at := client.Resource(p.resource).Namespace(p.namespace)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return at.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return at.Watch(ctx, o)
+		},
+	}
+	s.reflector = cache.NewReflectorWithOptions(lw, &metav1.PartialObjectMetadata{}, s,
+		cache.ReflectorOptions{Name: "members of " + p.resource.String()})
+	return s
+}
+
+// run watches until the source is stopped.
+func (s *source) run() { s.reflector.RunWithContext(s.ctx) }
+
+// track adds objects of a Set, instead of those that it had here. It reports whether some are new.
+func (s *source) track(set types.NamespacedName, names []string) (fresh bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	before := map[string]bool{}
+	for name, owner := range s.owners {
+		if owner == set {
+			before[name] = true
+			delete(s.owners, name)
+		}
+	}
+	for _, name := range names {
+		s.owners[name] = set
+		fresh = fresh || !before[name]
+		delete(before, name)
+	}
+	for name := range before {
+		delete(s.prints, name)
+	}
+	return fresh
+}
+
+// untrack removes the objects of a Set, and reports whether none of any Set are left.
+func (s *source) untrack(set types.NamespacedName) bool {
+	s.track(set, nil)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.owners) == 0
+}
+
+// see compares an object with what was seen of it before, and reports its Set if it has changed.
+func (s *source) see(name, print string) {
+	s.mutex.Lock()
+	set, ours := s.owners[name]
+	before, known := s.prints[name]
+	if ours {
+		s.prints[name] = print
+	}
+	s.mutex.Unlock()
+	if ours && known && before != print {
+		s.changed(set)
+	}
+}
+
+// Add implements cache.ReflectorStore.
+func (s *source) Add(obj any) error { return s.Update(obj) }
+
+// Update implements cache.ReflectorStore.
+func (s *source) Update(obj any) error {
+	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		s.see(m.Name, Fingerprint(&m.ObjectMeta))
+	}
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (s *source) Delete(obj any) error {
+	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		s.see(m.Name, "")
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s *source) Replace(list []any, _ string) error {
+	found := map[string]bool{}
+	for _, obj := range list {
+		if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+			found[m.Name] = true
+			s.see(m.Name, Fingerprint(&m.ObjectMeta))
+		}
+	}
+	s.mutex.Lock()
+	var gone []string
+	for name := range s.owners {
+		if !found[name] {
+			gone = append(gone, name)
+		}
+	}
+	s.mutex.Unlock()
+	for _, name := range gone {
+		s.see(name, "")
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (s *source) Resync() error { return nil }
+
+// Fingerprint returns a text that changes with everything that somebody writes to an object, but
+// not with what controllers report in its status.
+func Fingerprint(m *metav1.ObjectMeta) string {
+	type owner struct {
+		Manager, Operation string
+		Time               *metav1.Time
+		Fields             *metav1.FieldsV1
+	}
+	var owners []owner
+	for _, f := range m.ManagedFields {
+		if f.Subresource == "" {
+			owners = append(owners, owner{f.Manager, string(f.Operation), f.Time, f.FieldsV1})
+		}
+	}
+	version := ""
+	if len(owners) == 0 {
+		version = m.ResourceVersion
+	}
+	data, err := json.Marshal([]any{m.UID, m.Generation, m.DeletionTimestamp, owners, version})
+	if err != nil {
+		return m.ResourceVersion
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}

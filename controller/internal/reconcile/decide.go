@@ -1,0 +1,111 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/run"
+)
+
+// decision is what is done next about a Set.
+type decision struct {
+	task  run.Task      // to start; empty for none
+	quiet bool          // the run is a comparison that the status does not announce
+	after time.Duration // when to look again; 0 is never by itself
+	// supersede ends the run that is under way: another one takes its place.
+	supersede bool
+}
+
+// decide returns what is done next about a Set that is not being deleted. The key says what the
+// source and the Set are now.
+func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
+	switch {
+	case s.running():
+		return decision{supersede: s.run.Key != key}
+	case s.last == nil || s.key != key:
+		return decision{task: first(set)}
+	case !s.last.Succeeded():
+		if wait := s.retryAt.Sub(now); wait > 0 {
+			return decision{after: wait}
+		}
+		return decision{task: first(set)}
+	case set.Spec.Drift == v1alpha1.DriftIgnore && set.Spec.Mode != v1alpha1.ModeObserve:
+		return decision{}
+	}
+	next := never
+	if s.dirty {
+		next = s.notUntil.Sub(now)
+	}
+	if interval := intervalOf(set); interval > 0 {
+		next = min(next, s.last.Ended.Add(interval).Sub(now))
+	}
+	switch {
+	case next == never:
+		return decision{}
+	case next > 0:
+		return decision{after: next}
+	default:
+		return decision{task: comparison(set), quiet: true}
+	}
+}
+
+// never is later than everything.
+const never = time.Duration(1<<63 - 1)
+
+// first returns the task for something new.
+func first(set *v1alpha1.Set) run.Task {
+	if set.Spec.Mode == v1alpha1.ModeObserve {
+		return run.Look
+	}
+	return run.Deploy
+}
+
+// comparison returns the task that compares a Set with the cluster.
+func comparison(set *v1alpha1.Set) run.Task {
+	if set.Spec.Drift == v1alpha1.DriftReport || set.Spec.Mode == v1alpha1.ModeObserve {
+		return run.Look
+	}
+	return run.Deploy
+}
+
+// settle takes over the outcome of a run that has ended.
+func (s *state) settle(set *v1alpha1.Set, now time.Time) {
+	out, key := s.run.Outcome(), s.run.Key
+	s.run = nil
+	if out.Superseded() {
+		return
+	}
+	same := s.key == key
+	s.last, s.key = out, key
+	if out.Task == run.Destroy || !out.Succeeded() {
+		s.failures++
+		s.retryAt = now.Add(backoff(set, s.failures))
+	} else {
+		s.failures, s.retryAt = 0, time.Time{}
+	}
+	wrote := out.Result != nil && out.Result.Written > 0
+	switch {
+	case same && wrote && out.Succeeded():
+		s.fights++
+	case now.Sub(s.notUntil) > correctCalm:
+		s.fights = 0
+	}
+	if wrote || out.Fresh {
+		s.touch(now)
+	}
+}
+
+// touch notes that an object was changed, or may have been.
+func (s *state) touch(now time.Time) {
+	if s.dirty {
+		return
+	}
+	s.dirty, s.notUntil = true, now.Add(settleTime)
+	if s.fights > 1 {
+		s.notUntil = now.Add(doubled(correctFirst, defaultMax, s.fights-2))
+	}
+}
+
+// settleTime is how long after a change a Set is looked at, so that changes of many objects are
+// one.
+const settleTime = 200 * time.Millisecond

@@ -1,0 +1,104 @@
+package reconcile
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/run"
+)
+
+// now is the time of the tests.
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// ended returns the state after a run with an outcome for the key "a".
+func ended(out muster.Outcome) *state {
+	return &state{key: "a", last: &run.Outcome{
+		Task: run.Deploy, Ended: now.Add(-time.Minute), Result: &muster.Result{Outcome: out},
+	}}
+}
+
+func TestDecide(t *testing.T) {
+	dirty := ended(muster.Succeeded)
+	dirty.touch(now.Add(-time.Second))
+	fresh := ended(muster.Succeeded)
+	fresh.touch(now)
+	failed := ended(muster.Failed)
+	failed.retryAt = now.Add(3 * time.Second)
+	due := ended(muster.Failed)
+	due.retryAt = now.Add(-time.Second)
+	old := ended(muster.Succeeded)
+	old.last.Ended = now.Add(-2 * time.Hour)
+	never := &metav1.Duration{}
+	for _, test := range []struct {
+		name string
+		spec v1alpha1.SetSpec
+		s    *state
+		key  string
+		want decision
+	}{
+		{"new", v1alpha1.SetSpec{}, &state{}, "a", decision{task: run.Deploy}},
+		{"another revision", v1alpha1.SetSpec{}, ended(muster.Succeeded), "b",
+			decision{task: run.Deploy}},
+		{"another revision after a failure", v1alpha1.SetSpec{}, failed, "b",
+			decision{task: run.Deploy}},
+		{"unchanged", v1alpha1.SetSpec{}, ended(muster.Succeeded), "a",
+			decision{after: 59 * time.Minute}},
+		{"unchanged without interval", v1alpha1.SetSpec{Interval: never}, ended(muster.Succeeded), "a",
+			decision{}},
+		{"failed", v1alpha1.SetSpec{}, failed, "a", decision{after: 3 * time.Second}},
+		{"to be repeated", v1alpha1.SetSpec{}, due, "a", decision{task: run.Deploy}},
+		{"interval is over", v1alpha1.SetSpec{}, old, "a", decision{task: run.Deploy, quiet: true}},
+		{"changed object", v1alpha1.SetSpec{}, dirty, "a", decision{task: run.Deploy, quiet: true}},
+		{"changed a moment ago", v1alpha1.SetSpec{}, fresh, "a", decision{after: settleTime}},
+		{"changed object to report", v1alpha1.SetSpec{Drift: v1alpha1.DriftReport}, dirty, "a",
+			decision{task: run.Look, quiet: true}},
+		{"changed object to ignore", v1alpha1.SetSpec{Drift: v1alpha1.DriftIgnore}, dirty, "a",
+			decision{}},
+		{"new to observe", v1alpha1.SetSpec{Mode: v1alpha1.ModeObserve}, &state{}, "a",
+			decision{task: run.Look}},
+		{"observed", v1alpha1.SetSpec{Mode: v1alpha1.ModeObserve}, dirty, "a",
+			decision{task: run.Look, quiet: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := decide(&v1alpha1.Set{Spec: test.spec}, test.s, test.key, now)
+			if got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	set := &v1alpha1.Set{}
+	for failures, want := range map[int32]time.Duration{
+		1: 5 * time.Second, 2: 10 * time.Second, 4: 40 * time.Second, 60: 10 * time.Minute,
+	} {
+		if got := backoff(set, failures); got != want {
+			t.Errorf("after %d failures: %s, want %s", failures, got, want)
+		}
+	}
+}
+
+// A field that somebody else writes again and again is corrected at once, then more and more
+// seldom.
+func TestFights(t *testing.T) {
+	s := ended(muster.Succeeded)
+	var pauses []time.Duration
+	for range 4 {
+		s.fights++
+		s.dirty = false
+		s.touch(now)
+		pauses = append(pauses, s.notUntil.Sub(now))
+	}
+	want := []time.Duration{settleTime, time.Second, 2 * time.Second, 4 * time.Second}
+	for i := range want {
+		if pauses[i] != want[i] {
+			t.Errorf("pauses %v, want %v", pauses, want)
+		}
+	}
+}

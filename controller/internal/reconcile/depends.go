@@ -1,0 +1,170 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+)
+
+// block is why a Set is not deployed yet.
+type block struct {
+	reason, message string
+	stalled         bool // nothing happens without a change of a Set
+}
+
+// report writes the block.
+func (b *block) report(c conditions) {
+	c.is(v1alpha1.ConditionReady, false, b.reason, b.message)
+	if b.stalled {
+		c.is(v1alpha1.ConditionStalled, true, b.reason, b.message)
+		c.remove(v1alpha1.ConditionReconciling)
+		return
+	}
+	c.is(v1alpha1.ConditionReconciling, true, b.reason, b.message)
+	c.remove(v1alpha1.ConditionStalled)
+}
+
+// blocked returns what a Set has to wait for, nil for nothing. A Set that is ready brings its
+// dependents back.
+func (r *Reconciler) blocked(ctx context.Context, set *v1alpha1.Set) *block {
+	if cycle := r.cycle(ctx, set); cycle != "" {
+		return &block{"DependencyCycle", "the Sets depend on each other: " + cycle, true}
+	}
+	for _, d := range set.Spec.DependsOn {
+		dep := &v1alpha1.Set{}
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: d.Name}, dep)
+		switch {
+		case apierrors.IsNotFound(err):
+			return &block{"DependencyNotFound", fmt.Sprintf("there is no Set %s", d.Name), false}
+		case err != nil:
+			return &block{"DependencyNotRead", err.Error(), false}
+		case !IsReady(dep):
+			return &block{"DependencyNotReady", fmt.Sprintf("Set %s is not ready", d.Name), false}
+		case d.Expr == "":
+			continue
+		}
+		met, err := evaluate(d.Expr, set, dep)
+		if err != nil {
+			return &block{"DependencyInvalid", fmt.Sprintf("expr of Set %s: %v", d.Name, err), true}
+		}
+		if !met {
+			return &block{"DependencyNotReady", fmt.Sprintf("Set %s: %s is false", d.Name, d.Expr), false}
+		}
+	}
+	return nil
+}
+
+// IsReady reports whether what the spec of a Set says now is applied and ready.
+func IsReady(set *v1alpha1.Set) bool {
+	ready := meta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == set.Generation &&
+		set.Status.Revision.Applied == set.Status.Revision.Attempted
+}
+
+// cycle returns the Sets that depend on each other and on this one, with arrows between them; empty
+// if there are none.
+func (r *Reconciler) cycle(ctx context.Context, set *v1alpha1.Set) string {
+	seen := map[string]bool{}
+	var follow func(name string, path []string) string
+	follow = func(name string, path []string) string {
+		if name == set.Name {
+			return strings.Join(append(path, name), " → ")
+		}
+		if seen[name] {
+			return ""
+		}
+		seen[name] = true
+		dep := &v1alpha1.Set{}
+		if r.Client.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, dep) != nil {
+			return ""
+		}
+		for _, d := range dep.Spec.DependsOn {
+			if found := follow(d.Name, append(path[:len(path):len(path)], name)); found != "" {
+				return found
+			}
+		}
+		return ""
+	}
+	for _, d := range set.Spec.DependsOn {
+		if found := follow(d.Name, []string{set.Name}); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// maxCost limits the work of an expression.
+const maxCost = 10000
+
+// evaluate returns the value of an expression of two Sets.
+func evaluate(expr string, self, dep *v1alpha1.Set) (bool, error) {
+	env, err := cel.NewEnv(cel.Variable("self", cel.DynType), cel.Variable("dep", cel.DynType))
+	if err != nil {
+		return false, err
+	}
+	parsed, issues := env.Compile(expr)
+	if issues.Err() != nil {
+		return false, issues.Err()
+	}
+	program, err := env.Program(parsed, cel.CostLimit(maxCost))
+	if err != nil {
+		return false, err
+	}
+	values := map[string]any{}
+	for name, set := range map[string]*v1alpha1.Set{"self": self, "dep": dep} {
+		if values[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(set); err != nil {
+			return false, err
+		}
+	}
+	value, _, err := program.Eval(values)
+	if err != nil {
+		return false, err
+	}
+	met, ok := value.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("%s is no boolean", expr)
+	}
+	return met, nil
+}
+
+// refuses returns why a Set cannot be kept; an empty reason if it can.
+func (r *Reconciler) refuses(
+	ctx context.Context, set *v1alpha1.Set, account string,
+) (reason, message string) {
+	if account == "" {
+		return "NoServiceAccount", "spec.serviceAccountName is missing: name a service account of " +
+			"the namespace, as which the objects are deployed"
+	}
+	if other := r.sameRecord(ctx, set); other != "" {
+		return "RecordInUse", fmt.Sprintf("the older Set %s has the same record; give one of them "+
+			"another name", other)
+	}
+	return "", ""
+}
+
+// sameRecord returns the name of an older Set with the same record; empty if there is none.
+func (r *Reconciler) sameRecord(ctx context.Context, set *v1alpha1.Set) string {
+	all := &v1alpha1.SetList{}
+	err := r.Client.List(ctx, all, client.InNamespace(set.Namespace),
+		client.MatchingFields{indexRecord: recordKey(set)})
+	if err != nil {
+		return ""
+	}
+	for i := range all.Items {
+		other := &all.Items[i]
+		older := other.CreationTimestamp.Before(&set.CreationTimestamp) ||
+			other.CreationTimestamp.Equal(&set.CreationTimestamp) && other.Name < set.Name
+		if other.Name != set.Name && older {
+			return other.Name
+		}
+	}
+	return ""
+}

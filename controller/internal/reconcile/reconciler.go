@@ -1,0 +1,266 @@
+// Package reconcile decides what happens with Sets: when a run begins, which one takes the place of
+// another, and what the status says.
+//
+// A worker never waits: it starts a run or ends one, writes the status, and returns. What happens
+// meanwhile, the end of a run, a changed object, a new revision of a source, brings it back.
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/members"
+	"github.com/muster-deploy/muster/controller/internal/metrics"
+	"github.com/muster-deploy/muster/controller/internal/run"
+	"github.com/muster-deploy/muster/controller/internal/source"
+)
+
+// Reconciler keeps Sets. Its fields must not change once it is set up.
+type Reconciler struct {
+	Client   client.Client // reads from the cache
+	Reader   client.Reader // reads from the server
+	Runner   *run.Runner
+	Sources  *source.Fetcher
+	Members  *members.Watcher
+	Recorder events.EventRecorder
+	Counts   *metrics.Counts
+
+	DefaultServiceAccount string          // of Sets that name none; empty for none
+	Shard                 string          // of the Sets that are kept
+	base                  context.Context // of runs: it ends with the process
+	states                states
+	kinds                 kinds
+	wake                  chan event.TypedGenericEvent[types.NamespacedName]
+}
+
+// Changed brings the worker back to a Set. It does not block for long.
+func (r *Reconciler) Changed(set types.NamespacedName) {
+	select {
+	case r.wake <- event.TypedGenericEvent[types.NamespacedName]{Object: set}:
+	case <-r.base.Done():
+	}
+}
+
+// Touched notes that somebody changed an object of a Set.
+func (r *Reconciler) Touched(set types.NamespacedName) {
+	s := r.states.of(set)
+	r.states.mutex.Lock()
+	s.touch(time.Now())
+	r.states.mutex.Unlock()
+	r.Changed(set)
+}
+
+// Reconcile does what is to be done next about a Set.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	set := &v1alpha1.Set{}
+	if err := r.Client.Get(ctx, req.NamespacedName, set); err != nil {
+		if apierrors.IsNotFound(err) || set.Labels[v1alpha1.LabelShard] != r.Shard {
+			r.forget(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if set.Labels[v1alpha1.LabelShard] != r.Shard {
+		r.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	set = set.DeepCopy() // the cache shares its objects
+	switch {
+	case !set.DeletionTimestamp.IsZero():
+		return r.delete(ctx, set)
+	case set.Spec.Suspend:
+		return r.suspend(ctx, set)
+	}
+	return r.keep(ctx, set)
+}
+
+// forget ends everything about a Set that is gone, or belongs to another shard.
+func (r *Reconciler) forget(name types.NamespacedName) {
+	if s := r.states.forget(name); s != nil && s.run != nil {
+		s.run.Supersede()
+	}
+	r.Members.Forget(name)
+}
+
+// suspend ends the run of a Set that others may change.
+func (r *Reconciler) suspend(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, error) {
+	s := r.states.of(client.ObjectKeyFromObject(set))
+	if s.running() {
+		s.run.Supersede()
+		return ctrl.Result{}, nil // the end of the run brings the worker back
+	}
+	r.forget(client.ObjectKeyFromObject(set))
+	return ctrl.Result{}, r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
+		c := conditions{set, status}
+		c.is(v1alpha1.ConditionReconciling, false, "Suspended", "the Set is suspended: spec.suspend")
+		c.remove(v1alpha1.ConditionStalled)
+	})
+}
+
+// keep starts the run of a Set that it needs, and writes the status.
+func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, error) {
+	name := client.ObjectKeyFromObject(set)
+	s, account := r.states.of(name), r.serviceAccount(set)
+	if s.run != nil && !s.running() {
+		if err := r.settled(ctx, set, s); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if reason, message := r.refuses(ctx, set, account); reason != "" {
+		if s.running() {
+			s.run.Supersede()
+		}
+		return ctrl.Result{}, r.stall(ctx, set, reason, message)
+	}
+	if blocked := r.blocked(ctx, set); blocked != nil && !s.running() {
+		return ctrl.Result{}, r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
+			blocked.report(conditions{set, status})
+		})
+	}
+	state, after, err := r.sourceState(ctx, set, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	r.states.mutex.Lock()
+	d := decide(set, s, keyOf(set, state), time.Now())
+	r.states.mutex.Unlock()
+	if d.supersede {
+		s.run.Supersede()
+	}
+	if d.task != "" {
+		err = r.start(ctx, set, s, d, keyOf(set, state), account)
+	} else if s.running() {
+		err = r.writeProgress(ctx, set, s)
+	}
+	return ctrl.Result{RequeueAfter: jittered(sooner(d.after, after))}, err
+}
+
+// sooner returns the shorter one of two times, of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// keyOf returns what the source and the Set are: a run with another key has something new to do.
+func keyOf(set *v1alpha1.Set, sourceState string) string {
+	return fmt.Sprintf("%s %d %s %s", set.UID, set.Generation,
+		set.Annotations[v1alpha1.AnnotationReconcile], sourceState)
+}
+
+// serviceAccount returns the service account as which a Set is deployed; empty for none.
+func (r *Reconciler) serviceAccount(set *v1alpha1.Set) string {
+	if set.Spec.ServiceAccountName != "" {
+		return set.Spec.ServiceAccountName
+	}
+	return r.DefaultServiceAccount
+}
+
+// start starts a run.
+func (r *Reconciler) start(
+	ctx context.Context, set *v1alpha1.Set, s *state, d decision, key, account string,
+) error {
+	if !d.quiet {
+		err := r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
+			c := conditions{set, status}
+			c.is(v1alpha1.ConditionReconciling, true, "Running", "the manifests are fetched")
+			c.remove(v1alpha1.ConditionStalled)
+			c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.states.mutex.Lock()
+	defer r.states.mutex.Unlock()
+	s.dirty = false
+	s.run = r.Runner.Start(r.base, set, d.task, key, account)
+	return nil
+}
+
+// BeforeWrite makes sure that a Set which is deleted stays until its objects are gone.
+func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName) error {
+	set := &v1alpha1.Set{}
+	if err := r.Client.Get(ctx, name, set); err != nil {
+		return err
+	}
+	if controllerutil.ContainsFinalizer(set, v1alpha1.Finalizer) {
+		return nil
+	}
+	if !set.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("the Set is being deleted")
+	}
+	before := set.DeepCopy()
+	controllerutil.AddFinalizer(set, v1alpha1.Finalizer)
+	return r.Client.Patch(ctx, set,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// settled takes over the outcome of a run, and writes it to the status.
+func (r *Reconciler) settled(ctx context.Context, set *v1alpha1.Set, s *state) error {
+	out, key := s.run.Outcome(), s.run.Key
+	if !out.Superseded() {
+		if err := r.writeOutcome(ctx, set, s, out); err != nil {
+			return err
+		}
+		r.announce(set, out, key != s.key)
+		r.count(out, key != s.key)
+	}
+	r.states.mutex.Lock()
+	defer r.states.mutex.Unlock()
+	s.settle(set, time.Now())
+	return nil
+}
+
+// announce emits the event of an outcome. A comparison that found nothing emits none.
+func (r *Reconciler) announce(set *v1alpha1.Set, out *run.Outcome, news bool) {
+	kind, reason, text := corev1.EventTypeNormal, "", ""
+	switch {
+	case out.Err != nil:
+		kind, reason, text = corev1.EventTypeWarning, failureReason(out), out.Err.Error()
+	case out.Waiting:
+		reason, text = "WaitingForApproval", out.Plan.Summary()+": "+out.Plan.Digest
+	case !out.Succeeded():
+		kind, reason, text = corev1.EventTypeWarning, "Failed", firstFailure(out)
+	case len(out.Drifted) > 0:
+		kind, reason, text = corev1.EventTypeWarning, "Drifted",
+			fmt.Sprintf("%d objects differ, first %s", len(out.Drifted), out.Drifted[0].Object)
+	case out.Result != nil && out.Result.Written > 0 && !news:
+		reason, text = "Corrected", fmt.Sprintf("%d objects were put back", out.Result.Written)
+	case out.Result != nil && news:
+		reason, text = "Applied", fmt.Sprintf("%s: %s", out.Revision, out.Plan.Summary())
+	default:
+		return
+	}
+	r.Recorder.Eventf(set, nil, kind, reason, string(out.Task), "%s", limited(text))
+}
+
+// count counts an outcome for the metrics.
+func (r *Reconciler) count(out *run.Outcome, news bool) {
+	result, written := "succeeded", 0
+	if !out.Succeeded() {
+		result = "failed"
+	}
+	if out.Result != nil {
+		written = out.Result.Written
+	}
+	r.Counts.Ran(string(out.Task), result, out.Ended.Sub(out.Began), written)
+	if !news {
+		r.Counts.Drifted("corrected", written)
+		r.Counts.Drifted("reported", len(out.Drifted))
+	}
+	if failureReason(out) == "PruneHeld" {
+		r.Counts.Held()
+	}
+}

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"cmp"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/muster-deploy/muster"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+)
+
+// RecordName returns the name of the record of a Set, which is in the namespace of the Set.
+func RecordName(set *v1alpha1.Set) string {
+	if set.Spec.App != nil {
+		return cmp.Or(set.Spec.App.Name, set.Name)
+	}
+	return set.Name
+}
+
+// RecordOf returns the record of a Set.
+func RecordOf(set *v1alpha1.Set) muster.Object {
+	o := muster.Object{Namespace: set.Namespace, Name: RecordName(set)}
+	if kindOf(set) == muster.App {
+		o.Kind = "ConfigMap"
+	} else {
+		o.Group, o.Kind = "kpt.dev", "ResourceGroup"
+	}
+	return o
+}
+
+// kindOf returns the kind of the set.
+func kindOf(set *v1alpha1.Set) muster.Kind {
+	if set.Spec.Grammar == v1alpha1.GrammarApp {
+		return muster.App
+	}
+	return muster.Package
+}
+
+// sourceOf returns the set without its files.
+func sourceOf(set *v1alpha1.Set) muster.Source {
+	return muster.Source{
+		Kind: kindOf(set), Namespace: set.Namespace, Name: RecordName(set),
+		DefaultNamespace: set.Spec.DefaultNamespace,
+	}
+}
+
+// planOptions returns the options of plans of a Set.
+func planOptions(set *v1alpha1.Set) muster.PlanOptions {
+	return muster.PlanOptions{
+		ServerSide: set.Spec.ServerSide, Conflicts: set.Spec.Conflicts, Recreate: set.Spec.Recreate,
+		NoPrune: set.Spec.Prune.Disabled, MaxPrune: set.Spec.Prune.Max,
+		AllowDelete: set.Spec.Prune.AllowDelete, AllowEmpty: set.Spec.Prune.AllowEmpty,
+	}
+}
+
+// durationOf returns a duration; 0 for none.
+func durationOf(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
+}

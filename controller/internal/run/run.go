@@ -1,0 +1,350 @@
+// Package run deploys one Set once, in a goroutine of its own: it fetches the manifests, plans,
+// writes, and waits until the objects are ready. So no worker of the controller ever waits.
+//
+// A run has a slot of the gate while it plans and writes, and gives it back as soon as it only
+// waits. A run that is cancelled ends as an interrupted command does: nothing more is written, and
+// the record is complete.
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/clusters"
+	"github.com/muster-deploy/muster/controller/internal/gate"
+	"github.com/muster-deploy/muster/controller/internal/members"
+	"github.com/muster-deploy/muster/controller/internal/source"
+)
+
+// Task is what a run does.
+type Task string
+
+// The tasks.
+const (
+	Deploy  Task = "deploy"  // apply what the source has, as the mode of the Set says
+	Look    Task = "look"    // find out what others changed
+	Destroy Task = "destroy" // delete all objects
+)
+
+// ErrSuperseded is the cause of the end of a run in whose place another one begins.
+var ErrSuperseded = errors.New("a newer revision of the source or of the Set takes its place")
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Task     Task
+	Revision string // of the source; empty if it could not be fetched
+	Record   muster.Object
+	Plan     *muster.Plan // nil if there was none
+	Waiting  bool         // the plan waits for its approval
+	Result   *muster.Result
+	Drifted  []muster.Drifted
+	Fresh    bool // objects are watched that were not before
+	Err      error
+	Phase    Phase // in which the error was
+	Began    time.Time
+	Ended    time.Time
+	cause    error // of the end of the context
+}
+
+// Phase is a part of a run.
+type Phase string
+
+// The phases.
+const (
+	Fetching Phase = "fetch"
+	Opening  Phase = "open" // manifests that are no objects, kinds that do not exist
+	Planning Phase = "plan"
+	Writing  Phase = "write"
+)
+
+// Superseded reports whether another run takes the place of the one that ended.
+func (o *Outcome) Superseded() bool { return errors.Is(o.cause, ErrSuperseded) }
+
+// Succeeded reports whether the run did what it was for.
+func (o *Outcome) Succeeded() bool {
+	return o.Err == nil && (o.Result == nil || o.Result.Outcome == muster.Succeeded)
+}
+
+// Runner runs Sets. Its fields must not change once it is used.
+type Runner struct {
+	Pool    *clusters.Pool
+	Gate    *gate.Gate
+	Sources *source.Fetcher
+	Members *members.Watcher
+	Name    string // of this process, for those who wait for a lock
+	Tool    string // name and version, for the history
+	// BeforeWrite is called right before the first write of a Set.
+	BeforeWrite func(ctx context.Context, set types.NamespacedName) error
+	// Changed is called, from any goroutine, when there is news of a run. It must not block.
+	Changed func(set types.NamespacedName)
+	// Quiet is how long a run has a slot without writing anything; 0 means five seconds.
+	Quiet time.Duration
+
+	running sync.WaitGroup
+}
+
+// Wait waits until all runs have ended.
+func (r *Runner) Wait() { r.running.Wait() }
+
+// Run is a run that was started.
+type Run struct {
+	Task   Task
+	Key    string // that Start was called with
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	mutex    sync.Mutex
+	progress Progress
+	outcome  *Outcome
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Phase   Phase
+	Total   int
+	Written int
+	Ready   int
+	Causes  []Cause // of what is not ready
+}
+
+// Cause is why an object is not ready.
+type Cause struct {
+	Object  muster.Object
+	Message string
+}
+
+// Start starts a run of a Set, which must not change.
+func (r *Runner) Start(
+	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
+) *Run {
+	ctx, cancel := context.WithCancelCause(ctx)
+	started := &Run{Task: task, Key: key, cancel: cancel, done: make(chan struct{})}
+	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
+	r.running.Go(func() {
+		outcome := &Outcome{Task: task, Began: time.Now()}
+		one.do(ctx, outcome)
+		outcome.Ended, outcome.cause = time.Now(), context.Cause(ctx)
+		cancel(nil)
+		started.mutex.Lock()
+		started.outcome = outcome
+		started.mutex.Unlock()
+		close(started.done)
+		r.Changed(types.NamespacedName{Namespace: set.Namespace, Name: set.Name})
+	})
+	return started
+}
+
+// Supersede ends the run, unless it has ended.
+func (r *Run) Supersede() { r.cancel(ErrSuperseded) }
+
+// Outcome returns how the run ended, nil as long as it runs.
+func (r *Run) Outcome() *Outcome {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.outcome
+}
+
+// Done returns a channel that is closed when the run has ended.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Progress returns how far the run is.
+func (r *Run) Progress() Progress {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	p := r.progress
+	p.Causes = append([]Cause(nil), p.Causes...)
+	return p
+}
+
+// job is one run of one Set.
+type job struct {
+	runner         *Runner
+	set            *v1alpha1.Set
+	run            *Run
+	serviceAccount string
+	leave          func() // the gate
+}
+
+// name returns the name of the Set.
+func (j *job) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: j.set.Namespace, Name: j.set.Name}
+}
+
+// do runs the job, with a slot of the gate until it only waits.
+func (j *job) do(ctx context.Context, out *Outcome) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			out.Err, out.Phase = fmt.Errorf("internal error: %v", crash), j.run.Progress().Phase
+		}
+	}()
+	leave, err := j.runner.Gate.Enter(ctx, j.set.Namespace)
+	if err != nil {
+		out.Err, out.Phase = err, Fetching
+		return
+	}
+	j.leave = leave
+	defer leave()
+	out.Err = j.work(ctx, out)
+	if out.Err != nil {
+		out.Phase = j.run.Progress().Phase
+	}
+}
+
+// work does the task.
+func (j *job) work(ctx context.Context, out *Outcome) error {
+	as, err := j.runner.Pool.As(j.set.Namespace, j.serviceAccount)
+	if err != nil {
+		return err
+	}
+	if j.run.Task == Destroy {
+		return j.destroy(ctx, as, out)
+	}
+	j.enter(Fetching)
+	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
+	if err != nil {
+		return err
+	}
+	defer fetched.Release()
+	out.Revision = fetched.Revision
+	j.enter(Opening)
+	src := sourceOf(j.set)
+	src.Files, src.FilesName, src.Images = []string{fetched.Folder}, fetched.Name, fetched.Images
+	opened, err := muster.Open(ctx, as.Cluster, src)
+	if err != nil {
+		return err
+	}
+	out.Record = RecordOf(j.set)
+	j.enter(Planning)
+	if j.run.Task == Look {
+		return j.look(ctx, as, opened, out)
+	}
+	return j.deploy(ctx, as, opened, fetched, out)
+}
+
+// look finds out what an apply would do, and what others changed.
+func (j *job) look(
+	ctx context.Context, as *clusters.Identity, opened *muster.Set, out *Outcome,
+) (err error) {
+	if out.Plan, err = opened.Plan(ctx, planOptions(j.set)); err != nil {
+		return err
+	}
+	out.Drifted, err = opened.Drift(ctx)
+	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
+		err = nil // nothing was deployed yet
+	}
+	if err == nil {
+		j.track(ctx, as, out)
+	}
+	return err
+}
+
+// deploy applies the set, if its mode allows that.
+func (j *job) deploy(
+	ctx context.Context, as *clusters.Identity, opened *muster.Set, fetched *source.Fetched,
+	out *Outcome,
+) (err error) {
+	options := muster.ApplyOptions{
+		PlanOptions: planOptions(j.set), Timeout: durationOf(j.set.Spec.Wait.Timeout),
+		History: j.history(fetched), Holder: j.holder(), Check: func(p *muster.Plan) error {
+			out.Plan = p
+			return j.check(ctx, as, p, out)
+		},
+	}
+	out.Result, err = opened.Apply(ctx, options, j.hear())
+	if waiting := (*waitingError)(nil); errors.As(err, &waiting) {
+		out.Waiting, err = true, nil
+	}
+	return err
+}
+
+// waitingError ends an apply whose plan waits for its approval.
+type waitingError struct{}
+
+func (*waitingError) Error() string { return "the plan waits for its approval" }
+
+// check looks at the plan before anything is written.
+func (j *job) check(
+	ctx context.Context, as *clusters.Identity, p *muster.Plan, out *Outcome,
+) error {
+	if j.set.Spec.Mode == v1alpha1.ModePlan && p.Changes() && p.Digest != j.set.Spec.Approve {
+		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
+	}
+	if p.Changes() {
+		if err := j.runner.BeforeWrite(ctx, j.name()); err != nil {
+			return fmt.Errorf("prepare the Set for its deletion: %w", err)
+		}
+	}
+	j.progress(func(to *Progress) { to.Phase, to.Total = Writing, len(p.Steps) })
+	j.track(ctx, as, out)
+	return nil
+}
+
+// track watches the objects of the plan. What cannot be watched is compared at every interval all
+// the same, so that it is no error.
+func (j *job) track(ctx context.Context, as *clusters.Identity, out *Outcome) {
+	if j.set.Spec.Drift == v1alpha1.DriftIgnore || out.Plan == nil {
+		return
+	}
+	var objects []muster.Object
+	for _, step := range out.Plan.Steps {
+		if step.Source != "" && step.Action != muster.Delete {
+			objects = append(objects, step.Object)
+		}
+	}
+	// The only error is about kinds that the run brings along; the next run watches them.
+	fresh, err := j.runner.Members.Track(ctx, j.name(), as, objects)
+	out.Fresh = fresh || err != nil
+}
+
+// destroy deletes the objects of the Set.
+func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) error {
+	j.enter(Opening)
+	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
+	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	j.enter(Planning)
+	out.Result, err = opened.Destroy(ctx, muster.DestroyOptions{
+		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
+		Holder: j.holder(), Check: func(p *muster.Plan) error {
+			out.Plan = p
+			j.progress(func(to *Progress) { to.Phase, to.Total = Writing, len(p.Steps) })
+			return nil
+		},
+	}, j.hear())
+	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
+		err = nil
+	}
+	return err
+}
+
+// holder returns how the run is called by those who wait for its lock. The lock of a process that
+// was killed is free after less than half a minute.
+func (j *job) holder() muster.Holder {
+	return muster.Holder{
+		Name: j.runner.Name, Command: "controller, " + string(j.run.Task), Wait: time.Minute,
+	}
+}
+
+// history returns what the history of the set keeps of the run.
+func (j *job) history(fetched *source.Fetched) muster.HistoryOptions {
+	o := muster.HistoryOptions{
+		Message: "Set " + j.name().String(), Source: fetched.Name, Tool: j.runner.Tool,
+	}
+	if keep := j.set.Spec.History.Keep; keep != nil {
+		o.Limit, o.Disabled = int(*keep), *keep == 0
+	}
+	return o
+}
