@@ -287,6 +287,16 @@ var boundaries = map[string]boundary{
 		},
 		why: "formats of other tools; it writes nothing",
 	},
+	"managed": {
+		level: 2,
+		module: []string{
+			"cluster",
+			"object",
+			"suggest",
+		},
+		libraries: []string{machinery},
+		why:       "the Sets of the controller; it prints nothing",
+	},
 	"lock": {
 		level: 4,
 		module: []string{
@@ -627,6 +637,7 @@ var boundaries = map[string]boundary{
 			"event",
 			"history",
 			"lock",
+			"managed",
 			"manifest",
 			"manifest/edit",
 			"manifest/kustomize",
@@ -688,6 +699,7 @@ var boundaries = map[string]boundary{
 			"history",
 			"livetree",
 			"lock",
+			"managed",
 			"object",
 			"packages",
 			"packages/commands",
@@ -724,6 +736,7 @@ var boundaries = map[string]boundary{
 			"history",
 			"history/origin",
 			"lock",
+			"managed",
 			"object",
 			"output",
 			"packages",

@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,4 +68,16 @@ func entryProperties(o *unstructured.Unstructured) map[string]any {
 		versionOf(o), "schema", "openAPIV3Schema", "properties", "status", "properties",
 		"resourceStatuses", "items", "properties",
 	)
+}
+
+// The manifest of the definition, for those who install it themselves, is the one that the program
+// installs.
+func TestDefinitionManifest(t *testing.T) {
+	manifest, err := os.ReadFile("../../deploy/crds/resourcegroups.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(manifest, definitionFile) {
+		t.Error("deploy/crds/resourcegroups.yaml differs from internal/packages/crd.yaml: copy that")
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/access"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -36,6 +37,7 @@ const (
 	forHistory = "keep its history"
 	forCauses  = "say why an object is not ready"
 	forList    = "list sets"
+	forOwner   = "see whether a Set owns it"
 )
 
 // Needs returns what apply, status and destroy use of a set that was opened with its files: on the
@@ -76,6 +78,8 @@ func Needs(
 		}
 		n.addObject(ref, kind.Resource.GroupResource())
 	}
+	_, err = c.Kind(ctx, managed.Kind.GroupKind())
+	n.hasSets = err == nil
 	home, _ := set.Name()
 	n.addRecord(home)
 	slices.SortFunc(n.needs, func(a, b Need) int { return access.Compare(a.Permission, b.Permission) })
@@ -84,9 +88,10 @@ func Needs(
 
 // neededBy collects needs, each permission once: the first purpose counts.
 type neededBy struct {
-	uses  Uses
-	seen  map[access.Permission]bool
-	needs []Need
+	uses    Uses
+	hasSets bool // the cluster has Sets
+	seen    map[access.Permission]bool
+	needs   []Need
 }
 
 func (n *neededBy) add(p access.Permission, purpose string, optional bool) {
@@ -133,6 +138,10 @@ func (n *neededBy) addRecord(namespace string) {
 	for _, p := range each("", "secrets", "list", "create", "delete") {
 		p.Namespace = namespace
 		n.add(p, forHistory, true)
+	}
+	if n.hasSets {
+		n.add(access.Permission{Verb: "list", Group: managed.Kind.Group, Resource: "sets",
+			Namespace: namespace}, forOwner, true)
 	}
 	records := each(inventory.ResourceGroupKind.Group, "resourcegroups", "list")
 	for _, p := range append(records, each("", "configmaps", "list")...) {

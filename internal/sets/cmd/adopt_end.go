@@ -42,6 +42,9 @@ func (f *adoptFlags) end(
 		fmt.Fprintln(env.Out, question, "(dry run)")
 		return nil
 	}
+	if err := refuseManaged(ctx, env, c, recordsOf(adopted.Locks()...)); err != nil {
+		return err
+	}
 	if !f.yes && env.IsInteractive() {
 		if err := agreement(env.Confirm(ctx, question)); err != nil {
 			return err

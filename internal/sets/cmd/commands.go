@@ -41,6 +41,11 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 		inspect.NewLabel(env, kube),
 		newGroups(env, kube),
 		inspect.NewCheckAccess(env, kube),
+		inspect.NewSets(env, kube),
+		newReconcile(env, kube),
+		newApprove(env, kube),
+		newSuspend(env, kube, true),
+		newSuspend(env, kube, false),
 		commands.NewMigrate(env, kube, form, cli.NewLockFlags()),
 		commands.NewInstall(env, kube),
 	}

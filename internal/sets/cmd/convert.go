@@ -130,6 +130,9 @@ func (f *convertFlags) run(
 	if mode != engine.DryRunNone {
 		return f.preview(ctx, env, r, prepare)
 	}
+	if err := refuseManaged(ctx, env, client, recordsOf(f.handover.Lock())); err != nil {
+		return err
+	}
 	held, locked, err := f.Lock.Acquire(ctx, env, client, f.handover.Lock(), "convert")
 	if err != nil {
 		return err

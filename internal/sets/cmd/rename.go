@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
@@ -71,6 +72,15 @@ func (f *renameFlags) run(
 	toName, toNamespace := cmp.Or(f.name, name), cmp.Or(f.namespace, namespace)
 	renaming, err := set.PrepareRename(client, toNamespace, toName)
 	if err != nil {
+		return err
+	}
+	records := recordsOf(renaming.Locks...)
+	for _, r := range records {
+		records = append(records, managed.Record{
+			Grammar: r.Grammar, Namespace: toNamespace, Name: toName,
+		})
+	}
+	if err := refuseManaged(ctx, env, client, records); err != nil {
 		return err
 	}
 	target := fmt.Sprintf("%q", toName)

@@ -149,6 +149,9 @@ func (r run) do(
 	}
 	held := (*lock.Lock)(nil)
 	if r.options.DryRun == engine.DryRunNone {
+		if err := refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Lock())); err != nil {
+			return r.notBegun(ctx, err)
+		}
 		locked := ctx
 		if held, locked, err = r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command); err != nil {
 			return r.notBegun(ctx, err)

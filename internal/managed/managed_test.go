@@ -1,0 +1,133 @@
+package managed
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+)
+
+// server has Sets, and answers with an error if it has one.
+type server struct {
+	Cluster
+	sets  []*unstructured.Unstructured
+	err   error
+	lists []string // the namespaces that were listed
+}
+
+func (s *server) List(
+	_ context.Context, _ schema.GroupKind, namespace string, _ map[string]string,
+) ([]*unstructured.Unstructured, error) {
+	s.lists = append(s.lists, namespace)
+	return s.sets, s.err
+}
+
+// setOf returns a Set with a spec.
+func setOf(name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "n", "name": name}, "spec": spec,
+	}}
+}
+
+// A Set has the record of its grammar and name, unless it is suspended.
+func TestCheckOwner(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "sets"}, "", errors.New("no"))
+	s := &server{sets: []*unstructured.Unstructured{
+		setOf("shop", map[string]any{"mode": "Apply"}),
+		setOf("web", map[string]any{"grammar": App, "app": map[string]any{"name": "store"}}),
+		setOf("db", map[string]any{"grammar": App}),
+		setOf("off", map[string]any{"suspend": true}),
+	}}
+	for record, want := range map[Record]string{
+		{Package, "n", "shop"}: "set/shop",
+		{App, "n", "shop"}:     "",
+		{App, "n", "store"}:    "set/web",
+		{App, "n", "web"}:      "",
+		{Package, "n", "web"}:  "",
+		{App, "n", "db"}:       "set/db",
+		{Package, "n", "off"}:  "",
+	} {
+		unknown, err := CheckOwner(t.Context(), s, record)
+		got, owned := "", (*OwnedError)(nil)
+		if errors.As(err, &owned) {
+			got = owned.Set.Title()
+		}
+		if got != want || unknown != nil || err != nil && owned == nil {
+			t.Errorf("%v belongs to %q, want %q (%v, %v)", record, got, want, unknown, err)
+		}
+	}
+	gone := apierrors.NewNotFound(schema.GroupResource{}, "")
+	for _, test := range []struct {
+		err             error
+		unknown, failed bool
+	}{
+		{err: &cluster.UnknownKindError{GroupKind: Kind.GroupKind()}},
+		{err: gone},
+		{err: forbidden, unknown: true},
+		{err: &cluster.UnknownKindError{Cause: errors.New("down")}, unknown: true},
+		{err: errors.New("down"), failed: true},
+	} {
+		s.err = test.err
+		unknown, err := CheckOwner(t.Context(), s, Record{Package, "n", "shop"})
+		if (unknown != nil) != test.unknown || (err != nil) != test.failed {
+			t.Errorf("a list that ends with %v: unknown %v, error %v", test.err, unknown, err)
+		}
+	}
+	for _, namespace := range s.lists {
+		if namespace != "n" {
+			t.Errorf("listed the Sets in namespace %q", namespace)
+		}
+	}
+}
+
+// Only a status about the spec and the request counts.
+func TestOutcome(t *testing.T) {
+	for _, test := range []struct {
+		name                 string
+		condition            string
+		observed             int64
+		requested, handled   string
+		suspend, planWaiting bool
+		want                 Outcome
+	}{
+		{"ready", "Ready", 2, "b", "b", false, false, Succeeded},
+		{"stalled", "Stalled", 2, "b", "b", false, false, Stopped},
+		{"still running", "Reconciling", 2, "b", "b", false, false, Pending},
+		{"of an earlier spec", "Ready", 1, "b", "b", false, false, Pending},
+		{"of an earlier request", "Ready", 2, "b", "a", false, false, Pending},
+		{"of a later request", "Ready", 2, "c", "c", false, false, Succeeded},
+		{"a later request is not handled", "Ready", 2, "c", "a", false, false, Pending},
+		{"suspended", "Ready", 2, "b", "a", true, false, Idle},
+		{"waits for an approval", "Reconciling", 2, "b", "b", false, true, Waiting},
+	} {
+		s := Set{Generation: 2, Requested: test.requested}
+		s.Spec.Suspend, s.Status.ObservedGeneration = test.suspend, test.observed
+		s.Status.LastHandledReconcileAt = test.handled
+		s.Status.Conditions = []metav1.Condition{{Type: test.condition, Status: metav1.ConditionTrue}}
+		if test.planWaiting {
+			s.Spec.Mode, s.Status.Plan = ModePlan, Plan{Digest: "sha256:1", State: PlanWaiting}
+		}
+		if got := s.Outcome("b"); got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestParseName(t *testing.T) {
+	for argument, want := range map[string]string{
+		"shop": "shop", "set/shop": "shop", "sets/shop": "shop", "mset/shop": "shop",
+		"sets.muster.dev/shop": "shop", "Set/shop": "shop",
+		"": "", "set/": "", "deployment/shop": "", "set/a/b": "",
+	} {
+		got, err := ParseName(argument)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: got %q, %v", argument, got, err)
+		}
+	}
+}

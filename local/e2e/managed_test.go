@@ -1,0 +1,33 @@
+package e2e
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestManaged runs the commands on Sets. The kind of Sets is that of the whole cluster, and where
+// it is known every native command that changes a set sends one request more, so that no other
+// script runs beside these.
+func TestManaged(t *testing.T) {
+	installResourceGroup(t)
+	t.Cleanup(func() { removeSets(t) }) // scripts do so themselves, unless they have failed
+	testscript.Run(t, params("managed"))
+}
+
+// removeSets removes the definition of Sets.
+func removeSets(t *testing.T) {
+	t.Helper()
+	remove := exec.Command("kubectl", "delete", "crd", "sets.muster.dev", "--ignore-not-found",
+		"--timeout=1m", "--kubeconfig", cluster.Kubeconfig())
+	if out, err := remove.CombinedOutput(); err != nil {
+		t.Errorf("remove the definition of Sets: %v\n%s", err, out)
+	}
+}
+
+// TestDeploy deploys the controller.
+func TestDeploy(t *testing.T) {
+	installResourceGroup(t)
+	testscript.Run(t, params("deploy"))
+}
