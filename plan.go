@@ -113,6 +113,7 @@ const (
 	Create    Action = "create"
 	Update    Action = "update"
 	Delete    Action = "delete"
+	Release   Action = "release" // it stays in the cluster, without its marks, and leaves the record
 	Unchanged Action = "unchanged"
 	Leave     Action = "leave" // neither written nor deleted: the reason says why
 )
@@ -126,6 +127,8 @@ func actionOf(op plan.Op) Action {
 		return Update
 	case plan.Delete:
 		return Delete
+	case plan.Orphan:
+		return Release
 	case plan.Unchanged, plan.Observe, plan.AwaitCreated, plan.AwaitDeleted:
 		return Unchanged
 	default:
@@ -239,7 +242,7 @@ func (p *Plan) Count(actions ...Action) (n int) {
 }
 
 // Changes reports whether the plan changes an object.
-func (p *Plan) Changes() bool { return p.Count(Create, Update, Delete) > 0 }
+func (p *Plan) Changes() bool { return p.Count(Create, Update, Delete, Release) > 0 }
 
 // Summary returns what the plan does in one line, as in: 2 to create, 1 to update, 1 to prune.
 func (p *Plan) Summary() string {
@@ -247,7 +250,7 @@ func (p *Plan) Summary() string {
 	for _, part := range []struct {
 		action Action
 		text   string
-	}{{Create, "to create"}, {Update, "to update"}, {Delete, "to prune"}} {
+	}{{Create, "to create"}, {Update, "to update"}, {Delete, "to prune"}, {Release, "to release"}} {
 		if n := p.Count(part.action); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
 		}

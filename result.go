@@ -101,7 +101,8 @@ func (c *collector) result(made *Plan, summary event.Summary) *Result {
 		if !step.Op.IsObject() {
 			continue
 		}
-		if state := c.states[i]; !c.settled[i] || state.Outcome != Succeeded {
+		left := actionOf(step.Op) == Leave && r.Outcome == Succeeded
+		if state := c.states[i]; !left && (!c.settled[i] || state.Outcome != Succeeded) {
 			state.Object, state.Source = Object(step.Ref), step.Source
 			if !c.settled[i] {
 				state.Outcome = Interrupted

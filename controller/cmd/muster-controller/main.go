@@ -45,21 +45,28 @@ type options struct {
 	probeAddress          string
 	shard                 string
 	defaultServiceAccount string
-	namespaces            namespaces
+	namespaces            names
+	artifactKinds         names
 	concurrent            int
 	perNamespace          int
 	workDir               string
 	log                   zap.Options
 }
 
-// namespaces is a flag that can be repeated.
-type namespaces []string
+// fluxKinds are the kinds of sources of Flux.
+var fluxKinds = names{
+	"GitRepository.source.toolkit.fluxcd.io", "OCIRepository.source.toolkit.fluxcd.io",
+	"Bucket.source.toolkit.fluxcd.io", "ExternalArtifact.source.toolkit.fluxcd.io",
+}
 
-// String returns the namespaces.
-func (n *namespaces) String() string { return strings.Join(*n, ",") }
+// names is a flag that can be repeated.
+type names []string
 
-// Set adds a namespace.
-func (n *namespaces) Set(name string) error {
+// String returns the names.
+func (n *names) String() string { return strings.Join(*n, ",") }
+
+// Set adds a name.
+func (n *names) Set(name string) error {
 	*n = append(*n, name)
 	return nil
 }
@@ -80,6 +87,8 @@ func (o *options) add(flags *flag.FlagSet) {
 		"Service account of Sets that name none, in their namespace")
 	flags.Var(&o.namespaces, "namespace",
 		"Namespace of the Sets that are kept (can repeat); default: all")
+	flags.Var(&o.artifactKinds, "artifact-kind", "Kind of sources with an artifact, as KIND.GROUP "+
+		"(can repeat); default: those of Flux")
 	flags.IntVar(&o.concurrent, "concurrent", 16, "Number of Sets that plan or write at once")
 	flags.IntVar(&o.perNamespace, "concurrent-per-namespace", 8, "The same of one namespace")
 	flags.StringVar(&o.workDir, "work-dir", os.TempDir(), "Folder for the files of sources")
@@ -147,6 +156,7 @@ func (o *options) manager() (manager.Manager, error) {
 	cached.ByObject = map[client.Object]cache.ByObject{&v1alpha1.Set{}: {Label: selector}}
 	return ctrl.NewManager(config, manager.Options{
 		Scheme: scheme, Cache: cached,
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                       server.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.probeAddress,
 		LeaderElection:                o.leaderElect,
@@ -177,12 +187,15 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 		return err
 	}
 	tool := "muster-controller " + version
+	if len(o.artifactKinds) == 0 {
+		o.artifactKinds = fluxKinds
+	}
 	counts := metrics.New(mgr.GetClient())
 	r := &reconcile.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(),
 		Recorder:              mgr.GetEventRecorder("muster-controller"),
 		DefaultServiceAccount: o.defaultServiceAccount, Shard: o.shard,
-		Counts: counts,
+		ArtifactKinds: o.artifactKinds, Counts: counts,
 	}
 	r.Members = members.New(r.Touched)
 	r.Sources = &source.Fetcher{

@@ -55,7 +55,7 @@ func New(changed func(set types.NamespacedName)) *Watcher {
 
 // Track watches the objects of a Set from now on, instead of those that it had. It reports whether
 // some were not watched before: of these, changes until the watch has begun are not reported, so
-// that who calls it has to look at the objects once more.
+// that who calls it has to look at the objects once more. Objects of unknown kinds are not watched.
 func (w *Watcher) Track(
 	ctx context.Context, set types.NamespacedName, as *clusters.Identity, objects []muster.Object,
 ) (fresh bool, err error) {
@@ -65,7 +65,7 @@ func (w *Watcher) Track(
 	for _, o := range objects {
 		resource, namespaced, err := as.Cluster.Resource(ctx, o)
 		if err != nil {
-			return false, fmt.Errorf("watch %s: %w", o, err)
+			continue // a kind that the run brings along: the next run watches it
 		}
 		p := place{user: t.user, resource: resource}
 		if namespaced {

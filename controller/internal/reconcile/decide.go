@@ -3,6 +3,8 @@ package reconcile
 import (
 	"time"
 
+	"github.com/muster-deploy/muster"
+
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/run"
 )
@@ -22,13 +24,15 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 	switch {
 	case s.running():
 		return decision{supersede: s.run.Key != key}
-	case s.last == nil || s.key != key:
+	case s.last == nil && left(set):
+		return decision{task: run.Look, quiet: true}
+	case s.last == nil || s.key != key || s.stale:
 		return decision{task: first(set)}
 	case !s.last.Succeeded():
 		if wait := s.retryAt.Sub(now); wait > 0 {
 			return decision{after: wait}
 		}
-		return decision{task: first(set)}
+		return decision{task: s.last.Task}
 	case set.Spec.Drift == v1alpha1.DriftIgnore && set.Spec.Mode != v1alpha1.ModeObserve:
 		return decision{}
 	}
@@ -60,6 +64,12 @@ func first(set *v1alpha1.Set) run.Task {
 	return run.Deploy
 }
 
+// left reports whether a Set that the controller meets for the first time has been applied, and
+// what others have changed meanwhile is not put back.
+func left(set *v1alpha1.Set) bool {
+	return set.Spec.Drift != v1alpha1.DriftCorrect && set.Spec.Drift != "" && IsReady(set)
+}
+
 // comparison returns the task that compares a Set with the cluster.
 func comparison(set *v1alpha1.Set) run.Task {
 	if set.Spec.Drift == v1alpha1.DriftReport || set.Spec.Mode == v1alpha1.ModeObserve {
@@ -73,10 +83,13 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	out, key := s.run.Outcome(), s.run.Key
 	s.run = nil
 	if out.Superseded() {
+		s.key = "" // it may have written something
 		return
 	}
 	same := s.key == key
 	s.last, s.key = out, key
+	s.stale = out.Task == run.Look && set.Spec.Mode != v1alpha1.ModeObserve && out.Err == nil &&
+		out.Revision != set.Status.Revision.Applied
 	if out.Task == run.Destroy || !out.Succeeded() {
 		s.failures++
 		s.retryAt = now.Add(backoff(set, s.failures))
@@ -84,6 +97,9 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 		s.failures, s.retryAt = 0, time.Time{}
 	}
 	wrote := out.Result != nil && out.Result.Written > 0
+	if s.idle++; wrote || !same {
+		s.idle = 0
+	}
 	switch {
 	case same && wrote && out.Succeeded():
 		s.fights++
@@ -93,6 +109,10 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	if wrote || out.Fresh {
 		s.touch(now)
 	}
+	s.last = &run.Outcome{Task: out.Task, Revision: out.Revision, Err: out.Err, Ended: out.Ended}
+	if out.Result != nil { // the rest is large
+		s.last.Result = &muster.Result{Outcome: out.Result.Outcome}
+	}
 }
 
 // touch notes that an object was changed, or may have been.
@@ -100,7 +120,11 @@ func (s *state) touch(now time.Time) {
 	if s.dirty {
 		return
 	}
-	s.dirty, s.notUntil = true, now.Add(settleTime)
+	if now.Sub(s.touched) > idleMost {
+		s.idle = 0
+	}
+	s.touched = now
+	s.dirty, s.notUntil = true, now.Add(doubled(settleTime, idleMost, s.idle-1))
 	if s.fights > 1 {
 		s.notUntil = now.Add(doubled(correctFirst, defaultMax, s.fights-2))
 	}

@@ -33,6 +33,10 @@ func TestDecide(t *testing.T) {
 	due.retryAt = now.Add(-time.Second)
 	old := ended(muster.Succeeded)
 	old.last.Ended = now.Add(-2 * time.Hour)
+	look := ended(muster.Failed)
+	look.last.Task, look.retryAt = run.Look, now.Add(-time.Second)
+	other := ended(muster.Succeeded)
+	other.stale = true
 	never := &metav1.Duration{}
 	for _, test := range []struct {
 		name string
@@ -52,6 +56,10 @@ func TestDecide(t *testing.T) {
 			decision{}},
 		{"failed", v1alpha1.SetSpec{}, failed, "a", decision{after: 3 * time.Second}},
 		{"to be repeated", v1alpha1.SetSpec{}, due, "a", decision{task: run.Deploy}},
+		{"a comparison to be repeated", v1alpha1.SetSpec{Drift: v1alpha1.DriftReport}, look, "a",
+			decision{task: run.Look}},
+		{"a comparison with another revision", v1alpha1.SetSpec{Drift: v1alpha1.DriftReport}, other,
+			"a", decision{task: run.Deploy}},
 		{"interval is over", v1alpha1.SetSpec{}, old, "a", decision{task: run.Deploy, quiet: true}},
 		{"changed object", v1alpha1.SetSpec{}, dirty, "a", decision{task: run.Deploy, quiet: true}},
 		{"changed a moment ago", v1alpha1.SetSpec{}, fresh, "a", decision{after: settleTime}},
@@ -70,6 +78,20 @@ func TestDecide(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// A controller that is started again does not put back what is only to be reported.
+func TestStartedAgain(t *testing.T) {
+	set := &v1alpha1.Set{Spec: v1alpha1.SetSpec{Drift: v1alpha1.DriftReport}}
+	set.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "True"}}
+	s := &state{}
+	if got, want := decide(set, s, "a", now), (decision{task: run.Look, quiet: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	set.Status.Conditions[0].Status = "False"
+	if got, want := decide(set, s, "a", now), (decision{task: run.Deploy}); got != want {
+		t.Errorf("not ready: got %+v, want %+v", got, want)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -26,18 +25,20 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	if s.running() {
-		if s.run.Task != run.Destroy {
+		if s.run.Task != run.Destroy || s.run.Key != keyOf(set, "") || r.orphans(ctx, set) != "" {
 			s.run.Supersede()
 		}
 		return ctrl.Result{}, nil // the end of the run brings the worker back
 	}
+	r.Members.Forget(name)
 	if done, err := r.destroyed(ctx, set, s); done || err != nil {
 		return ctrl.Result{}, err
 	}
 	if why := r.orphans(ctx, set); why != "" {
 		return ctrl.Result{}, r.release(ctx, set, "Orphaned", "the objects stay: "+why)
 	}
-	if wait := time.Until(s.retryAt); s.last != nil && s.last.Task == run.Destroy && wait > 0 {
+	same := s.last != nil && s.last.Task == run.Destroy && s.key == keyOf(set, "")
+	if wait := time.Until(s.retryAt); same && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
@@ -49,8 +50,7 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.Members.Forget(name)
-	s.run = r.Runner.Start(r.base, set, run.Destroy, "", r.serviceAccount(set))
+	s.run = r.Runner.Start(r.base, set, run.Destroy, keyOf(set, ""), r.serviceAccount(set))
 	return ctrl.Result{}, nil
 }
 
@@ -62,9 +62,12 @@ func (r *Reconciler) destroyed(
 		return false, nil
 	}
 	out := s.run.Outcome()
-	if out.Task != run.Destroy {
-		s.settle(set, time.Now())
+	if out.Task != run.Destroy || out.Superseded() {
+		r.settle(s, set)
 		return false, nil
+	}
+	if out.NoRecord {
+		return true, r.release(ctx, set, "Orphaned", "there is no record, so that nothing was deleted")
 	}
 	if out.Succeeded() {
 		text := "the objects are deleted"
@@ -73,12 +76,10 @@ func (r *Reconciler) destroyed(
 		}
 		return true, r.release(ctx, set, "Deleted", text)
 	}
-	if why := r.powerless(ctx, set, out); why != "" {
-		return true, r.release(ctx, set, "Orphaned", "the objects stay: "+why)
-	}
-	s.settle(set, time.Now())
 	r.announce(set, out, true)
-	return false, r.writeOutcome(ctx, set, s, out)
+	err = r.writeOutcome(ctx, set, s, out)
+	r.settle(s, set)
+	return false, err
 }
 
 // orphans returns why the objects of a Set stay, without any attempt to delete them; empty if they
@@ -87,42 +88,36 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 	if set.Spec.Deletion == v1alpha1.DeletionOrphan {
 		return "spec.deletion is Orphan"
 	}
+	if set.Spec.Mode == v1alpha1.ModeObserve {
+		return "spec.mode is Observe"
+	}
 	if set.Spec.Suspend {
 		return "the Set is suspended"
 	}
 	if r.serviceAccount(set) == "" {
 		return "the Set names no service account"
 	}
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err := r.Client.Get(ctx, client.ObjectKey{Name: set.Namespace}, namespace)
+	if other := r.sameRecord(ctx, set, false); other != "" {
+		return "Set " + other + " has the same record"
+	}
+	namespace := &corev1.Namespace{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: set.Namespace}, namespace)
 	if err == nil && !namespace.DeletionTimestamp.IsZero() {
 		return "the namespace of the Set is being deleted, and its record with it"
+	}
+	account := &corev1.ServiceAccount{}
+	name := client.ObjectKey{Namespace: set.Namespace, Name: r.serviceAccount(set)}
+	if apierrors.IsNotFound(r.Reader.Get(ctx, name, account)) {
+		return "the service account " + name.Name + " is gone"
 	}
 	return ""
 }
 
-// powerless returns why nobody can delete the objects any more; empty if somebody can.
-func (r *Reconciler) powerless(
-	ctx context.Context, set *v1alpha1.Set, out *run.Outcome,
-) string {
-	forbidden := apierrors.IsForbidden(out.Err)
-	if out.Result != nil {
-		for _, object := range out.Result.NotReady {
-			forbidden = forbidden || apierrors.IsForbidden(object.Err)
-		}
-	}
-	if !forbidden {
-		return ""
-	}
-	account := &metav1.PartialObjectMetadata{}
-	account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
-	name := r.serviceAccount(set)
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, account)
-	if apierrors.IsNotFound(err) {
-		return fmt.Sprintf("the service account %s is gone, and with it the right to delete them", name)
-	}
-	return ""
+// settle takes over the outcome of a run.
+func (r *Reconciler) settle(s *state, set *v1alpha1.Set) {
+	r.states.mutex.Lock()
+	defer r.states.mutex.Unlock()
+	s.settle(set, time.Now())
 }
 
 // release lets a Set end.
@@ -132,7 +127,8 @@ func (r *Reconciler) release(
 	r.Recorder.Eventf(set, nil, corev1.EventTypeNormal, reason, "delete", "%s", limited(text))
 	before := set.DeepCopy()
 	controllerutil.RemoveFinalizer(set, v1alpha1.Finalizer)
-	if err := r.Client.Patch(ctx, set, client.MergeFrom(before)); err != nil {
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, set, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	r.forget(client.ObjectKeyFromObject(set))

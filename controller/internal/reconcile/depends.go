@@ -3,12 +3,14 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
@@ -51,9 +53,13 @@ func (r *Reconciler) blocked(ctx context.Context, set *v1alpha1.Set) *block {
 		case d.Expr == "":
 			continue
 		}
-		met, err := evaluate(d.Expr, set, dep)
+		program, err := compile(d.Expr)
 		if err != nil {
 			return &block{"DependencyInvalid", fmt.Sprintf("expr of Set %s: %v", d.Name, err), true}
+		}
+		met, err := evaluate(program, set, dep)
+		if err != nil { // such as a field that a Set does not have yet
+			return &block{"DependencyNotReady", fmt.Sprintf("expr of Set %s: %v", d.Name, err), false}
 		}
 		if !met {
 			return &block{"DependencyNotReady", fmt.Sprintf("Set %s: %s is false", d.Name, d.Expr), false}
@@ -104,22 +110,24 @@ func (r *Reconciler) cycle(ctx context.Context, set *v1alpha1.Set) string {
 // maxCost limits the work of an expression.
 const maxCost = 10000
 
-// evaluate returns the value of an expression of two Sets.
-func evaluate(expr string, self, dep *v1alpha1.Set) (bool, error) {
+// compile returns an expression of two Sets.
+func compile(expr string) (cel.Program, error) {
 	env, err := cel.NewEnv(cel.Variable("self", cel.DynType), cel.Variable("dep", cel.DynType))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	parsed, issues := env.Compile(expr)
 	if issues.Err() != nil {
-		return false, issues.Err()
+		return nil, issues.Err()
 	}
-	program, err := env.Program(parsed, cel.CostLimit(maxCost))
-	if err != nil {
-		return false, err
-	}
+	return env.Program(parsed, cel.CostLimit(maxCost))
+}
+
+// evaluate returns the value of an expression of two Sets.
+func evaluate(program cel.Program, self, dep *v1alpha1.Set) (bool, error) {
 	values := map[string]any{}
 	for name, set := range map[string]*v1alpha1.Set{"self": self, "dep": dep} {
+		var err error
 		if values[name], err = runtime.DefaultUnstructuredConverter.ToUnstructured(set); err != nil {
 			return false, err
 		}
@@ -130,7 +138,7 @@ func evaluate(expr string, self, dep *v1alpha1.Set) (bool, error) {
 	}
 	met, ok := value.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("%s is no boolean", expr)
+		return false, fmt.Errorf("the value is no boolean: %v", value)
 	}
 	return met, nil
 }
@@ -143,15 +151,34 @@ func (r *Reconciler) refuses(
 		return "NoServiceAccount", "spec.serviceAccountName is missing: name a service account of " +
 			"the namespace, as which the objects are deployed"
 	}
-	if other := r.sameRecord(ctx, set); other != "" {
+	if kind := r.forbiddenArtifact(set); kind != "" {
+		return "ArtifactKindNotAllowed", fmt.Sprintf("the controller does not read sources of kind %s: "+
+			"its flag --artifact-kind names those that it does", kind)
+	}
+	if other := r.sameRecord(ctx, set, true); other != "" {
 		return "RecordInUse", fmt.Sprintf("the older Set %s has the same record; give one of them "+
 			"another name", other)
 	}
 	return "", ""
 }
 
-// sameRecord returns the name of an older Set with the same record; empty if there is none.
-func (r *Reconciler) sameRecord(ctx context.Context, set *v1alpha1.Set) string {
+// forbiddenArtifact returns the kind of the source of a Set if the controller does not read it;
+// otherwise empty.
+func (r *Reconciler) forbiddenArtifact(set *v1alpha1.Set) string {
+	a := set.Spec.Source.Artifact
+	if a == nil {
+		return ""
+	}
+	kind := schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).GroupKind().String()
+	if slices.Contains(r.ArtifactKinds, kind) {
+		return ""
+	}
+	return kind
+}
+
+// sameRecord returns the name of another Set of the shard with the same record, or only of an older
+// one; empty if there is none.
+func (r *Reconciler) sameRecord(ctx context.Context, set *v1alpha1.Set, onlyOlder bool) string {
 	all := &v1alpha1.SetList{}
 	err := r.Client.List(ctx, all, client.InNamespace(set.Namespace),
 		client.MatchingFields{indexRecord: recordKey(set)})
@@ -162,7 +189,7 @@ func (r *Reconciler) sameRecord(ctx context.Context, set *v1alpha1.Set) string {
 		other := &all.Items[i]
 		older := other.CreationTimestamp.Before(&set.CreationTimestamp) ||
 			other.CreationTimestamp.Equal(&set.CreationTimestamp) && other.Name < set.Name
-		if other.Name != set.Name && older {
+		if other.Name != set.Name && (older || !onlyOlder) {
 			return other.Name
 		}
 	}

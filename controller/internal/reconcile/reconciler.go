@@ -36,12 +36,14 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Counts   *metrics.Counts
 
-	DefaultServiceAccount string          // of Sets that name none; empty for none
-	Shard                 string          // of the Sets that are kept
-	base                  context.Context // of runs: it ends with the process
-	states                states
-	kinds                 kinds
-	wake                  chan event.TypedGenericEvent[types.NamespacedName]
+	DefaultServiceAccount string // of Sets that name none; empty for none
+	Shard                 string // of the Sets that are kept
+	// ArtifactKinds are the kinds of sources with an artifact, as KIND.GROUP.
+	ArtifactKinds []string
+	base          context.Context // of runs: it ends with the process
+	states        states
+	kinds         kinds
+	wake          chan event.TypedGenericEvent[types.NamespacedName]
 }
 
 // Changed brings the worker back to a Set. It does not block for long.
@@ -112,6 +114,10 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	name := client.ObjectKeyFromObject(set)
 	s, account := r.states.of(name), r.serviceAccount(set)
 	if s.run != nil && !s.running() {
+		// The cache may not have what was written last.
+		if err := r.Reader.Get(ctx, name, set); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
 		if err := r.settled(ctx, set, s); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -120,12 +126,8 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 		if s.running() {
 			s.run.Supersede()
 		}
+		s.key = "" // it is deployed again once it can be kept
 		return ctrl.Result{}, r.stall(ctx, set, reason, message)
-	}
-	if blocked := r.blocked(ctx, set); blocked != nil && !s.running() {
-		return ctrl.Result{}, r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
-			blocked.report(conditions{set, status})
-		})
 	}
 	state, after, err := r.sourceState(ctx, set, s)
 	if err != nil {
@@ -136,6 +138,12 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	r.states.mutex.Unlock()
 	if d.supersede {
 		s.run.Supersede()
+	}
+	if d.task != "" && !d.quiet {
+		if blocked := r.blocked(ctx, set); blocked != nil {
+			return ctrl.Result{RequeueAfter: after}, r.writeStatus(ctx, set,
+				func(status *v1alpha1.SetStatus) { blocked.report(conditions{set, status}) })
+		}
 	}
 	if d.task != "" {
 		err = r.start(ctx, set, s, d, keyOf(set, state), account)
@@ -176,7 +184,9 @@ func (r *Reconciler) start(
 			c := conditions{set, status}
 			c.is(v1alpha1.ConditionReconciling, true, "Running", "the manifests are fetched")
 			c.remove(v1alpha1.ConditionStalled)
-			c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
+			if s.last == nil || s.key != key { // else why the last run failed is of more interest
+				c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
+			}
 		})
 		if err != nil {
 			return err
@@ -210,16 +220,15 @@ func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName)
 // settled takes over the outcome of a run, and writes it to the status.
 func (r *Reconciler) settled(ctx context.Context, set *v1alpha1.Set, s *state) error {
 	out, key := s.run.Outcome(), s.run.Key
-	if !out.Superseded() {
+	// What an older spec has led to says nothing about the present one, whose run begins next.
+	if !out.Superseded() && s.run.Generation == set.Generation {
 		if err := r.writeOutcome(ctx, set, s, out); err != nil {
 			return err
 		}
 		r.announce(set, out, key != s.key)
 		r.count(out, key != s.key)
 	}
-	r.states.mutex.Lock()
-	defer r.states.mutex.Unlock()
-	s.settle(set, time.Now())
+	r.settle(s, set)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr manager.Manager) error {
 		WatchesMetadata(&corev1.ConfigMap{}, r.users(indexConfigMaps)).
 		WatchesMetadata(&corev1.Secret{}, r.users(indexSecrets)).
 		Watches(&v1alpha1.Set{}, r.users(indexDependsOn)).
+		Watches(&v1alpha1.Set{}, handler.EnqueueRequestsFromMapFunc(r.sharers)).
 		WatchesRawSource(source.TypedChannel(r.wake, woken)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Build(r)
@@ -85,6 +87,16 @@ func (r *Reconciler) users(index string) handler.EventHandler {
 		func(ctx context.Context, o client.Object) []ctrl.Request {
 			return r.indexed(ctx, o.GetNamespace(), index, o.GetName())
 		})
+}
+
+// sharers returns the Sets with the record of a Set: one that ends makes room for another.
+func (r *Reconciler) sharers(ctx context.Context, o client.Object) []ctrl.Request {
+	set, ok := o.(*v1alpha1.Set)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(r.indexed(ctx, set.Namespace, indexRecord, recordKey(set)),
+		func(other ctrl.Request) bool { return other.Name == set.Name })
 }
 
 // artifactUsers returns the Sets whose source is an artifact.
@@ -146,10 +158,11 @@ func (k *kinds) watch(_ context.Context, gvk schema.GroupVersionKind) error {
 // Ready returns a check that the caches are filled.
 func (r *Reconciler) Ready(mgr manager.Manager) healthz.Checker {
 	return func(req *http.Request) error {
-		if !mgr.GetCache().WaitForCacheSync(req.Context()) {
-			return errors.New("the caches are not filled yet")
+		informer, err := mgr.GetCache().GetInformer(req.Context(), &v1alpha1.Set{})
+		if err == nil && !informer.HasSynced() {
+			err = errors.New("the cache of Sets is not filled yet")
 		}
-		return nil
+		return err
 	}
 }
 

@@ -24,6 +24,7 @@ type poll struct {
 	inFlight bool
 	at       time.Time
 	revision string
+	initial  string // the revision that the first run has fetched, too
 }
 
 // kindTime is the time between two looks at a kind of artifacts that the server does not have.
@@ -45,8 +46,15 @@ func (r *Reconciler) sourceState(
 		text, err = r.versions(ctx, set.Namespace, "Secret", spec.Secrets)
 	case spec.Artifact != nil:
 		return r.artifactState(ctx, set.Namespace, spec.Artifact)
-	case spec.OCI != nil && spec.OCI.Ref.Digest == "":
-		text, after = r.polled(set, s)
+	case spec.OCI != nil:
+		if spec.OCI.SecretRef != nil {
+			refs := []v1alpha1.LocalReference{*spec.OCI.SecretRef}
+			text, err = r.versions(ctx, set.Namespace, "Secret", refs)
+		}
+		if spec.OCI.Ref.Digest == "" {
+			revision, wait := r.polled(set, s)
+			text, after = text+" "+revision, wait
+		}
 	}
 	return text, after, err
 }
@@ -109,7 +117,10 @@ func (r *Reconciler) polled(set *v1alpha1.Set, s *state) (string, time.Duration)
 	wait := time.Until(p.at.Add(every))
 	if wait <= 0 && !p.inFlight {
 		p.inFlight = true
-		go r.ask(set, p)
+		go r.ask(set.DeepCopy(), p)
+	}
+	if p.revision == p.initial {
+		return "", max(wait, time.Second)
 	}
 	return p.revision, max(wait, time.Second)
 }
@@ -121,13 +132,15 @@ func (r *Reconciler) ask(set *v1alpha1.Set, p *poll) {
 	revision, err := r.Sources.Revision(ctx, set)
 	p.mutex.Lock()
 	p.inFlight, p.at = false, time.Now()
-	first := p.revision == ""
-	changed := err == nil && revision != p.revision
+	first, changed := p.revision == "", err == nil && revision != p.revision
 	if changed {
 		p.revision = revision
 	}
+	if first && changed && revision == set.Status.Revision.Attempted {
+		p.initial, changed = revision, false
+	}
 	p.mutex.Unlock()
-	if changed && !(first && revision == set.Status.Revision.Attempted) {
+	if changed {
 		r.Changed(client.ObjectKeyFromObject(set))
 	}
 }

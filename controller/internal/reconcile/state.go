@@ -27,6 +27,10 @@ const (
 	correctCalm  = 10 * time.Minute
 )
 
+// The pauses between comparisons that find nothing double up to idleMost: somebody changes what the
+// Set does not say. After idleMost without a change they are short again.
+const idleMost = time.Minute
+
 // state is what the controller remembers of a Set. A controller that was started again begins
 // without, and looks at every Set once.
 type state struct {
@@ -34,9 +38,12 @@ type state struct {
 	last *run.Outcome // of the last run that was not superseded
 	key  string       // of that run
 
+	stale    bool      // the source has another revision than the one that is applied
 	dirty    bool      // an object was changed since the run began, or was not watched
 	notUntil time.Time // no run of a dirty Set begins earlier
 	fights   int       // corrections in a row
+	idle     int       // comparisons in a row that found nothing
+	touched  time.Time // when an object was changed last
 	failures int32     // runs in a row that failed
 	retryAt  time.Time // when a run that failed is repeated
 

@@ -119,7 +119,7 @@ func (r *Reconciler) writeOutcome(
 		c := conditions{set, status}
 		c.remove(v1alpha1.ConditionReconciling)
 		c.remove(v1alpha1.ConditionStalled)
-		status.LastHandledReconcileAt = set.Annotations[v1alpha1.AnnotationReconcile]
+		status.LastHandledReconcileAt = s.run.Request
 		c.source(out)
 		c.attempted(out)
 		c.plan(out)
@@ -166,7 +166,7 @@ func (c conditions) attempted(out *run.Outcome) {
 
 // plan writes the plan of the run.
 func (c conditions) plan(out *run.Outcome) {
-	if out.Plan == nil || out.Task == run.Destroy {
+	if out.Plan == nil || out.Task == run.Destroy || out.Err != nil {
 		return
 	}
 	p := &v1alpha1.PlanStatus{
@@ -223,7 +223,7 @@ func (c conditions) objects(out *run.Outcome) {
 
 // drift writes which objects others changed. A run that corrects leaves none.
 func (c conditions) drift(out *run.Outcome) {
-	if out.Plan == nil {
+	if out.Plan == nil || out.Waiting || !out.Succeeded() {
 		return
 	}
 	c.status.Drifted = nil
@@ -265,7 +265,7 @@ func (c conditions) succeeded(out *run.Outcome) {
 	case out.Task == run.Look && c.set.Spec.Mode == v1alpha1.ModeObserve:
 		c.is(v1alpha1.ConditionReady, !out.Plan.Changes(), "Observed", out.Plan.Summary())
 	case out.Task == run.Look:
-		// Whether the set is ready has not changed.
+		c.looked(out)
 	case out.Waiting:
 		c.is(v1alpha1.ConditionReady, false, "WaitingForApproval", out.Plan.Summary())
 	default:
@@ -280,6 +280,21 @@ func (c conditions) succeeded(out *run.Outcome) {
 			message += "; left: " + out.Result.Left[0].String()
 		}
 		c.is(v1alpha1.ConditionReady, true, "Applied", message)
+	}
+}
+
+// looked writes that objects are gone, or exist again. Whether the others are ready has not
+// changed.
+func (c conditions) looked(out *run.Outcome) {
+	for _, d := range out.Drifted {
+		if d.Kind == "deleted" {
+			c.is(v1alpha1.ConditionReady, false, "Drifted", d.Object.String()+" was deleted")
+			return
+		}
+	}
+	ready := meta.FindStatusCondition(c.status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.Reason == "Drifted" {
+		c.is(v1alpha1.ConditionReady, true, "Applied", c.status.Revision.Applied)
 	}
 }
 

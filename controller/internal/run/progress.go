@@ -11,6 +11,9 @@ import (
 // quietTime is how long a run has a slot without writing anything.
 const quietTime = 5 * time.Second
 
+// quiet returns how long a run has a slot without writing anything.
+func (r *Runner) quiet() time.Duration { return cmp.Or(r.Quiet, quietTime) }
+
 // enter notes that a phase begins.
 func (j *job) enter(p Phase) { j.progress(func(to *Progress) { to.Phase = p }) }
 
@@ -24,10 +27,7 @@ func (j *job) progress(change func(*Progress)) {
 // hear returns the sink of the events of the run. The slot of the gate is given back when
 // everything is written, or when nothing was written for a while.
 func (j *job) hear() func(muster.Event) {
-	quiet := j.runner.Quiet
-	if quiet == 0 {
-		quiet = quietTime
-	}
+	quiet := j.runner.quiet()
 	timer := time.AfterFunc(quiet, j.leave)
 	waiting := map[muster.Object]string{} // causes of objects that are waited for
 	return func(e muster.Event) {

@@ -48,6 +48,7 @@ type Outcome struct {
 	Result   *muster.Result
 	Drifted  []muster.Drifted
 	Fresh    bool // objects are watched that were not before
+	NoRecord bool // of what was to be destroyed
 	Err      error
 	Phase    Phase // in which the error was
 	Began    time.Time
@@ -97,10 +98,12 @@ func (r *Runner) Wait() { r.running.Wait() }
 
 // Run is a run that was started.
 type Run struct {
-	Task   Task
-	Key    string // that Start was called with
-	cancel context.CancelCauseFunc
-	done   chan struct{}
+	Task       Task
+	Key        string // that Start was called with
+	Generation int64  // of the spec
+	Request    string // of a user, by the annotation
+	cancel     context.CancelCauseFunc
+	done       chan struct{}
 
 	mutex    sync.Mutex
 	progress Progress
@@ -127,7 +130,10 @@ func (r *Runner) Start(
 	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
 ) *Run {
 	ctx, cancel := context.WithCancelCause(ctx)
-	started := &Run{Task: task, Key: key, cancel: cancel, done: make(chan struct{})}
+	started := &Run{
+		Task: task, Key: key, Generation: set.Generation, cancel: cancel,
+		Request: set.Annotations[v1alpha1.AnnotationReconcile], done: make(chan struct{}),
+	}
 	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
 	r.running.Go(func() {
 		outcome := &Outcome{Task: task, Began: time.Now()}
@@ -193,6 +199,7 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 	}
 	j.leave = leave
 	defer leave()
+	defer time.AfterFunc(j.runner.quiet(), leave).Stop() // a source may be slow
 	out.Err = j.work(ctx, out)
 	if out.Err != nil {
 		out.Phase = j.run.Progress().Phase
@@ -204,6 +211,12 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	as, err := j.runner.Pool.As(j.set.Namespace, j.serviceAccount)
 	if err != nil {
 		return err
+	}
+	if j.run.Task == Destroy || j.set.Status.Failures > 0 {
+		// Kinds may have been defined since.
+		if err := as.Cluster.Rediscover(ctx); err != nil {
+			return err
+		}
 	}
 	if j.run.Task == Destroy {
 		return j.destroy(ctx, as, out)
@@ -278,7 +291,7 @@ func (j *job) check(
 	if j.set.Spec.Mode == v1alpha1.ModePlan && p.Changes() && p.Digest != j.set.Spec.Approve {
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
-	if p.Changes() {
+	if len(p.Steps) > 0 { // also what is there already goes with the Set
 		if err := j.runner.BeforeWrite(ctx, j.name()); err != nil {
 			return fmt.Errorf("prepare the Set for its deletion: %w", err)
 		}
@@ -296,20 +309,21 @@ func (j *job) track(ctx context.Context, as *clusters.Identity, out *Outcome) {
 	}
 	var objects []muster.Object
 	for _, step := range out.Plan.Steps {
-		if step.Source != "" && step.Action != muster.Delete {
+		if step.Source != "" && step.Action != muster.Delete && step.Action != muster.Leave {
 			objects = append(objects, step.Object)
 		}
 	}
-	// The only error is about kinds that the run brings along; the next run watches them.
-	fresh, err := j.runner.Members.Track(ctx, j.name(), as, objects)
-	out.Fresh = fresh || err != nil
+	// Without a watch the objects are compared at every interval all the same.
+	out.Fresh, _ = j.runner.Members.Track(ctx, j.name(), as, objects)
 }
 
 // destroy deletes the objects of the Set.
 func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	j.enter(Opening)
 	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
-	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
+	absent := (*muster.NoRecordError)(nil)
+	if errors.As(err, &absent) {
+		out.NoRecord = true
 		return nil
 	}
 	if err != nil {
@@ -324,8 +338,8 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 			return nil
 		},
 	}, j.hear())
-	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
-		err = nil
+	if errors.As(err, &absent) {
+		out.NoRecord, err = true, nil
 	}
 	return err
 }
