@@ -291,7 +291,7 @@ func (j *job) check(
 	if j.set.Spec.Mode == v1alpha1.ModePlan && p.Changes() && p.Digest != j.set.Spec.Approve {
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
-	if len(p.Steps) > 0 { // also what is there already goes with the Set
+	if len(p.Steps) > 0 { // objects that existed before go with the Set, too
 		if err := j.runner.BeforeWrite(ctx, j.name()); err != nil {
 			return fmt.Errorf("prepare the Set for its deletion: %w", err)
 		}
