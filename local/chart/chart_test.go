@@ -18,12 +18,23 @@ import (
 // deployDir has the manifests and the chart of the controller.
 var deployDir = filepath.Join("..", "..", "deploy")
 
+// requireHelm skips the test without Helm, or fails it with MUSTER_TEST_TOOLS=required.
+func requireHelm(t *testing.T) {
+	t.Helper()
+	_, err := os.Stat(helm())
+	switch {
+	case err == nil:
+	case os.Getenv("MUSTER_TEST_TOOLS") == "required":
+		t.Fatalf("make build-tools builds Helm: %v", err)
+	default:
+		t.Skip("make build-tools builds Helm")
+	}
+}
+
 // TestChart compares what the chart renders with the manifests: each value changes what it says,
 // and nothing else.
 func TestChart(t *testing.T) {
-	if _, err := os.Stat(helm()); err != nil {
-		t.Skip("make build-tools builds Helm")
-	}
+	requireHelm(t)
 	if out, err := exec.Command(helm(), "lint", "--strict", chart()).CombinedOutput(); err != nil {
 		t.Fatalf("helm lint: %v\n%s", err, out)
 	}
@@ -72,9 +83,7 @@ func TestChart(t *testing.T) {
 
 // Values that add or remove objects say which.
 func TestChartObjects(t *testing.T) {
-	if _, err := os.Stat(helm()); err != nil {
-		t.Skip("make build-tools builds Helm")
-	}
+	requireHelm(t)
 	all := objectsIn(manifestFields(t))
 	for _, test := range []struct {
 		values       string

@@ -38,7 +38,7 @@ func TestController(t *testing.T) {
 		env.Values[controllersKey{}] = held
 		namespace := env.Getenv("NS")
 		env.Defer(func() {
-			_ = held.end(0, os.Kill) // they may have ended
+			_ = held.end(all, os.Kill) // they may have ended
 			releaseSets(namespace)
 		})
 		if err := writeControllerConfig(filepath.Join(env.WorkDir, controllerConfig)); err != nil {
@@ -111,16 +111,24 @@ type controllersKey struct{}
 // controllers are the processes of a script, in the order of their start.
 type controllers struct{ running []*exec.Cmd }
 
-// end sends a signal to a process, or to all from the first one on, and waits for the end.
-func (c *controllers) end(first int, signal os.Signal) error {
+// all are all processes.
+const all = -1
+
+// end sends a signal to all processes, or only to one by its index, and waits for the end.
+func (c *controllers) end(only int, signal os.Signal) error {
+	ending, rest := c.running, []*exec.Cmd(nil)
+	if only >= 0 {
+		ending = c.running[only : only+1]
+		rest = slices.Delete(slices.Clone(c.running), only, only+1)
+	}
 	var errs []error
-	for _, cmd := range slices.Backward(c.running[first:]) {
+	for _, cmd := range slices.Backward(ending) {
 		errs = append(errs, cmd.Process.Signal(signal))
 		if exit := (*exec.ExitError)(nil); !errors.As(cmd.Wait(), &exit) && signal == os.Kill {
 			errs = append(errs, errors.New("the controller had ended by itself"))
 		}
 	}
-	c.running = c.running[:first]
+	c.running = rest
 	return errors.Join(errs...)
 }
 
@@ -146,13 +154,18 @@ func startController(ts *testscript.TestScript, neg bool, args []string) {
 	held.running = append(held.running, cmd)
 }
 
-// endController ends the controllers of a script: as the end of their pods does, or at once.
+// endController ends the controllers of a script, or one of those that run, by its number: as the
+// end of its pod does, or at once.
 func endController(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, len(args) == 1 && (args[0] == "kill" || args[0] == "stop"), neg,
-		"endcontroller kill | stop")
+	usage(ts, len(args) > 0 && len(args) <= 2 && (args[0] == "kill" || args[0] == "stop"), neg,
+		"endcontroller kill | stop [NUMBER]")
+	only := all
+	if len(args) == 2 {
+		only = number(ts, args[1]) - 1
+	}
 	signal := os.Signal(os.Interrupt)
 	if args[0] == "kill" {
 		signal = os.Kill
 	}
-	ts.Check(ts.Value(controllersKey{}).(*controllers).end(0, signal))
+	ts.Check(ts.Value(controllersKey{}).(*controllers).end(only, signal))
 }

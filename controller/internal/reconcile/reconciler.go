@@ -114,9 +114,12 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	name := client.ObjectKeyFromObject(set)
 	s, account := r.states.of(name), r.serviceAccount(set)
 	if s.run != nil && !s.running() {
-		// The cache may not have what was written last.
+		set = &v1alpha1.Set{} // the cache may not have what was written last
 		if err := r.Reader.Get(ctx, name, set); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		if !set.DeletionTimestamp.IsZero() || set.Spec.Suspend {
+			return ctrl.Result{}, nil // the cache is about to bring the worker back
 		}
 		if err := r.settled(ctx, set, s); err != nil {
 			return ctrl.Result{}, err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -354,8 +355,15 @@ func (j *job) holder() muster.Holder {
 
 // history returns what the history of the set keeps of the run.
 func (j *job) history(fetched *source.Fetched) muster.HistoryOptions {
-	o := muster.HistoryOptions{
-		Message: "Set " + j.name().String(), Source: fetched.Name, Tool: j.runner.Tool,
+	o := muster.HistoryOptions{Tool: j.runner.Tool}
+	if oci := j.set.Spec.Source.OCI; oci != nil {
+		separator := ":" // of a tag, which the digest follows
+		if strings.HasPrefix(fetched.Revision, "sha256:") {
+			separator = "@"
+		}
+		o.Source, o.Message = oci.URL+separator+fetched.Revision, "Set "+j.name().String()
+	} else {
+		o.Message = fmt.Sprintf("Set %s from %s", j.name(), fetched.Name)
 	}
 	if keep := j.set.Spec.History.Keep; keep != nil {
 		o.Limit, o.Disabled = int(*keep), *keep == 0
