@@ -44,6 +44,9 @@ const ModePlan = "Plan"
 // PlanWaiting is the state of a plan that waits for an approval.
 const PlanWaiting = "WaitingForApproval"
 
+// reasonHeld is the reason of a Set that is not ready because something new waits for a window.
+const reasonHeld = "WaitingForWindow"
+
 // The types of conditions.
 const (
 	ready   = "Ready"
@@ -134,6 +137,12 @@ func (s *Set) Ready() (status metav1.ConditionStatus, message string) {
 func (s *Set) Waits() bool {
 	return s.Spec.Mode == ModePlan && s.Status.Plan.State == PlanWaiting &&
 		s.Status.Plan.Digest != "" && s.Spec.Approve != s.Status.Plan.Digest
+}
+
+// held reports whether something new waits for a window.
+func (s *Set) held() bool {
+	c := s.condition(ready)
+	return c != nil && c.Reason == reasonHeld
 }
 
 func (s *Set) condition(of string) *metav1.Condition {

@@ -94,22 +94,30 @@ func TestOutcome(t *testing.T) {
 		observed             int64
 		requested, handled   string
 		suspend, planWaiting bool
+		held                 bool
 		want                 Outcome
 	}{
-		{"ready", "Ready", 2, "b", "b", false, false, Succeeded},
-		{"stalled", "Stalled", 2, "b", "b", false, false, Stopped},
-		{"still running", "Reconciling", 2, "b", "b", false, false, Pending},
-		{"of an earlier spec", "Ready", 1, "b", "b", false, false, Pending},
-		{"of an earlier request", "Ready", 2, "b", "a", false, false, Pending},
-		{"of a later request", "Ready", 2, "c", "c", false, false, Succeeded},
-		{"a later request is not handled", "Ready", 2, "c", "a", false, false, Pending},
-		{"suspended", "Ready", 2, "b", "a", true, false, Idle},
-		{"waits for an approval", "Reconciling", 2, "b", "b", false, true, Waiting},
+		{"ready", "Ready", 2, "b", "b", false, false, false, Succeeded},
+		{"stalled", "Stalled", 2, "b", "b", false, false, false, Stopped},
+		{"still running", "Reconciling", 2, "b", "b", false, false, false, Pending},
+		{"of an earlier spec", "Ready", 1, "b", "b", false, false, false, Pending},
+		{"of an earlier request", "Ready", 2, "b", "a", false, false, false, Pending},
+		{"of a later request", "Ready", 2, "c", "c", false, false, false, Succeeded},
+		{"a later request is not handled", "Ready", 2, "c", "a", false, false, false, Pending},
+		{"suspended", "Ready", 2, "b", "a", true, false, false, Idle},
+		{"waits for an approval", "Reconciling", 2, "b", "b", false, true, false, Waiting},
+		{"waits for a window", "Reconciling", 2, "b", "b", false, false, true, Held},
+		{"waits for both", "Reconciling", 2, "b", "b", false, true, true, Waiting},
 	} {
 		s := Set{Generation: 2, Requested: test.requested}
 		s.Spec.Suspend, s.Status.ObservedGeneration = test.suspend, test.observed
 		s.Status.LastHandledReconcileAt = test.handled
 		s.Status.Conditions = []metav1.Condition{{Type: test.condition, Status: metav1.ConditionTrue}}
+		if test.held {
+			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{
+				Type: "Ready", Status: metav1.ConditionFalse, Reason: "WaitingForWindow",
+			})
+		}
 		if test.planWaiting {
 			s.Spec.Mode, s.Status.Plan = ModePlan, Plan{Digest: "sha256:1", State: PlanWaiting}
 		}

@@ -23,6 +23,7 @@ const (
 	Succeeded
 	Stopped // nothing more happens without a change of the source or the Set
 	Waiting // its plan waits for an approval
+	Held    // its plan waits for a window
 	Idle    // the Set is suspended
 )
 
@@ -42,6 +43,8 @@ func (s *Set) Outcome(value string) Outcome {
 		return Stopped
 	case s.Waits():
 		return Waiting
+	case s.held():
+		return Held
 	}
 	return Pending
 }

@@ -118,6 +118,12 @@ type SetSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	DependsOn []Dependency `json:"dependsOn,omitempty"`
+	// Windows are the times in which new revisions and changes of the Set are applied. Default:
+	// always. What others changed is put back at any time, unless something new waits.
+	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	Windows []Window `json:"windows,omitempty"`
 	// Interval is the time between two full comparisons with the cluster, beside the watches. 0 is
 	// never.
 	// +kubebuilder:default="1h"
@@ -259,6 +265,26 @@ type Dependency struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Expr string `json:"expr,omitempty"`
+}
+
+// Window is a time in which changes are applied. It opens again and again.
+//
+// +kubebuilder:validation:XValidation:rule="duration(self.duration) >= duration('1m')",message="a window is open for a minute at least"
+type Window struct {
+	// Cron says when the window opens: minute, hour, day of the month, month and day of the week.
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z*?,/-]+( +[0-9A-Za-z*?,/-]+){4}$`
+	// +kubebuilder:validation:MaxLength=256
+	Cron string `json:"cron"`
+	// Duration is how long it is open, as in: 2h30m.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(h|m|s))+$`
+	// +kubebuilder:validation:MaxLength=32
+	Duration metav1.Duration `json:"duration"`
+	// TimeZone is that of the cron expression, as in: Europe/London. Default: UTC.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
 }
 
 // RetrySpec says when a run that failed is repeated: after First, then after twice the time before,

@@ -82,6 +82,9 @@ type RevisionStatus struct {
 	// Generation is that of the spec with which it was applied.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
+	// SpecDigest identifies the fields of the spec that shape what is applied, as they were then.
+	// +optional
+	SpecDigest string `json:"specDigest,omitempty"`
 	// Number is the newest revision in the history.
 	// +optional
 	Number int32 `json:"number,omitempty"`
@@ -94,7 +97,7 @@ type PlanStatus struct {
 	Digest string `json:"digest,omitempty"`
 	// Summary says what it changes, as in: 2 to create, 1 to prune.
 	Summary string `json:"summary"`
-	// State is WaitingForApproval, Applied or Observed.
+	// State is WaitingForApproval, WaitingForWindow, Applied or Observed.
 	State string `json:"state"`
 	// Secret holds the plan in full.
 	// +optional
@@ -104,6 +107,7 @@ type PlanStatus struct {
 // The states of a plan.
 const (
 	PlanWaiting  = "WaitingForApproval"
+	PlanHeld     = "WaitingForWindow"
 	PlanApplied  = "Applied"
 	PlanObserved = "Observed" // in mode Observe: nothing of it was run
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/run"
+	"github.com/muster-deploy/muster/controller/internal/window"
 )
 
 // decision is what is done next about a Set.
@@ -14,6 +15,7 @@ type decision struct {
 	task  run.Task      // to start; empty for none
 	quiet bool          // the run is a comparison that the status does not announce
 	after time.Duration // when to look again; 0 is never by itself
+	opens time.Duration // as after, but exactly then: a window opens
 	// supersede ends the run that is under way: another one takes its place.
 	supersede bool
 }
@@ -21,13 +23,30 @@ type decision struct {
 // decide returns what is done next about a Set that is not being deleted. The key says what the
 // source and the Set are now.
 func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
+	open, opens := window.Open(set.Spec.Windows, now)
 	switch {
 	case s.running():
-		return decision{supersede: s.run.Key != key}
+		// A run that writes when its window closes finishes: what is new would have to wait anyway.
+		return decision{supersede: s.run.Key != key && (open || !s.run.Writing())}
 	case s.last == nil && left(set):
 		return decision{task: run.Look, quiet: true}
-	case s.last == nil || s.key != key || s.stale:
+	case s.last == nil || s.key != key || s.stale || s.held && open:
 		return decision{task: first(set)}
+	}
+	d := repeat(set, s, now)
+	if s.held && d.task == "" && !opens.IsZero() {
+		d.opens = min(opens.Sub(now.Round(0)), windowLook)
+	}
+	return d
+}
+
+// windowLook is how often the clock is looked at while something waits for a window: it may have
+// been set to another time.
+const windowLook = time.Minute
+
+// repeat returns when a run is repeated, or the Set compared with the cluster.
+func repeat(set *v1alpha1.Set, s *state, now time.Time) decision {
+	switch {
 	case !s.last.Succeeded():
 		if wait := s.retryAt.Sub(now); wait > 0 {
 			return decision{after: wait}
@@ -48,6 +67,8 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 		return decision{}
 	case next > 0:
 		return decision{after: next}
+	case s.held: // the run finds out whether it may apply, and reports what drifted if not
+		return decision{task: first(set), quiet: true}
 	default:
 		return decision{task: comparison(set), quiet: true}
 	}
@@ -87,7 +108,7 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 		return
 	}
 	same := s.key == key
-	s.last, s.key = out, key
+	s.last, s.key, s.held = out, key, out.Held
 	s.stale = out.Task == run.Look && set.Spec.Mode != v1alpha1.ModeObserve && out.Err == nil &&
 		out.Revision != set.Status.Revision.Applied
 	if out.Task == run.Destroy || !out.Succeeded() {

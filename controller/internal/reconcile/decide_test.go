@@ -22,6 +22,11 @@ func ended(out muster.Outcome) *state {
 	}}
 }
 
+// windows returns a window of half an hour in UTC.
+func windows(cron string) []v1alpha1.Window {
+	return []v1alpha1.Window{{Cron: cron, Duration: metav1.Duration{Duration: 30 * time.Minute}}}
+}
+
 func TestDecide(t *testing.T) {
 	dirty := ended(muster.Succeeded)
 	dirty.touch(now.Add(-time.Second))
@@ -38,6 +43,13 @@ func TestDecide(t *testing.T) {
 	other := ended(muster.Succeeded)
 	other.stale = true
 	never := &metav1.Duration{}
+	held := ended(muster.Succeeded)
+	held.held = true
+	touched := ended(muster.Succeeded)
+	touched.held = true
+	touched.touch(now.Add(-time.Second))
+	closed, open := windows("0 4 * * *"), windows("0 3 * * *") // it is 3:04:05
+	soon := windows("5 3 * * *")
 	for _, test := range []struct {
 		name string
 		spec v1alpha1.SetSpec
@@ -69,6 +81,27 @@ func TestDecide(t *testing.T) {
 			decision{}},
 		{"new to observe", v1alpha1.SetSpec{Mode: v1alpha1.ModeObserve}, &state{}, "a",
 			decision{task: run.Look}},
+		{"new in a window", v1alpha1.SetSpec{Windows: open}, &state{}, "a",
+			decision{task: run.Deploy}},
+		{"new outside", v1alpha1.SetSpec{Windows: closed}, &state{}, "a", decision{task: run.Deploy}},
+		{"held", v1alpha1.SetSpec{Windows: closed}, held, "a",
+			decision{after: 59 * time.Minute, opens: time.Minute}},
+		{"held until soon", v1alpha1.SetSpec{Windows: soon}, held, "a",
+			decision{after: 59 * time.Minute, opens: 55 * time.Second}},
+		{"held until the window opens", v1alpha1.SetSpec{Windows: open}, held, "a",
+			decision{task: run.Deploy}},
+		{"held when the windows are removed", v1alpha1.SetSpec{}, held, "a",
+			decision{task: run.Deploy}},
+		{"held with a changed object", v1alpha1.SetSpec{Windows: closed}, touched, "a",
+			decision{task: run.Deploy, quiet: true}},
+		{"held with a changed object to report",
+			v1alpha1.SetSpec{Windows: closed, Drift: v1alpha1.DriftReport}, touched, "a",
+			decision{task: run.Deploy, quiet: true}},
+		{"held with a changed object to ignore",
+			v1alpha1.SetSpec{Windows: closed, Drift: v1alpha1.DriftIgnore}, touched, "a",
+			decision{opens: time.Minute}},
+		{"changed object outside", v1alpha1.SetSpec{Windows: closed}, dirty, "a",
+			decision{task: run.Deploy, quiet: true}},
 		{"observed", v1alpha1.SetSpec{Mode: v1alpha1.ModeObserve}, dirty, "a",
 			decision{task: run.Look, quiet: true}},
 	} {

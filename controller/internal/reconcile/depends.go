@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/window"
 )
 
 // block is why a Set is not deployed yet.
@@ -154,6 +156,9 @@ func (r *Reconciler) refuses(
 	if kind := r.forbiddenArtifact(set); kind != "" {
 		return "ArtifactKindNotAllowed", fmt.Sprintf("the controller does not read sources of kind %s: "+
 			"its flag --artifact-kind names those that it does", kind)
+	}
+	if err := window.Check(set.Spec.Windows, time.Now()); err != nil {
+		return "WindowInvalid", err.Error()
 	}
 	if other := r.sameRecord(ctx, set, true); other != "" {
 		return "RecordInUse", fmt.Sprintf("the older Set %s has the same record; give one of them "+

@@ -153,7 +153,7 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	} else if s.running() {
 		err = r.writeProgress(ctx, set, s)
 	}
-	return ctrl.Result{RequeueAfter: jittered(sooner(d.after, after))}, err
+	return ctrl.Result{RequeueAfter: sooner(jittered(sooner(d.after, after)), d.opens)}, err
 }
 
 // sooner returns the shorter one of two times, of which 0 is never.
@@ -182,6 +182,16 @@ func (r *Reconciler) serviceAccount(set *v1alpha1.Set) string {
 func (r *Reconciler) start(
 	ctx context.Context, set *v1alpha1.Set, s *state, d decision, key, account string,
 ) error {
+	if len(set.Spec.Windows) > 0 { // the cache may not know yet what was applied last
+		generation := set.Generation
+		set = set.DeepCopy()
+		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if set.Generation != generation {
+			return nil // the cache is about to bring the worker back
+		}
+	}
 	if !d.quiet {
 		err := r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 			c := conditions{set, status}
@@ -245,6 +255,8 @@ func (r *Reconciler) announce(set *v1alpha1.Set, out *run.Outcome, news bool) {
 		reason, text = "WaitingForApproval", out.Plan.Summary()+": "+out.Plan.Digest
 	case !out.Succeeded():
 		kind, reason, text = corev1.EventTypeWarning, "Failed", firstFailure(out)
+	case out.Held && news:
+		reason, text = "WaitingForWindow", heldText(out)
 	case len(out.Drifted) > 0:
 		kind, reason, text = corev1.EventTypeWarning, "Drifted",
 			fmt.Sprintf("%d objects differ, first %s", len(out.Drifted), out.Drifted[0].Object)

@@ -39,6 +39,7 @@ type state struct {
 	key  string       // of that run
 
 	stale    bool      // the source has another revision than the one that is applied
+	held     bool      // what the last run would have applied waits for a window
 	dirty    bool      // an object was changed since the run began, or was not watched
 	notUntil time.Time // no run of a dirty Set begins earlier
 	fights   int       // corrections in a row

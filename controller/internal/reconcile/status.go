@@ -3,8 +3,10 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -148,7 +150,7 @@ func (c conditions) source(out *run.Outcome) {
 
 // attempted writes what was deployed, and where it is recorded.
 func (c conditions) attempted(out *run.Outcome) {
-	if out.Task != run.Deploy || out.Revision == "" {
+	if out.Task != run.Deploy || out.Revision == "" || out.Held {
 		return
 	}
 	c.status.Revision.Attempted = out.Revision
@@ -175,6 +177,8 @@ func (c conditions) plan(out *run.Outcome) {
 	switch {
 	case out.Waiting:
 		p.State, p.Secret = v1alpha1.PlanWaiting, run.PlanSecret(c.set.Name)
+	case out.Held:
+		p.State = v1alpha1.PlanHeld
 	case out.Task == run.Look:
 		p.State = v1alpha1.PlanObserved
 	case !out.Plan.Changes() && c.status.Plan != nil && c.status.Plan.State == v1alpha1.PlanApplied:
@@ -268,6 +272,9 @@ func (c conditions) succeeded(out *run.Outcome) {
 		c.looked(out)
 	case out.Waiting:
 		c.is(v1alpha1.ConditionReady, false, "WaitingForApproval", out.Plan.Summary())
+	case out.Held:
+		c.is(v1alpha1.ConditionReady, false, "WaitingForWindow", heldText(out))
+		c.is(v1alpha1.ConditionReconciling, true, "WaitingForWindow", heldText(out))
 	default:
 		now := metav1.NewTime(out.Ended)
 		r := &c.status.Revision
@@ -275,12 +282,19 @@ func (c conditions) succeeded(out *run.Outcome) {
 			r.AppliedAt = &now
 		}
 		r.Applied, r.Generation = out.Revision, c.set.Generation
+		r.SpecDigest = run.SpecDigest(c.set)
 		message := out.Revision
 		if left := len(out.Result.Left); left > 0 {
 			message += "; left: " + out.Result.Left[0].String()
 		}
 		c.is(v1alpha1.ConditionReady, true, "Applied", message)
 	}
+}
+
+// heldText returns what waits for a window, and when that opens.
+func heldText(out *run.Outcome) string {
+	return fmt.Sprintf("%s: %s; the window opens at %s", out.Revision, out.Plan.Summary(),
+		out.Opens.UTC().Format(time.RFC3339))
 }
 
 // looked writes that objects are gone, or exist again. Whether the others are ready has not

@@ -46,6 +46,8 @@ type Outcome struct {
 	Record   muster.Object
 	Plan     *muster.Plan // nil if there was none
 	Waiting  bool         // the plan waits for its approval
+	Held     bool         // the plan waits for a window
+	Opens    time.Time    // the window that it waits for
 	Result   *muster.Result
 	Drifted  []muster.Drifted
 	Fresh    bool // objects are watched that were not before
@@ -90,8 +92,18 @@ type Runner struct {
 	Changed func(set types.NamespacedName)
 	// Quiet is how long a run has a slot without writing anything; 0 means five seconds.
 	Quiet time.Duration
+	// Now returns the time, by which windows are open; nil means time.Now.
+	Now func() time.Time
 
 	running sync.WaitGroup
+}
+
+// now returns the time.
+func (r *Runner) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
 }
 
 // Wait waits until all runs have ended.
@@ -158,6 +170,13 @@ func (r *Run) Outcome() *Outcome {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.outcome
+}
+
+// Writing reports whether the run has begun to write, or waits until what it wrote is ready.
+func (r *Run) Writing() bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.outcome == nil && r.progress.Phase == Writing
 }
 
 // Done returns a channel that is closed when the run has ended.
@@ -241,6 +260,9 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	if j.run.Task == Look {
 		return j.look(ctx, as, opened, out)
 	}
+	if out.Opens, out.Held = heldUntil(j.set, out.Revision, j.runner.now()); out.Held {
+		return j.hold(ctx, as, opened, out)
+	}
 	return j.deploy(ctx, as, opened, fetched, out)
 }
 
@@ -289,7 +311,7 @@ func (*waitingError) Error() string { return "the plan waits for its approval" }
 func (j *job) check(
 	ctx context.Context, as *clusters.Identity, p *muster.Plan, out *Outcome,
 ) error {
-	if j.set.Spec.Mode == v1alpha1.ModePlan && p.Changes() && p.Digest != j.set.Spec.Approve {
+	if j.unapproved(p) {
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
 	if len(p.Steps) > 0 { // objects that existed before go with the Set, too

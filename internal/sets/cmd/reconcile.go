@@ -26,14 +26,15 @@ func newReconcile(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Use:   "reconcile SET",
 		Short: "Ask the controller to look at a Set now",
 		Long: `Set the annotation muster.dev/reconcile of a Set to the time, so that the controller fetches its
-source and compares it with the cluster now. With --wait, wait until the controller has done so, and
-the Set is ready or cannot become ready without a change.
+source and compares it with the cluster now. What is new is not applied outside the windows of the
+Set. With --wait, wait until the controller has done so, and the Set is ready or cannot become ready
+without a change.
 
 Exit codes:
   0    the controller was asked; with --wait: the Set is ready
   1    the controller could not be asked: the error says why
-  3    with --wait: the Set is stalled, its plan waits for an approval, it was suspended or deleted,
-       or the time is up
+  3    with --wait: the Set is stalled, its plan waits for an approval or a window, it was suspended
+       or deleted, or the time is up
   130  interrupted`,
 		Example: "  " + env.Name() + " reconcile shop\n" +
 			"  " + env.Name() + " reconcile set/shop -n shop --wait --timeout 5m",
@@ -103,6 +104,8 @@ func (f *reconcileFlags) await(
 	case outcome == managed.Waiting:
 		err = fmt.Errorf("a plan of %s waits for an approval: %s; %s approve %s shows it", s.Title(),
 			s.Status.Plan.Summary, env.Name(), s.Title())
+	case outcome == managed.Held:
+		err = fmt.Errorf("%s waits for a window%s", s.Title(), reason(s, false))
 	default:
 		err = fmt.Errorf("%s is stalled%s", s.Title(), reason(s, false))
 	}
