@@ -6,6 +6,8 @@
   const rows = Array.from(list.children);
   document.querySelector(".tools").hidden = false;
   const texts = rows.map((row) => row.dataset.text);
+  const numbers = (name) => new Map(rows.map((row) => [row, Number(row.dataset[name])]));
+  const keys = { rank: numbers("rank"), place: numbers("place"), took: numbers("took") };
   function filter() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
@@ -13,15 +15,15 @@
       const hit = words.every((word) => texts[i].includes(word)) &&
         (state.value === "" || row.dataset.state === state.value ||
           (state.value === "changed" && row.dataset.changed === "1"));
-      row.hidden = !hit;
+      if (row.hidden === hit) row.hidden = !hit;
       if (hit) count++;
     });
     shown.textContent = `${count} of ${rows.length} objects`;
   }
   function sort() {
-    const key = order.value, sign = key === "took" ? -1 : 1;
+    const key = keys[order.value], place = keys.place, sign = order.value === "took" ? -1 : 1;
     const sorted = rows.slice().sort((a, b) =>
-      sign * (a.dataset[key] - b.dataset[key]) || a.dataset.place - b.dataset.place);
+      sign * (key.get(a) - key.get(b)) || place.get(a) - place.get(b));
     list.append(...sorted);
   }
   function fold(open) {
